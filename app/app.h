@@ -1,0 +1,42 @@
+// What the files of the program share: the commands, and the one manner in which they fail.
+#ifndef APP_APP_H
+#define APP_APP_H
+
+#include "app/options.h"
+
+// Exit statuses.
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,        // something went wrong at work: memory, a disk that filled up
+    EXIT_WRONG = 2,         // a wrong option, file or value
+    EXIT_INTERRUPTED = 130  // stopped by the user, as shells number it
+};
+
+typedef struct app_command {
+    const char *name;
+    option_commands bit;
+    const char *usage;    // what follows the name
+    const char *summary;  // one line
+    int (*run)(const app_options *options);
+} app_command;
+
+// The index-th command; NULL past the last.
+const app_command *app_command_at(int32_t index);
+const app_command *app_command_find(const char *name);
+
+int command_run(const app_options *options);
+int command_bench(const app_options *options);
+int command_scenes(const app_options *options);
+int command_devices(const app_options *options);
+int command_help(const app_options *options);
+
+// Prints one command's help.
+void help_print_command(const app_command *command);
+
+// Prints "weir: ..." as one line on stderr and returns the status, to be returned in turn.
+int app_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The exit status that a failure of the library deserves: 2 for what the user gave, 1 for what the machine lacks.
+int app_exit_status(weir_status status);
+
+#endif

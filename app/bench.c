@@ -1,0 +1,280 @@
+// `weir bench`: a fixed list of measurements, each beside the limit that the machine's memory sets and the figure of van der
+// Scheer's thesis that it answers. `weir help bench` says what is counted how.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/app.h"
+#include "app/machine.h"
+#include "app/progress.h"
+#include "app/report.h"
+
+#define BYTES_PER_CELL_UPDATE 40  // mass, three flows and pressure, four bytes each, read once and written once
+
+#define BATCHES_MIN 5
+#define BATCHES_MAX 200
+#define BATCH_SECONDS 0.02
+#define ROW_SECONDS 2.0
+
+#define TABLE_WIDTH 100
+
+typedef struct bench_def {
+    const char *name;  // after the solver's
+    const char *scene;
+    int32_t size, full_size;  // by default and with --full
+    int32_t warm_up;          // updates before measuring, so that the scene's water is on its way
+    double reference_ms;
+    const char *source;
+} bench_def;
+
+#define TABLE_2 "van der Scheer, Table 2, CA simulator on an RX 6900 XT"
+#define TABLE_1 "van der Scheer, Table 1, on an RX 6900 XT, "
+
+// Sizes of the scenes are those whose peak number of cells comes close to the thesis's; tsunami does so with --full, late in
+// its run.
+static const bench_def benches[] = {
+    {"block-32", "block", 32, 32, 20, 0.104, TABLE_2},
+    {"block-64", "block", 64, 64, 10, 0.53052, TABLE_2},
+    {"block-128", "block", 128, 128, 4, 3.4, TABLE_2},
+    {"block-256", "block", 256, 256, 2, 27.313, TABLE_2},
+    {"watercube", "watercube", 48, 48, 200, 0.341, TABLE_1 "130176 cells"},
+    {"dambreak", "dambreak", 76, 76, 150, 1.011, TABLE_1 "627248 cells"},
+    {"damhole", "damhole", 200, 200, 100, 1.114, TABLE_1 "730048 cells"},
+    {"tsunami", "tsunami", 64, 176, 100, 23.245, TABLE_1 "11294784 cells"},
+};
+
+#define BENCH_COUNT ((int32_t)(sizeof benches / sizeof benches[0]))
+
+static const char *const solver_names[WEIR_SOLVER_COUNT] = {"momentum", "classic"};
+
+typedef struct bench_row {
+    const bench_def *def;
+    char name[64];
+    weir_solver solver;
+    int32_t size;
+    weir_stats stats;  // at the end
+    double update_ms, cells_per_second, bytes_per_cell, limit, fraction;
+    double rule_ms[WEIR_RULE_TIMES];
+} bench_row;
+
+// ---- Measuring -------------------------------------------------------------------------------------------------------------
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Runs one batch and gives its seconds per update; negative on a failure.
+static double run_batch(scene_run *run, int32_t updates)
+{
+    double seconds = 0;
+    for (int32_t i = 0; i < updates; i++) {
+        if (scene_update(run) != WEIR_OK) return -1;
+        seconds += run->step_seconds;
+    }
+    return seconds / updates;
+}
+
+static int measure_batches(scene_run *run, bench_row *row)
+{
+    double last = run_batch(run, row->def->warm_up);
+    weir_stats before = weir_world_stats(run->world);
+    // A batch must be long against the clock's grain.
+    int32_t updates = last > 0 ? (int32_t)fmin(1000, ceil(BATCH_SECONDS / last)) : 1;
+
+    double batches[BATCHES_MAX], total = 0;
+    int32_t count = 0;
+    while (last >= 0 && count < BATCHES_MAX && (count < BATCHES_MIN || total < ROW_SECONDS)) {
+        last = run_batch(run, updates);
+        batches[count++] = last;
+        total += last * updates;
+    }
+    if (last < 0) return app_fail(EXIT_FAILED, "%s: %s", row->name, scene_error());
+
+    qsort(batches, (size_t)count, sizeof batches[0], compare_doubles);
+    double median = batches[count / 2], all = (double)count * updates;
+    row->stats = weir_world_stats(run->world);
+    row->update_ms = 1e3 * median;
+    row->cells_per_second = (double)(row->stats.cells_updated - before.cells_updated) / all / median;
+    row->bytes_per_cell = (double)row->stats.peak_bytes / ((double)row->stats.peak_bricks * WEIR_BRICK_CELLS);
+    for (int32_t i = 0; i < row->stats.rule_count; i++) {
+        // Rules come in the same order all along; one that first ran just now was not in the earlier list.
+        double earlier = i < before.rule_count ? before.rules[i].seconds : 0;
+        row->rule_ms[i] = 1e3 * (row->stats.rules[i].seconds - earlier) / all;
+    }
+    return 0;
+}
+
+static int measure_row(const app_options *options, double limit, bench_row *row)
+{
+    scene_options play = scene_options_default();
+    scene_setting iterations = {"iterations", 8};
+    scene_run *run;
+    play.size = row->size;
+    play.updates = 1000000000;  // no second half, in which scenes measure
+    play.def.solver = row->solver;
+    play.def.threads = options->threads;
+    play.def.simd = options->simd;
+    if (row->solver == WEIR_SOLVER_CLASSIC) {
+        play.settings = &iterations;
+        play.setting_count = 1;
+    }
+    weir_status opened = scene_open(scene_find(row->def->scene), &play, &run);
+    if (opened != WEIR_OK) return app_fail(app_exit_status(opened), "%s: %s", row->name, scene_error());
+
+    int status = measure_batches(run, row);
+    scene_close(run);
+    row->limit = limit;
+    row->fraction = limit > 0 ? BYTES_PER_CELL_UPDATE * row->cells_per_second / limit : NAN;
+    return status;
+}
+
+// ---- Telling ---------------------------------------------------------------------------------------------------------------
+
+static void print_heading(double limit, int32_t threads, weir_simd simd)
+{
+    printf("%s, %d thread%s, memory %.1f GB/s (triad)\n\n", machine_device(simd), threads, threads == 1 ? "" : "s",
+           1e-9 * limit);
+    printf("%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
+           "of limit", "thesis, ms");
+}
+
+static void print_row(const bench_row *row)
+{
+    long long cells = (long long)row->stats.peak_bricks * WEIR_BRICK_CELLS;
+    printf("%-20s %5d %12lld %11.3f %11.2f %11.1f %7.1f %% %13.3f\n", row->name, row->size, cells, row->update_ms,
+           1e-6 * row->cells_per_second, row->bytes_per_cell, 100 * row->fraction, row->def->reference_ms);
+    int32_t column = TABLE_WIDTH;
+    for (int32_t i = 0; i < row->stats.rule_count; i++) {
+        char text[128];
+        int32_t length = snprintf(text, sizeof text, "%s %.3f ms", row->stats.rules[i].name, row->rule_ms[i]);
+        bool fits = column + 2 + length <= TABLE_WIDTH;
+        printf("%s%s", fits ? ", " : i ? ",\n    " : "    ", text);
+        column = fits ? column + 2 + length : 4 + length;
+    }
+    if (row->stats.rule_count) printf("\n");
+    fflush(stdout);
+}
+
+static void report_row(report_file *report, const bench_row *row)
+{
+    report_object(report, NULL);
+    report_string(report, "name", row->name);
+    report_string(report, "solver", solver_names[row->solver]);
+    report_string(report, "backend", "cpu");
+    report_string(report, "device", machine_device(row->stats.simd));
+    report_integer(report, "threads", row->stats.threads);
+    report_integer(report, "size", row->size);
+    report_number(report, "update_ms", row->update_ms);
+    report_number(report, "cells_per_second", row->cells_per_second);
+    report_number(report, "bytes_per_cell", row->bytes_per_cell);
+    report_number(report, "limit_bytes_per_second", row->limit);
+    report_number(report, "fraction_of_limit", row->fraction);
+    report_object(report, "reference");
+    report_string(report, "source", row->def->source);
+    report_number(report, "value", row->def->reference_ms);
+    report_string(report, "unit", "ms per update");
+    report_end(report, '}');
+    report_array(report, "rules");
+    for (int32_t i = 0; i < row->stats.rule_count; i++) {
+        report_object(report, NULL);
+        report_string(report, "name", row->stats.rules[i].name);
+        report_number(report, "ms", row->rule_ms[i]);
+        report_end(report, '}');
+    }
+    report_end(report, ']');
+    report_end(report, '}');
+}
+
+// ---- The command -----------------------------------------------------------------------------------------------------------
+
+// The index-th benchmark of all, solver by solver.
+static bench_row row_at(int32_t index, bool full)
+{
+    const bench_def *def = &benches[index % BENCH_COUNT];
+    bench_row row = {.def = def, .solver = (weir_solver)(index / BENCH_COUNT), .size = full ? def->full_size : def->size};
+    snprintf(row.name, sizeof row.name, "%s-%s", solver_names[row.solver], def->name);
+    return row;
+}
+
+static bool wanted(const app_options *options, const char *name)
+{
+    for (int32_t i = 0; i < options->name_count; i++) {
+        if (strcmp(options->names[i], name) == 0) return true;
+    }
+    return options->name_count == 0;
+}
+
+static int check_names(const app_options *options)
+{
+    for (int32_t i = 0; i < options->name_count; i++) {
+        bool known = false;
+        for (int32_t r = 0; r < WEIR_SOLVER_COUNT * BENCH_COUNT; r++) {
+            bench_row row = row_at(r, false);
+            if (strcmp(row.name, options->names[i]) == 0) known = true;
+        }
+        if (!known) return app_fail(EXIT_WRONG, "unknown benchmark '%s'; 'weir bench --list' lists them", options->names[i]);
+    }
+    return 0;
+}
+
+// Which threads and code path the worlds will have, asked of an empty one.
+static int ask_world(const app_options *options, weir_stats *stats)
+{
+    weir_world_def def = weir_world_def_default();
+    weir_world *world;
+    def.threads = options->threads;
+    def.simd = options->simd;
+    weir_status status = weir_world_create(&def, &world);
+    if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", weir_error_message());
+    *stats = weir_world_stats(world);
+    weir_world_destroy(world);
+    return 0;
+}
+
+static int run_rows(const app_options *options, report_file *report)
+{
+    weir_stats machine = {0};
+    int status = ask_world(options, &machine);
+    if (status) return status;
+    bool print = !options->quiet && !report_on_stdout(report);
+    double limit = machine_bandwidth(machine.threads);
+    if (print) print_heading(limit, machine.threads, machine.simd);
+    if (report->path) report_array(report, NULL);
+
+    for (int32_t r = 0; r < WEIR_SOLVER_COUNT * BENCH_COUNT; r++) {
+        bench_row row = row_at(r, options->full);
+        if (!wanted(options, row.name)) continue;
+        progress_bar bar = progress_begin(row.name, WEIR_SOLVER_COUNT * BENCH_COUNT, options->quiet);
+        progress_show(&bar, r);
+        status = measure_row(options, limit, &row);
+        progress_end(&bar);
+        if (status) return status;
+        if (print) print_row(&row);
+        if (report->path) report_row(report, &row);
+    }
+    if (print)
+        printf("\nThe thesis's figures are of a GPU; its CPU version updated 5 to 15 Mcells/s. See 'weir help bench'.\n");
+    if (report->path) report_end(report, ']');
+    return report_close(report);
+}
+
+int command_bench(const app_options *options)
+{
+    int status = check_names(options);
+    if (status) return status;
+    if (options->list) {
+        for (int32_t r = 0; r < WEIR_SOLVER_COUNT * BENCH_COUNT; r++) printf("%s\n", row_at(r, false).name);
+        return EXIT_DONE;
+    }
+#ifdef WEIR_DEBUG_BUILD
+    return app_fail(EXIT_FAILED, "this is a debug build, whose speed means nothing; build the release preset for benchmarks");
+#endif
+    report_file report;
+    status = report_open(&report, options->report);
+    if (status) return status;
+    status = run_rows(options, &report);
+    report_abandon(&report);
+    return status;
+}

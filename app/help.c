@@ -1,0 +1,86 @@
+// `weir help`: what the commands do and take, from the same tables by which they work.
+#include <stdio.h>
+
+#include "app/app.h"
+#include "app/machine.h"
+
+#define OPTION_COLUMN 22
+
+static void print_options(option_commands command)
+{
+    printf("\nOptions:\n");
+    for (int32_t i = 0; option_at(i); i++) {
+        const option_def *def = option_at(i);
+        if (!(def->commands & command)) continue;
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", def->name, def->argument ? " " : "", def->argument ? def->argument : "");
+        printf("  %-*s %s\n", OPTION_COLUMN, left, def->help);
+    }
+}
+
+static void print_run_notes(void)
+{
+    printf("\nParameters for --set:\n");
+    for (int32_t i = 0; weir_params_name(i); i++) {
+        printf("  %-*s %s\n", OPTION_COLUMN, weir_params_name(i), weir_params_help(i));
+    }
+    printf("\nThe report is one JSON object. Its ledger counts from mass_start on, so that mass_end is\n"
+           "mass_start + added - removed - drained - turned + drift, all in drops (a full cell holds %d).\n"
+           "max_fill and mean_excess are of the last state; rules give the mean time per update. A probe\n"
+           "that the run was too short to measure is null.\n"
+           "\nCtrl-C ends a run after the update at work; the report then tells what was done, and the exit\n"
+           "status is %d.\n",
+           WEIR_FULL, EXIT_INTERRUPTED);
+}
+
+static void print_bench_notes(void)
+{
+    printf("\nEvery benchmark runs some updates to warm up, then batches of updates; update_ms is the median\n"
+           "batch's time per update. The block-N ones are a full block of N^3 cells; the others are scenes\n"
+           "at about the thesis's peak number of cells, but for tsunami, which is smaller unless --full is\n"
+           "given. classic runs with 8 iterations, as in the thesis.\n"
+           "\nlimit_bytes_per_second is what the memory gives, measured in the same run with the same threads\n"
+           "by a triad a[i] = b[i] + s * c[i] over three arrays of %d MiB, counted as STREAM does: 12 bytes\n"
+           "per element of 4-byte floats, without the read that a write may cost the processor. An update\n"
+           "must at least read and write mass, pressure and three flows once, 40 bytes per cell, so\n"
+           "fraction_of_limit = 40 * cells_per_second / limit_bytes_per_second.\n"
+           "\nreference is the figure of van der Scheer's thesis that a row answers, from an AMD RX 6900 XT\n"
+           "GPU: Table 2 for blocks, Table 1 for scenes (the print says nanoseconds, the figures are\n"
+           "microseconds). The thesis's multi-threaded CPU version updated 5 to 15 million cells per second.\n",
+           MACHINE_TRIAD_BYTES >> 20);
+}
+
+void help_print_command(const app_command *command)
+{
+    printf("weir %s%s%s: %s\n", command->name, command->usage[0] ? " " : "", command->usage, command->summary);
+    print_options(command->bit);
+    if (command->bit == FOR_RUN) print_run_notes();
+    if (command->bit == FOR_BENCH) print_bench_notes();
+}
+
+static void print_overview(void)
+{
+    printf("Weir: living water for voxel worlds.\n\n");
+    for (int32_t i = 0; app_command_at(i); i++) {
+        const app_command *command = app_command_at(i);
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", command->name, command->usage);
+        printf("  weir %-27s %s\n", left, command->summary);
+    }
+    printf("  weir %-27s %s\n", "--version", "print the version");
+    printf("\nTry: weir run dambreak\n");
+}
+
+int command_help(const app_options *options)
+{
+    if (options->name_count == 0) {
+        print_overview();
+        return EXIT_DONE;
+    }
+    for (int32_t i = 0; i < options->name_count; i++) {
+        const app_command *command = app_command_find(options->names[i]);
+        if (!command) return app_fail(EXIT_WRONG, "unknown command '%s'; 'weir help' lists the commands", options->names[i]);
+        help_print_command(command);
+    }
+    return EXIT_DONE;
+}

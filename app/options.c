@@ -1,0 +1,287 @@
+// Reading the command line. `--name value` and `--name=value` are the same; the last of two wins, but for --set, which adds up.
+#include "app/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/app.h"
+
+// ---- Numbers and words -----------------------------------------------------------------------------------------------------
+
+// A whole number and nothing else: no blanks, no trailing letters, no overflow. False after telling what is wrong.
+static bool read_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (text[0] == '\0' || isspace((unsigned char)text[0]) || *end != '\0') {
+        app_fail(EXIT_WRONG, "--%s takes a whole number, not '%s'", option, text);
+        return false;
+    }
+    if (errno == ERANGE || number < least || number > most) {
+        app_fail(EXIT_WRONG, "--%s %s is out of range: it takes %" PRId64 " to %" PRId64, option, text, least, most);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+static bool read_choice(const char *option, const char *text, const char *const *choices, int32_t count, int32_t *value)
+{
+    char all[128] = "";
+    for (int32_t i = 0; i < count; i++) {
+        if (strcmp(text, choices[i]) == 0) {
+            *value = i;
+            return true;
+        }
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : i == count - 1 ? " or " : ", ", choices[i]);
+    }
+    app_fail(EXIT_WRONG, "--%s takes %s, not '%s'", option, all, text);
+    return false;
+}
+
+// ---- One reader per option -------------------------------------------------------------------------------------------------
+
+static int read_solver(app_options *options, const char *text)
+{
+    static const char *const choices[WEIR_SOLVER_COUNT] = {"momentum", "classic"};
+    int32_t choice;
+    if (!read_choice("solver", text, choices, WEIR_SOLVER_COUNT, &choice)) return EXIT_WRONG;
+    options->solver = (weir_solver)choice;
+    return 0;
+}
+
+static int read_backend(app_options *options, const char *text)
+{
+    (void)options;
+    static const char *const choices[] = {"cpu", "opencl"};
+    int32_t choice;
+    if (!read_choice("backend", text, choices, 2, &choice)) return EXIT_WRONG;
+    if (choice == 1) return app_fail(EXIT_WRONG, "--backend opencl: this build has no OpenCL backend");
+    return 0;
+}
+
+static int read_device(app_options *options, const char *text)
+{
+    (void)options;
+    int64_t device;
+    if (!read_integer("device", text, 0, INT32_MAX, &device)) return EXIT_WRONG;
+    if (device != 0) return app_fail(EXIT_WRONG, "--device %s: the cpu backend has device 0 only", text);
+    return 0;
+}
+
+static int read_threads(app_options *options, const char *text)
+{
+    int64_t threads;
+    if (!read_integer("threads", text, 1, 256, &threads)) return EXIT_WRONG;
+    options->threads = (int32_t)threads;
+    return 0;
+}
+
+static int read_simd(app_options *options, const char *text)
+{
+    static const char *const choices[WEIR_SIMD_COUNT] = {"auto", "scalar", "avx2", "avx512"};
+    int32_t choice;
+    if (!read_choice("simd", text, choices, WEIR_SIMD_COUNT, &choice)) return EXIT_WRONG;
+    options->simd = (weir_simd)choice;
+    return 0;
+}
+
+// The range depends on the scene, which knows it and says so.
+static int read_size(app_options *options, const char *text)
+{
+    int64_t size;
+    if (!read_integer("size", text, INT32_MIN, INT32_MAX, &size)) return EXIT_WRONG;
+    options->size = (int32_t)size;
+    options->size_given = true;
+    return 0;
+}
+
+static int read_updates(app_options *options, const char *text)
+{
+    options->updates_given = true;
+    return read_integer("updates", text, 0, 1000000000, &options->updates) ? 0 : EXIT_WRONG;
+}
+
+// Whether name and value suit each other is for weir_params_set to say, which needs the solver.
+static int read_set(app_options *options, const char *text)
+{
+    static char names[OPTION_SETTINGS][32];
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text) return app_fail(EXIT_WRONG, "--set takes NAME=VALUE, not '%s'", text);
+    if (options->setting_count == OPTION_SETTINGS) {
+        return app_fail(EXIT_WRONG, "--set %s: more than %d settings", text, OPTION_SETTINGS);
+    }
+    size_t length = (size_t)(equals - text);
+    if (length >= sizeof names[0]) return app_fail(EXIT_WRONG, "--set %s: there is no parameter of this name", text);
+
+    char *end;
+    errno = 0;
+    double value = strtod(equals + 1, &end);
+    if (equals[1] == '\0' || isspace((unsigned char)equals[1]) || *end != '\0') {
+        return app_fail(EXIT_WRONG, "--set %s: '%s' is not a number", text, equals + 1);
+    }
+    if (errno == ERANGE && (value > 1 || value < -1)) {
+        return app_fail(EXIT_WRONG, "--set %s: '%s' is too large a number", text, equals + 1);
+    }
+    char *name = names[options->setting_count];
+    memcpy(name, text, length);
+    name[length] = '\0';
+    options->settings[options->setting_count++] = (scene_setting){name, value};
+    return 0;
+}
+
+static int read_seed(app_options *options, const char *text)
+{
+    int64_t seed;
+    if (!read_integer("seed", text, 0, UINT32_MAX, &seed)) return EXIT_WRONG;
+    options->seed = (uint32_t)seed;
+    return 0;
+}
+
+static int read_hash_every(app_options *options, const char *text)
+{
+    return read_integer("hash-every", text, 1, 1000000000, &options->hash_every) ? 0 : EXIT_WRONG;
+}
+
+static int read_path(const char *option, const char *text, const char **path)
+{
+    if (text[0] == '\0') return app_fail(EXIT_WRONG, "--%s takes the name of a file, and got an empty one", option);
+    *path = text;
+    return 0;
+}
+
+static int read_report(app_options *options, const char *text)
+{
+    return read_path("report", text, &options->report);
+}
+
+static int read_save(app_options *options, const char *text)
+{
+    return read_path("save", text, &options->save);
+}
+
+static int read_load(app_options *options, const char *text)
+{
+    return read_path("load", text, &options->load);
+}
+
+static int read_quiet(app_options *options, const char *text)
+{
+    (void)text;
+    options->quiet = true;
+    return 0;
+}
+
+static int read_list(app_options *options, const char *text)
+{
+    (void)text;
+    options->list = true;
+    return 0;
+}
+
+static int read_full(app_options *options, const char *text)
+{
+    (void)text;
+    options->full = true;
+    return 0;
+}
+
+static int read_help(app_options *options, const char *text)
+{
+    (void)text;
+    options->help = true;
+    return 0;
+}
+
+// ---- The table -------------------------------------------------------------------------------------------------------------
+
+static const option_def table[] = {
+    {"solver", "S", "laws of the water: momentum (default) or classic", FOR_RUN, read_solver},
+    {"backend", "B", "where to compute: cpu (default) or opencl", FOR_RUN | FOR_BENCH, read_backend},
+    {"device", "N", "which device of the backend, default 0", FOR_RUN | FOR_BENCH, read_device},
+    {"threads", "N", "threads, default one per processor core", FOR_RUN | FOR_BENCH, read_threads},
+    {"simd", "S", "code path: auto (default), scalar, avx2 or avx512", FOR_RUN | FOR_BENCH, read_simd},
+    {"size", "N", "the scene's resolution, see 'weir scenes'", FOR_RUN, read_size},
+    {"updates", "N", "how many updates to run; with --load, how many more", FOR_RUN, read_updates},
+    {"set", "NAME=VALUE", "set a parameter; may be repeated", FOR_RUN, read_set},
+    {"seed", "N", "seed of the scene's random numbers and of the noise, default 1", FOR_RUN, read_seed},
+    {"hash-every", "N", "put the state hash of every N-th update into the report", FOR_RUN, read_hash_every},
+    {"save", "FILE", "write a snapshot at the end", FOR_RUN, read_save},
+    {"load", "FILE", "go on from a snapshot of the same scene, size and solver", FOR_RUN, read_load},
+    {"report", "FILE", "write the measurements as JSON; '-': to stdout, and nothing else there", FOR_RUN | FOR_BENCH,
+     read_report},
+    {"list", NULL, "list the benchmarks and run none", FOR_BENCH, read_list},
+    {"full", NULL, "run tsunami at about the thesis's size, which takes minutes and 1 GB", FOR_BENCH, read_full},
+    {"quiet", NULL, "print no table and no progress", FOR_RUN | FOR_BENCH, read_quiet},
+    {"help", NULL, "show this page", FOR_ALL, read_help},
+};
+
+const option_def *option_at(int32_t index)
+{
+    return index >= 0 && index < (int32_t)(sizeof table / sizeof table[0]) ? &table[index] : NULL;
+}
+
+static const option_def *find(const char *name, size_t length, option_commands command)
+{
+    for (int32_t i = 0; option_at(i); i++) {
+        const option_def *def = option_at(i);
+        if ((def->commands & command) && strlen(def->name) == length && strncmp(def->name, name, length) == 0) return def;
+    }
+    return NULL;
+}
+
+static const char *command_name(option_commands command)
+{
+    int32_t i = 0;
+    while (app_command_at(i)->bit != command) i++;
+    return app_command_at(i)->name;
+}
+
+// Reads the option at words[*i] and moves *i on over its argument.
+static int read_option(app_options *options, option_commands command, int count, char **words, int *i)
+{
+    const char *word = words[*i] + 2, *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    const option_def *def = find(word, length, command);
+    if (!def) {
+        return app_fail(EXIT_WRONG, "unknown option --%.*s; 'weir help %s' lists them", (int)length, word,
+                        command_name(command));
+    }
+    if (!def->argument) {
+        if (equals) return app_fail(EXIT_WRONG, "--%s takes no value", def->name);
+        return def->read(options, NULL);
+    }
+    if (equals) return def->read(options, equals + 1);
+    if (*i + 1 >= count) return app_fail(EXIT_WRONG, "--%s needs a value: --%s %s", def->name, def->name, def->argument);
+    return def->read(options, words[++*i]);
+}
+
+int options_read(app_options *options, option_commands command, int count, char **words)
+{
+    bool names_only = false;  // after a bare --
+    options->seed = 1;
+    for (int i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (!names_only && strcmp(word, "--") == 0) {
+            names_only = true;
+        } else if (!names_only && strcmp(word, "-h") == 0) {
+            options->help = true;
+        } else if (!names_only && strncmp(word, "--", 2) == 0) {
+            int status = read_option(options, command, count, words, &i);
+            if (status) return status;
+        } else if (!names_only && word[0] == '-') {
+            return app_fail(EXIT_WRONG, "unknown option %s; 'weir help %s' lists them", word, command_name(command));
+        } else if (options->name_count == OPTION_NAMES) {
+            return app_fail(EXIT_WRONG, "too many words on the command line, from '%s' on", word);
+        } else {
+            options->names[options->name_count++] = word;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,403 @@
+// `weir run`: plays a scene, measures it, and tells what came out, as a table for people and as JSON for everything else.
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/app.h"
+#include "app/machine.h"
+#include "app/progress.h"
+#include "app/report.h"
+
+typedef struct hash_mark {
+    int64_t update;
+    uint64_t hash;
+} hash_mark;
+
+// What is gathered while a scene plays.
+typedef struct run_record {
+    float *update_ms;  // one per update
+    int64_t updates, room;
+    hash_mark *hashes;
+    int64_t hash_count, hash_room;
+    double seconds;
+    weir_ledger start;
+    int64_t cells_before;  // cells that the world had updated before, if it was loaded
+} run_record;
+
+// What is asked of the world when it is over.
+typedef struct run_result {
+    weir_stats stats;
+    weir_ledger ledger;
+    uint64_t hash;
+    double median_ms, p99_ms, max_ms;
+    double max_fill, mean_excess;
+    int64_t peak_cells;
+} run_result;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+// ---- Before the work -------------------------------------------------------------------------------------------------------
+
+static int unknown_scene(const char *name)
+{
+    char all[512] = "";
+    for (int32_t i = 0; scene_at(i); i++) {
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
+    }
+    if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene: %s", all);
+    return app_fail(EXIT_WRONG, "unknown scene '%s'; there are %s", name, all);
+}
+
+// Finds out before a long run whether its snapshot will have a place.
+static int check_save_path(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return app_fail(EXIT_WRONG, "--save %s cannot be written: it is a folder", path);
+    }
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 2;
+    if (length >= sizeof folder) return app_fail(EXIT_WRONG, "--save %s cannot be written: its name is too long", path);
+    memcpy(folder, slash ? path : "./", length);
+    folder[length] = '\0';
+    if (access(folder, W_OK) == 0) return 0;
+    return app_fail(EXIT_WRONG, "--save %s cannot be written: %s", path, strerror(errno));
+}
+
+static int open_scene(const app_options *options, scene_run **run)
+{
+    const scene_def *def = options->name_count > 0 ? scene_find(options->names[0]) : NULL;
+    if (!def) return unknown_scene(options->name_count > 0 ? options->names[0] : NULL);
+    if (options->name_count > 1) {
+        return app_fail(EXIT_WRONG, "weir run takes one scene, and got '%s' as well", options->names[1]);
+    }
+    // In scene_options a size of 0 stands for the default, but one that the user typed is out of range like any other.
+    if (options->size_given && options->size == 0) {
+        return app_fail(EXIT_WRONG, "size 0 is out of range: scene %s takes %d to %d", def->name, def->size_min, def->size_max);
+    }
+
+    scene_options play = scene_options_default();
+    play.size = options->size;
+    play.updates = options->updates;
+    play.seed = options->seed;
+    play.def.solver = options->solver;
+    play.def.threads = options->threads;
+    play.def.simd = options->simd;
+    play.settings = options->settings;
+    play.setting_count = options->setting_count;
+    play.load = options->load;
+    weir_status status = scene_open(def, &play, run);
+    return status == WEIR_OK ? 0 : app_fail(app_exit_status(status), "%s", scene_error());
+}
+
+// ---- The work --------------------------------------------------------------------------------------------------------------
+
+// An array with room for one more element: the same one or a larger one; NULL if memory ran out, and the old one stays.
+static void *with_room(void *array, int64_t count, int64_t *room, size_t size)
+{
+    if (count < *room) return array;
+    int64_t larger = *room ? 2 * *room : 1024;
+    void *moved = realloc(array, (size_t)larger * size);
+    if (moved) *room = larger;
+    return moved;
+}
+
+static bool record_time(run_record *record, double seconds)
+{
+    float *times = with_room(record->update_ms, record->updates, &record->room, sizeof *times);
+    if (!times) return false;
+    record->update_ms = times;
+    record->update_ms[record->updates++] = (float)(1e3 * seconds);
+    record->seconds += seconds;
+    return true;
+}
+
+static bool record_hash(run_record *record, const scene_run *run)
+{
+    hash_mark *hashes = with_room(record->hashes, record->hash_count, &record->hash_room, sizeof *hashes);
+    if (!hashes) return false;
+    record->hashes = hashes;
+    record->hashes[record->hash_count++] = (hash_mark){run->update, weir_world_hash(run->world)};
+    return true;
+}
+
+static bool record_update(run_record *record, const scene_run *run, int64_t hash_every)
+{
+    if (!record_time(record, run->step_seconds)) return false;
+    return hash_every == 0 || run->update % hash_every != 0 || record_hash(record, run);
+}
+
+static int play(scene_run *run, const app_options *options, int64_t updates, run_record *record)
+{
+    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    sigaction(SIGINT, &action, &before);
+    progress_bar bar = progress_begin(run->def->name, updates, options->quiet);
+    int status = 0;
+    record->start = weir_world_ledger(run->world);
+    record->cells_before = weir_world_stats(run->world).cells_updated;
+
+    for (int64_t i = 0; i < updates && !interrupted && !status; i++) {
+        progress_show(&bar, i);
+        weir_status step = scene_update(run);
+        if (step != WEIR_OK) {
+            progress_end(&bar);
+            status = app_fail(EXIT_FAILED, "update %" PRId64 " failed: %s", run->update + 1, scene_error());
+        } else if (!record_update(record, run, options->hash_every)) {
+            progress_end(&bar);
+            status = app_fail(EXIT_FAILED, "memory ran out for the measurements");
+        }
+    }
+    progress_end(&bar);
+    sigaction(SIGINT, &before, NULL);
+    return status;
+}
+
+// ---- What came out ---------------------------------------------------------------------------------------------------------
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_times(run_record *record, run_result *result)
+{
+    int64_t n = record->updates;
+    if (n == 0) return;
+    qsort(record->update_ms, (size_t)n, sizeof *record->update_ms, compare_floats);
+    result->median_ms = record->update_ms[(n - 1) / 2];
+    result->p99_ms = record->update_ms[(99 * n + 99) / 100 - 1];
+    result->max_ms = record->update_ms[n - 1];
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int32_t most(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static weir_box cut(weir_box a, weir_box b)
+{
+    return (weir_box){{most(a.min.x, b.min.x), most(a.min.y, b.min.y), most(a.min.z, b.min.z)},
+                      {least(a.max.x, b.max.x), least(a.max.y, b.max.y), least(a.max.z, b.max.z)}};
+}
+
+// Goes through the live bricks, since a box around them all may be mostly empty. Scenes are always bounded.
+static bool measure_fill(const weir_world *world, run_result *result)
+{
+    int32_t count = weir_world_bricks(world, NULL, 0);
+    weir_coord *origins = malloc(sizeof *origins * (size_t)most(count, 1));
+    if (!origins) return false;
+    weir_world_bricks(world, origins, count);
+
+    weir_box bounds = weir_world_bounds(world);
+    float empty = weir_world_params(world).empty, fill[WEIR_BRICK_CELLS];
+    double excess = 0;
+    int64_t wet = 0;
+    for (int32_t i = 0; i < count; i++) {
+        weir_coord o = origins[i];
+        weir_box box = cut((weir_box){o, {o.x + 8, o.y + 8, o.z + 8}}, bounds);
+        if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) continue;
+        if (weir_world_read_fill(world, box, fill) != WEIR_OK) continue;
+        int32_t cells = (box.max.x - box.min.x) * (box.max.y - box.min.y) * (box.max.z - box.min.z);
+        for (int32_t c = 0; c < cells; c++) {
+            if (fill[c] <= empty) continue;
+            wet++;
+            excess += fmax(0, (double)fill[c] - 1);
+            result->max_fill = fmax(result->max_fill, fill[c]);
+        }
+    }
+    free(origins);
+    result->mean_excess = wet ? excess / (double)wet : 0;
+    return true;
+}
+
+static int measure(scene_run *run, run_record *record, run_result *result)
+{
+    *result = (run_result){
+        .stats = weir_world_stats(run->world), .ledger = weir_world_ledger(run->world), .hash = weir_world_hash(run->world)};
+    result->peak_cells = (int64_t)result->stats.peak_bricks * WEIR_BRICK_CELLS;
+    sort_times(record, result);
+    scene_measure(run);
+    if (!measure_fill(run->world, result)) return app_fail(EXIT_FAILED, "memory ran out for the measurements");
+    return 0;
+}
+
+static const char *solver_name(const scene_run *run)
+{
+    return weir_world_solver(run->world) == WEIR_SOLVER_CLASSIC ? "classic" : "momentum";
+}
+
+static int64_t cells_updated(const run_record *record, const run_result *result)
+{
+    return result->stats.cells_updated - record->cells_before;
+}
+
+static double cells_per_second(const run_record *record, const run_result *result)
+{
+    return record->seconds > 0 ? (double)cells_updated(record, result) / record->seconds : 0;
+}
+
+static double bytes_per_cell(const run_result *result)
+{
+    return result->peak_cells ? (double)result->stats.peak_bytes / (double)result->peak_cells : 0;
+}
+
+static double rule_ms(const run_record *record, const weir_rule_time *rule)
+{
+    return record->updates ? 1e3 * rule->seconds / (double)record->updates : 0;
+}
+
+// The keys and their meanings are those of docs/ and stay as they are; see `weir help run`.
+static void write_report(report_file *report, const scene_run *run, const run_record *record, const run_result *result)
+{
+    const weir_stats *stats = &result->stats;
+    const weir_ledger *start = &record->start, *end = &result->ledger;
+    report_object(report, NULL);
+    report_string(report, "scene", run->def->name);
+    report_string(report, "solver", solver_name(run));
+    report_string(report, "backend", "cpu");
+    report_string(report, "device", machine_device(stats->simd));
+    report_integer(report, "threads", stats->threads);
+    report_integer(report, "size", run->size);
+    report_integer(report, "seed", run->seed);
+    report_integer(report, "updates", record->updates);
+    report_number(report, "seconds", record->seconds);
+    report_object(report, "update_ms");
+    report_number(report, "median", result->median_ms);
+    report_number(report, "p99", result->p99_ms);
+    report_number(report, "max", result->max_ms);
+    report_end(report, '}');
+    report_integer(report, "cells_updated", cells_updated(record, result));
+    report_number(report, "cells_per_second", cells_per_second(record, result));
+    report_integer(report, "peak_bricks", stats->peak_bricks);
+    report_integer(report, "peak_cells", result->peak_cells);
+    report_integer(report, "peak_bytes", stats->peak_bytes);
+    report_number(report, "bytes_per_cell", bytes_per_cell(result));
+    report_drops(report, "mass_start", start->held);
+    report_drops(report, "mass_end", end->held);
+    report_object(report, "ledger");
+    report_drops(report, "added", end->added - start->added);
+    report_drops(report, "removed", end->removed - start->removed);
+    report_drops(report, "drained", end->drained - start->drained);
+    report_drops(report, "turned", end->turned - start->turned);
+    report_end(report, '}');
+    report_drops(report, "drift", end->drift);
+    report_number(report, "max_fill", result->max_fill);
+    report_number(report, "mean_excess", result->mean_excess);
+    report_hash(report, "hash", result->hash);
+    report_array(report, "hashes");
+    for (int64_t i = 0; i < record->hash_count; i++) {
+        report_object(report, NULL);
+        report_integer(report, "update", record->hashes[i].update);
+        report_hash(report, "hash", record->hashes[i].hash);
+        report_end(report, '}');
+    }
+    report_end(report, ']');
+    report_array(report, "rules");
+    for (int32_t i = 0; i < stats->rule_count; i++) {
+        report_object(report, NULL);
+        report_string(report, "name", stats->rules[i].name);
+        report_number(report, "ms", rule_ms(record, &stats->rules[i]));
+        report_end(report, '}');
+    }
+    report_end(report, ']');
+    report_object(report, "probes");
+    for (int32_t i = 0; i < SCENE_PROBES && run->def->probes[i].name; i++) {
+        report_number(report, run->def->probes[i].name, run->probes[i]);
+    }
+    report_end(report, '}');
+    report_end(report, '}');
+}
+
+static void print_table(const scene_run *run, const run_record *record, const run_result *result)
+{
+    const weir_stats *stats = &result->stats;
+    printf("scene    %s, size %d, seed %" PRIu32 "\n", run->def->name, run->size, run->seed);
+    printf("solver   %s on %s, %d thread%s\n", solver_name(run), machine_device(stats->simd), stats->threads,
+           stats->threads == 1 ? "" : "s");
+    printf("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms\n", record->updates, record->seconds,
+           result->median_ms, result->p99_ms, result->max_ms);
+    printf("cells    %.2f million per second; at most %" PRId64 " at a time\n", 1e-6 * cells_per_second(record, result),
+           result->peak_cells);
+    printf("memory   %.1f MB at most, %.1f bytes per cell\n", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
+    printf("water    %" PRId64 " drops before, %" PRId64 " after, drift %" PRId64 "\n", record->start.held, result->ledger.held,
+           result->ledger.drift);
+    printf("fill     at most %.4f, mean excess %.3g\n", result->max_fill, result->mean_excess);
+    printf("hash     %016" PRIx64 "\n", result->hash);
+    for (int32_t i = 0; i < stats->rule_count; i++) {
+        printf("%-8s %-24s %.4f ms\n", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
+    }
+    for (int32_t i = 0; i < SCENE_PROBES && run->def->probes[i].name; i++) {
+        printf("%-8s %-24s ", i ? "" : "probes", run->def->probes[i].name);
+        if (isnan(run->probes[i])) {
+            printf("not reached\n");
+        } else {
+            printf("%.6g\n", run->probes[i]);
+        }
+    }
+}
+
+// ---- The command -----------------------------------------------------------------------------------------------------------
+
+static int run_scene(const app_options *options, scene_run *run, run_record *record, report_file *report)
+{
+    int64_t updates = options->updates_given ? options->updates : run->def->updates;
+    run_result result;
+    int status = play(run, options, updates, record);
+    if (!status) status = measure(run, record, &result);
+    if (status) return status;
+
+    if (options->save) {
+        weir_status saved = weir_world_save(run->world, options->save);
+        if (saved != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
+    }
+    if (report->path) write_report(report, run, record, &result);
+    if (!options->quiet && !report_on_stdout(report)) print_table(run, record, &result);
+    int closed = report_close(report);
+    if (status || closed) return EXIT_FAILED;
+    if (result.ledger.drift != 0) {
+        return app_fail(EXIT_FAILED, "the ledger does not balance: drift of %" PRId64 " drops", result.ledger.drift);
+    }
+    if (interrupted) {
+        return app_fail(EXIT_INTERRUPTED, "interrupted after %" PRId64 " of %" PRId64 " updates", record->updates, updates);
+    }
+    return EXIT_DONE;
+}
+
+int command_run(const app_options *options)
+{
+    report_file report;
+    scene_run *run = NULL;
+    run_record record = {0};
+    int status = options->save ? check_save_path(options->save) : 0;
+    if (status) return status;
+    status = report_open(&report, options->report);
+    if (status) return status;
+
+    status = open_scene(options, &run);
+    if (!status) status = run_scene(options, run, &record, &report);
+    report_abandon(&report);
+    free(record.update_ms);
+    free(record.hashes);
+    scene_close(run);
+    return status;
+}

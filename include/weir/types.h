@@ -1,0 +1,177 @@
+// Plain types: places, parameters, definitions, and what queries return.
+//
+// Units: lengths in cells, time in updates, flow in cells per update, mass in drops (a full cell holds WEIR_FULL of them).
+// y points up. A box holds the cells min <= c < max.
+#ifndef WEIR_TYPES_H
+#define WEIR_TYPES_H
+
+#include <stdbool.h>
+#include <weir/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_FULL 4194304            // drops in a full cell, 2^22
+#define WEIR_COORD_LIMIT 1000000000  // cells lie within this distance of the origin on every axis
+
+typedef struct weir_coord {
+    int32_t x, y, z;
+} weir_coord;
+
+typedef struct weir_vec {
+    float x, y, z;
+} weir_vec;
+
+typedef struct weir_box {
+    weir_coord min, max;
+} weir_box;
+
+typedef struct weir_sphere {
+    weir_vec centre;
+    float radius;
+} weir_sphere;
+
+typedef enum weir_material { WEIR_NOTHING, WEIR_WATER } weir_material;
+
+// Which laws the water follows.
+//   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
+//   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
+typedef enum weir_solver { WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_COUNT } weir_solver;
+
+typedef enum weir_backend { WEIR_BACKEND_CPU, WEIR_BACKEND_COUNT } weir_backend;
+
+// The width of the CPU's code path. AUTO takes the widest the processor has; all give the same bits.
+typedef enum weir_simd { WEIR_SIMD_AUTO, WEIR_SIMD_SCALAR, WEIR_SIMD_AVX2, WEIR_SIMD_AVX512, WEIR_SIMD_COUNT } weir_simd;
+
+// Sides of a bounded world that are open: water that crosses them is drained into the ledger. The others are walls.
+typedef enum weir_side {
+    WEIR_SIDE_X_MIN = 1,
+    WEIR_SIDE_X_MAX = 2,
+    WEIR_SIDE_Y_MIN = 4,
+    WEIR_SIDE_Y_MAX = 8,
+    WEIR_SIDE_Z_MIN = 16,
+    WEIR_SIDE_Z_MAX = 32
+} weir_side;
+
+// The numbers of the laws. weir_params_default gives good ones for a solver; weir_params_check says which one is wrong.
+typedef struct weir_params {
+    weir_vec gravity;     // cells per update squared, default (0, -0.01, 0): 10 cm voxels at 100 updates per second
+    float damping;        // share of flow lost per update, 0 to 1
+    float viscosity;      // momentum only: exchange with each of 6 neighbours per update, 0 to 1/6
+    float noise;          // relative random change of horizontal flow per update, 0 (off) to 1; breaks symmetry
+    uint32_t noise_seed;  // which noise
+    int32_t iterations;   // classic only: pressure iterations K, 1 to 1024
+    int32_t smooths;      // momentum only: smoothing sweeps before and after the coarse correction, 1 to 16
+    int32_t cycles;       // momentum only: most V-cycles per update, 1 to 16
+    float tolerance;      // momentum only: residual below which no further V-cycle is run, 0 to 1
+    float excess_rate;    // momentum only: share of an over-full cell's excess pushed out per update, 0 to 1
+    float excess_cap;     // momentum only: most excess pushed out of a cell per update, 0 to 1
+    float fill_cap;       // momentum only: fill above which a cell takes in no more than it gives, 1 to 2
+    float empty;          // fill below which a cell counts as empty, 0 to 0.1
+    float dust;           // momentum only: fill below which water falls one cell per update, 0 to 0.1
+    float max_flow;       // largest flow: momentum 0 to 1 (default 1), classic 0 to 1/3 (default 1/3), which moves 1/6 cells
+} weir_params;
+
+WEIR_API weir_params weir_params_default(weir_solver solver);
+
+// WEIR_OK, or WEIR_ERROR_ARGUMENT with a sentence that names the parameter, its value and its range.
+WEIR_API weir_status weir_params_check(const weir_params *params, weir_solver solver);
+
+// Parameters by name, for command lines and scripts: "gravity" is minus gravity.y, "gravity.x" and so on its parts, the others
+// as they are called above. Sets nothing and says what is wrong when the name is unknown or the value not a number in range.
+WEIR_API weir_status weir_params_set(weir_params *params, weir_solver solver, const char *name, double value);
+
+// The i-th parameter's name and meaning; NULL past the last.
+WEIR_API const char *weir_params_name(int32_t index);
+WEIR_API const char *weir_params_help(int32_t index);
+
+// Asks the game for the solid shares (0 open to 255 solid) of the 8 x 8 x 8 cells from origin on, index x + 8y + 64z. May be
+// called from the thread that steps, edits or asks the world, and at the same time from the background thread of weir_world_step_begin.
+typedef void weir_terrain_source(void *user, weir_coord origin, uint8_t shares[512]);
+
+// How a world is made. Zero in any field means its default.
+typedef struct weir_world_def {
+    weir_box bounds;           // empty box (the default): unbounded
+    uint32_t open_sides;       // weir_side bits; 0: all walls
+    weir_solver solver;        // default momentum
+    weir_backend backend;      // default cpu
+    weir_params *params;       // NULL: weir_params_default(solver); copied
+    int32_t threads;           // 0: one per processor core; ignored when jobs.run is set
+    weir_simd simd;            // default: the widest the processor has
+    float rate;                // updates per second for weir_world_advance; 0: 100
+    int32_t updates_per_step;  // 0: 1
+    int32_t reserve_bricks;    // room made at the start; 0: none
+    weir_allocator allocator;
+    weir_logger logger;
+    weir_jobs jobs;
+    weir_terrain_source *terrain;  // NULL: terrain is Weir's own, open everywhere until built
+    void *terrain_user;
+} weir_world_def;
+
+WEIR_API weir_world_def weir_world_def_default(void);
+
+// What a cell holds. flow is the mean of its opposite faces' flow, pressure in cells of water height times gravity.
+typedef struct weir_cell {
+    float fill;  // 1: full
+    weir_vec flow;
+    float pressure;
+    weir_material material;
+    uint8_t solid;  // solid share, 0 open to 255 solid
+} weir_cell;
+
+typedef enum weir_hit_kind { WEIR_HIT_NONE, WEIR_HIT_WATER, WEIR_HIT_TERRAIN } weir_hit_kind;
+
+typedef struct weir_hit {
+    weir_hit_kind kind;
+    weir_coord cell;
+    float distance;     // from the ray's origin, in cells
+    weir_coord normal;  // of the face through which the ray entered; 0 if it began inside
+} weir_hit;
+
+// What a box holds.
+typedef struct weir_box_sum {
+    int64_t drops;       // water in the box
+    int64_t open_cells;  // cells that terrain leaves open (share below 128)
+    int64_t wet_cells;   // cells with more than the `empty` threshold
+    float mean_fill;     // over open cells
+    float max_fill;
+    weir_vec mean_flow;  // mean of the water's flow, weighted by mass
+    float max_flow;      // largest component of flow at any cell that holds water
+    float max_pressure;
+} weir_box_sum;
+
+// The exact account, in drops. Always: held = added - removed - drained - turned.
+typedef struct weir_ledger {
+    int64_t held;     // what the world holds now, counted cell by cell
+    int64_t added;    // by fills, emitters and loaded snapshots
+    int64_t removed;  // by drains, fills that lower, and terrain built over water
+    int64_t drained;  // through open sides
+    int64_t turned;   // into something else
+    int64_t drift;    // held minus what the account says: 0
+} weir_ledger;
+
+#define WEIR_RULE_TIMES 24
+
+typedef struct weir_rule_time {
+    const char *name;
+    double seconds;
+} weir_rule_time;
+
+typedef struct weir_stats {
+    int64_t updates;        // finished since the world was made or loaded
+    int64_t cells_updated;  // cells of live bricks, summed over updates
+    int32_t bricks, peak_bricks;
+    int64_t bytes, peak_bytes;  // channels and brick tables
+    int32_t cycles;             // V-cycles of the last update
+    float residual;             // largest residual before the last V-cycle
+    int32_t threads;
+    weir_simd simd;  // the code path in use
+    int32_t rule_count;
+    weir_rule_time rules[WEIR_RULE_TIMES];  // time per rule since the world was made
+} weir_stats;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

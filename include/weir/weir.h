@@ -1,0 +1,25 @@
+// Weir: living water for voxel worlds.
+//
+// A game includes this header and nothing else:
+//
+//     weir_world_def def = weir_world_def_default();
+//     def.bounds = (weir_box){{0, 0, 0}, {64, 64, 64}};
+//     weir_world *world;
+//     if (weir_world_create(&def, &world) != WEIR_OK) return 1;
+//     weir_world_fill(world, (weir_box){{0, 0, 0}, {24, 40, 64}}, WEIR_WATER, 1.0f);
+//     for (int i = 0; i < 500; i++) weir_world_step(world);
+//     weir_world_destroy(world);
+//
+//   base.h    status codes, version, the game's hooks (memory, log, jobs)
+//   types.h   coordinates, boxes, parameters, definitions, what queries return
+//   world.h   the world: life, updates, edits, queries, ledger, snapshots
+//   rule.h    rules of the game's own that run inside an update
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+#include <weir/base.h>
+#include <weir/rule.h>
+#include <weir/types.h>
+#include <weir/world.h>
+
+#endif

@@ -1,0 +1,153 @@
+// The world: bricks of water in terrain, made, stepped, edited, asked, saved.
+//
+// A world belongs to one thread at a time. While a background step runs (weir_world_step_begin), queries read the last
+// finished state and edits wait in a queue; everything else answers WEIR_ERROR_BUSY.
+#ifndef WEIR_WORLD_H
+#define WEIR_WORLD_H
+
+#include <weir/rule.h>
+#include <weir/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_world weir_world;
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+// Makes a world. Fails on a definition that makes no sense, on memory, and on threads; *world is then NULL.
+WEIR_API weir_status weir_world_create(const weir_world_def *def, weir_world **world);
+
+// Ends a world; waits for a background step. NULL is allowed.
+WEIR_API void weir_world_destroy(weir_world *world);
+
+// ---- Updates ---------------------------------------------------------------------------------------------------------------
+
+// Runs updates_per_step updates. On a failure (memory) the world stays at its last finished update.
+WEIR_API weir_status weir_world_step(weir_world *world);
+
+// Runs as many updates as fit into the seconds passed since the last call, at the world's rate; the rest is kept for the next
+// call. At most one second's worth per call, so that a game that hung does not hang again. *updates, if not NULL, gets the number.
+WEIR_API weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updates);
+
+// Starts a step on a background thread. Queries read the state before it until weir_world_step_end.
+WEIR_API weir_status weir_world_step_begin(weir_world *world);
+
+// Whether the background step has finished (true when none runs).
+WEIR_API bool weir_world_step_done(const weir_world *world);
+
+// Waits for the background step, makes its result the current state, applies the edits that waited, and returns the status
+// of the step or of the first edit that failed.
+WEIR_API weir_status weir_world_step_end(weir_world *world);
+
+// ---- Parameters ------------------------------------------------------------------------------------------------------------
+
+WEIR_API weir_params weir_world_params(const weir_world *world);
+WEIR_API weir_status weir_world_set_params(weir_world *world, const weir_params *params);
+WEIR_API weir_solver weir_world_solver(const weir_world *world);
+WEIR_API weir_box weir_world_bounds(const weir_world *world);
+
+// ---- Edits -----------------------------------------------------------------------------------------------------------------
+// Applied at once between updates, or queued in order while a background step runs. Boxes and spheres that reach over the world's
+// bounds are cut to them; ones wholly outside are refused. An edit that fails changes nothing.
+
+// Brings every open cell to this fill (0 to 1), up or down. A cell belongs to a sphere if its centre does.
+WEIR_API weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill);
+WEIR_API weir_status weir_world_fill_sphere(weir_world *world, weir_sphere sphere, weir_material material, float fill);
+
+// Takes all water out.
+WEIR_API weir_status weir_world_drain(weir_world *world, weir_box box);
+WEIR_API weir_status weir_world_drain_sphere(weir_world *world, weir_sphere sphere);
+
+// Opens terrain (dig), or sets its solid share (build, 1 to 255). A cell counts as solid from 128 up; water in a cell that becomes
+// solid is removed and booked. Refused with WEIR_ERROR_UNSUPPORTED when the terrain is the game's own (weir_world_def.terrain).
+WEIR_API weir_status weir_world_dig(weir_world *world, weir_box box);
+WEIR_API weir_status weir_world_dig_sphere(weir_world *world, weir_sphere sphere);
+WEIR_API weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share);
+WEIR_API weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share);
+
+// Tells Weir that the game's own terrain has changed in a box, so that it asks again there.
+WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
+
+// Sets the flow of the water in a box, in cells per update, each component within max_flow (classic: half of it).
+WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
+
+// Sets one of a game rule's channels in a box.
+WEIR_API weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value);
+
+// An emitter adds, a drain takes `rate` cells' worth of water per update, spread evenly over its box, exactly to the drop in
+// the long run. An emitter never fills a cell above 1, and what finds no room is not owed; a drain never takes what is not there.
+// *id gets a number for weir_world_remove; it may be NULL.
+WEIR_API weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id);
+WEIR_API weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id);
+
+// Accelerates the water in a box in every update, in cells per update squared, on top of gravity.
+WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id);
+
+// Ends an emitter, drain or force.
+WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
+
+// ---- Queries ---------------------------------------------------------------------------------------------------------------
+// They never disturb the simulation. Places outside the world are dry and solid.
+
+WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
+WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
+
+// Fills of all cells of a box into an array, x fastest, then y, then z.
+WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill);
+
+// The first water (fill of at least min_fill) or terrain that a ray meets within max_distance cells.
+WEIR_API weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance,
+                                 float min_fill);
+
+// Height of the water surface in the column x, z between y_min and y_max: the top of the highest cell that is at least half full,
+// lowered or raised by the fill at the surface; NaN if the column is dry. Cells are scanned from y_max down.
+WEIR_API float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
+
+// Sum of fills in the column x, z for y_min <= y < y_max: the height the water would have if it stood level.
+WEIR_API double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
+
+// Share of a box of floats that is under water, 0 to 1, counting part cells by the part covered: for things that float.
+WEIR_API float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max);
+
+// Mean flow of the water in a box, weighted by mass; 0 if dry.
+WEIR_API weir_vec weir_world_mean_flow(const weir_world *world, weir_box box);
+
+// Value of one of a game rule's channels at a cell; 0 where there is none.
+WEIR_API float weir_world_channel(const weir_world *world, const char *channel, weir_coord cell);
+
+// Bricks whose water or terrain changed since a mark. A mark is what the last call returned in *mark; begin with 0. Writes up to
+// `room` brick origins (in cells) to `bricks` and returns how many there are; call again with more room if that is larger. Only live
+// bricks are listed: one that dried up and ended since the mark is not, nor is terrain that was dug where there is no water near.
+WEIR_API int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_coord *bricks, int32_t room);
+
+// Origins of all live bricks, in coordinate order (z, then y, then x); returns how many there are.
+WEIR_API int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t room);
+
+WEIR_API weir_ledger weir_world_ledger(const weir_world *world);
+WEIR_API weir_stats weir_world_stats(const weir_world *world);
+
+// A number that is the same for two worlds exactly if they will go on alike: mass, flow, pressure, terrain, parameters, emitters,
+// rule channels and the number of the update. The same on every machine, thread count and code path.
+WEIR_API uint64_t weir_world_hash(const weir_world *world);
+
+// ---- Snapshots -------------------------------------------------------------------------------------------------------------
+
+// Writes all that the next update depends on to a .weir file: first to a temporary file beside it, then renamed, so that a crash
+// leaves the earlier file whole.
+WEIR_API weir_status weir_world_save(const weir_world *world, const char *path);
+
+// Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, water, emitters. The
+// solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
+WEIR_API weir_status weir_world_load(weir_world *world, const char *path);
+
+// ---- Rules of the game's own -----------------------------------------------------------------------------------------------
+
+// Adds a rule. Rules of one place run in the order in which they were added. At most 8 rules; names must differ.
+WEIR_API weir_status weir_world_add_rule(weir_world *world, const weir_rule_def *def);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+// What the CPU backend hands to its kernels. The kernels are compiled several times, for several widths of SIMD, and reached
+// through one table per width; all widths give the same bits.
+#ifndef WEIR_COMPUTE_CPU_H
+#define WEIR_COMPUTE_CPU_H
+
+#include "world/pyramid.h"
+#include "world/world.h"
+
+enum { RUN_MAX = 4 };  // bricks side by side along x that are worked on as one
+
+// A run of 1, 2 or 4 bricks side by side along x: long rows for wide registers, and fewer rims to copy.
+typedef struct brick_run {
+    int32_t count;
+    int32_t brick[RUN_MAX];
+} brick_run;
+
+// All that a pass reads. Set up once per update.
+typedef struct pass_args {
+    // Bricks.
+    const int32_t (*near)[27];
+    const weir_coord *coord;
+    const brick_mask *open;
+    const uint8_t *clear;  // 1: the brick and its 26 neighbours are open throughout
+    const float *ones;     // a run tile that is all 1
+    const float *sixths;   // a run tile that is all 1/6, for cells with six open faces
+    brick_mask *active;    // cells whose pressure is above its floor
+    uint8_t *wet;
+    int64_t *changed;
+    int64_t change;
+    const pyramid *levels;
+    const float (*flags)[8];  // eight flags in a byte as floats 1 and 0
+    // Channels. limits shares memory with pressure_next, divergence and floor with flow[0] and flow[1]: see cpu.c.
+    int32_t *mass, *mass_next;
+    float *flow[3], *flow_next[3];
+    float *moved[3];  // NULL unless a rule asked for it
+    float *pressure, *pressure_next;
+    uint32_t *limits;
+    float *divergence, *floor;
+    // Numbers.
+    float gravity[3];
+    float force_scale;             // flow that an acceleration of 1 gives per update
+    int32_t down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
+    float head, inverse_head;      // size of gravity along that axis
+    float keep, max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, noise;
+    uint32_t noise_seed;
+    int64_t update;
+    int32_t smooths;
+    int32_t sweeps;      // of the coarsest level in this visit
+    int32_t iterations;  // of the pressure in this visit (classic)
+    const world_source *sources;
+    int32_t source_count;
+    const terrain *terrain;
+} pass_args;
+
+enum { AHEAD_MAX = 8 };
+
+// What a worker will need next: a kernel asks for it bit by bit while it works, so that memory and arithmetic go on side by side.
+// The first thing in a worker's scratch.
+typedef struct run_ahead {
+    const brick_run *next;         // NULL: none
+    const void *reads[AHEAD_MAX];  // channels, up to the first NULL
+} run_ahead;
+
+typedef struct cpu_scratch cpu_scratch;
+
+// What a worker adds up; combined in an order-free way.
+typedef struct worker_sum {
+    float residual;
+    int64_t drained;
+    char pad[48];  // a cache line each
+} worker_sum;
+
+typedef void run_kernel(const pass_args *a, cpu_scratch *s, const brick_run *r);
+typedef void level_kernel(const pass_args *a, cpu_scratch *s, int32_t level, int32_t brick);
+
+typedef struct cpu_kernels {
+    size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
+    run_kernel *limit, *move, *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
+    run_kernel *classic_move, *classic_divergence, *classic_pressure, *classic_gradient;
+    // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Returns the largest residual.
+    float (*restrict_fine)(const pass_args *a, cpu_scratch *s, int32_t brick);
+    level_kernel *correct_fine;
+    level_kernel *build, *link, *down, *restrict_level, *sweep, *up, *smooth_level;
+} cpu_kernels;
+
+extern const cpu_kernels cpu_kernels_scalar;
+extern const cpu_kernels cpu_kernels_avx2;
+extern const cpu_kernels cpu_kernels_avx512;
+
+#endif

@@ -1,0 +1,63 @@
+// The CPU's kernels. This file is compiled once per width of SIMD with CPU_KERNELS as the name of the table; the compiler turns the
+// rows into vector code. All widths give the same bits: no contraction, and sums written in a fixed order.
+#include "compute/cpu_classic.h"
+#include "compute/cpu_levels.h"
+#include "compute/cpu_move.h"
+#include "compute/cpu_pressure.h"
+
+#ifndef CPU_KERNELS
+#error "CPU_KERNELS names the table that this build of the kernels fills"
+#endif
+
+#define RUN_KERNEL(name)                                                     \
+    static void name(const pass_args *a, cpu_scratch *s, const brick_run *r) \
+    {                                                                        \
+        BY_LENGTH(name##_run, a, s, r);                                      \
+    }
+
+RUN_KERNEL(limit)
+RUN_KERNEL(move)
+RUN_KERNEL(viscosity)
+RUN_KERNEL(forces)
+RUN_KERNEL(divergence)
+RUN_KERNEL(gradient)
+RUN_KERNEL(classic_move)
+RUN_KERNEL(classic_divergence)
+RUN_KERNEL(classic_pressure)
+RUN_KERNEL(classic_gradient)
+
+static void smooth(const pass_args *a, cpu_scratch *s, const brick_run *r)
+{
+    smooth_run(a, s, r, a->pressure, a->pressure_next);
+}
+
+static void smooth_back(const pass_args *a, cpu_scratch *s, const brick_run *r)
+{
+    smooth_run(a, s, r, a->pressure_next, a->pressure);
+}
+
+const cpu_kernels CPU_KERNELS = {
+    .scratch_size = sizeof(cpu_scratch),
+    .tile_size = sizeof(run_tile),
+    .limit = limit,
+    .move = move,
+    .viscosity = viscosity,
+    .forces = forces,
+    .divergence = divergence,
+    .smooth = smooth,
+    .smooth_back = smooth_back,
+    .gradient = gradient,
+    .classic_move = classic_move,
+    .classic_divergence = classic_divergence,
+    .classic_pressure = classic_pressure,
+    .classic_gradient = classic_gradient,
+    .restrict_fine = restrict_fine,
+    .correct_fine = correct_fine,
+    .build = build_level_brick,
+    .link = link_brick,
+    .down = down_brick,
+    .restrict_level = restrict_level_brick,
+    .sweep = sweep_level_brick,
+    .up = up_brick,
+    .smooth_level = smooth_level_brick,
+};

@@ -1,0 +1,319 @@
+// Tiles: the values around a run of bricks, copied together so that a neighbour is a constant offset. Part of cpu_kernels.c.
+//
+//     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
+//     block tile  x: 4 rim | 8 cells | 4 rim           y, z: 1 rim | 8 cells | 1 rim      B(x, y, z)
+//
+// Kernels work on whole rows along x. Rows that reach into the rim ("wide") start at x = -4 and are 8 cells longer than the run.
+// Lanes of a wide row whose neighbours are not in the tile hold numbers of no meaning and are never stored.
+#ifndef WEIR_COMPUTE_CPU_TILE_H
+#define WEIR_COMPUTE_CPU_TILE_H
+
+#include "compute/cpu.h"
+#include "rules/limit.h"
+#include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+// Stands before a loop over the cells of a row: its lanes are independent of each other.
+#ifdef CPU_WIDE
+#define LANES _Pragma("omp simd")
+#else
+#define LANES
+#endif
+
+enum {
+    RIM_X = 4,
+    RIM = 3,
+    LEFT = 8,                     // where x = 0 lies in a row: rows of bricks never cross a cache line
+    TY = 8 * RUN_MAX + 2 * LEFT,  // stride of y
+    TZ = TY * (8 + 2 * RIM),      // stride of z
+    TILE = TZ * (8 + 2 * RIM),
+    PAD = 2 * TZ,  // wide rows and unused rim rows may look this far out
+    BY = 16,
+    BZ = 160,
+    BLOCK = 1600 + 2 * BZ
+};
+
+#define T(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
+#define B(x, y, z) (BZ + (x) + RIM_X + BY * ((y) + 1) + BZ * ((z) + 1))
+
+typedef float run_tile[TILE + 2 * PAD];
+typedef float block_tile[BLOCK];
+
+struct cpu_scratch {
+    run_ahead ahead;
+    _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q, h;
+    _Alignas(64) int32_t drops[TILE + 2 * PAD], drops_next[TILE + 2 * PAD], whole[3][TILE + 2 * PAD];
+    _Alignas(64) block_tile block[8];
+    _Alignas(64) float brick[6][BRICK_CELLS];
+};
+
+#define SPLIT(v) ((v) < 0 ? -1 : (v) > 7 ? 1 : 0)
+
+#define INLINE static inline __attribute__((always_inline))
+
+// Rows of one brick into a tile: 8 cells each, or the 4 next to the run. Whole bricks of 8 rows are the usual case.
+#define ROWS(count, BODY)                                                      \
+    for (int z = 0; z < nz; z++, to += TZ, from += 64) {                       \
+        if (ny == 8) {                                                         \
+            _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++) BODY(y, count) \
+        } else {                                                               \
+            for (int y = 0; y < ny; y++) BODY(y, count)                        \
+        }                                                                      \
+    }
+
+INLINE void copy_rows(void *tile, const void *channel, const int cells, int ny, int nz)
+{
+    float *to = tile;
+    const float *from = channel;
+#define COPY(y, count) memcpy(to + TY * (y), from + 8 * (y), 4 * (count));
+    if (cells == 8) ROWS(8, COPY) else ROWS(4, COPY)
+#undef COPY
+}
+
+INLINE void fill_rows(float *to, const int32_t *from, const int cells, int ny, int nz, int32_t *restrict any)
+{
+#define FILL(y, count)                                           \
+    LANES                                                        \
+    for (int i = 0; i < count; i++) {                            \
+        any[i] |= from[8 * (y) + i];                             \
+        to[TY * (y) + i] = (float)from[8 * (y) + i] * RULE_DROP; \
+    }
+    if (cells == 8) ROWS(8, FILL) else ROWS(4, FILL)
+#undef FILL
+}
+
+INLINE void limit_rows(float *to, float *h, const uint32_t *from, const int cells, int ny, int nz)
+{
+    ptrdiff_t other = h - to;
+#define UNPACK(y, count)                                            \
+    LANES                                                           \
+    for (int i = 0; i < count; i++) {                               \
+        to[TY * (y) + i] = rule_limit_q(from[8 * (y) + i]);         \
+        to[TY * (y) + i + other] = rule_limit_h(from[8 * (y) + i]); \
+    }
+    if (cells == 8) ROWS(8, UNPACK) else ROWS(4, UNPACK)
+#undef UNPACK
+}
+
+// Visits the rows y0..y1, z0..z1 around a run brick by brick. BLOCK sees `to`, the place of the first row in the tile, `from`, the
+// index of its first cell in a channel, and how many cells, rows and planes there are.
+#define GATHER(y0, y1, z0, z1, BLOCK)                                                                \
+    for (int bz = -1; bz <= 1; bz++) {                                                               \
+        const int first_z = bz < 0 ? (z0) : bz > 0 ? 8 : (z0) > 0 ? (z0) : 0;                        \
+        const int nz = (bz < 0 ? -1 : bz > 0 ? (z1) : (z1) < 7 ? (z1) : 7) - first_z + 1;            \
+        for (int by = -1; by <= 1; by++) {                                                           \
+            const int first_y = by < 0 ? (y0) : by > 0 ? 8 : (y0) > 0 ? (y0) : 0;                    \
+            const int ny = (by < 0 ? -1 : by > 0 ? (y1) : (y1) < 7 ? (y1) : 7) - first_y + 1;        \
+            if (nz <= 0 || ny <= 0) continue;                                                        \
+            const size_t cell = (size_t)(8 * (first_y & 7) + 64 * (first_z & 7));                    \
+            const int side = NEAR(0, by, bz);                                                        \
+            {                                                                                        \
+                const size_t from = (size_t)a->near[r->brick[0]][side - 1] * BRICK_CELLS + cell + 4; \
+                const int to = T(-4, first_y, first_z);                                              \
+                BLOCK(4)                                                                             \
+            }                                                                                        \
+            for (int k = 0; k < n; k++) {                                                            \
+                const size_t from = (size_t)a->near[r->brick[k]][side] * BRICK_CELLS + cell;         \
+                const int to = T(8 * k, first_y, first_z);                                           \
+                BLOCK(8)                                                                             \
+            }                                                                                        \
+            {                                                                                        \
+                const size_t from = (size_t)a->near[r->brick[n - 1]][side + 1] * BRICK_CELLS + cell; \
+                const int to = T(8 * n, first_y, first_z);                                           \
+                BLOCK(4)                                                                             \
+            }                                                                                        \
+        }                                                                                            \
+    }
+
+// Copies a channel of 4-byte values into rows y0..y1, z0..z1 of a run tile, rims in x included.
+static void gather(void *tile, const void *channel, const pass_args *a, const brick_run *r, const int n, const int y0,
+                   const int y1, const int z0, const int z1)
+{
+#define BLOCK(cells) copy_rows((float *)tile + to, (const float *)channel + from, cells, ny, nz);
+    GATHER(y0, y1, z0, z1, BLOCK)
+#undef BLOCK
+}
+
+// The same for the limits, which are unpacked into the shares q and h.
+static void gather_limits(float *q, float *h, const uint32_t *channel, const pass_args *a, const brick_run *r, const int n,
+                          const int low, const int high)
+{
+#define BLOCK(cells) limit_rows(q + to, h + to, channel + from, cells, ny, nz);
+    GATHER(-low, 7 + high, -low, 7 + high, BLOCK)
+#undef BLOCK
+}
+
+// Copies the mass and turns drops into fill. Returns whether there is any.
+static bool gather_fill(float *tile, const int32_t *mass, const pass_args *a, const brick_run *r, const int n, const int low,
+                        const int high)
+{
+    int32_t any[8] = {0};
+#define BLOCK(cells) fill_rows(tile + to, mass + from, cells, ny, nz, any);
+    GATHER(-low, 7 + high, -low, 7 + high, BLOCK)
+#undef BLOCK
+    int32_t all = 0;
+    for (int i = 0; i < 8; i++) all |= any[i];
+    return all != 0;
+}
+
+// Copies the mass as whole drops and as fill. Returns whether there is any.
+static bool gather_drops(float *tile, int32_t *drops, const int32_t *mass, const pass_args *a, const brick_run *r, const int n,
+                         const int low, const int high)
+{
+    gather(drops, mass, a, r, n, -low, 7 + high, -low, 7 + high);
+    return gather_fill(tile, mass, a, r, n, low, high);
+}
+
+INLINE bool mask_full(const brick_mask *m)
+{
+    uint64_t all = ~UINT64_C(0);
+    for (int z = 0; z < 8; z++) all &= m->plane[z];
+    return all == ~UINT64_C(0);
+}
+
+// Whether all cells of a run and of all its neighbours are open.
+static inline bool run_clear(const pass_args *a, const brick_run *r)
+{
+    for (int k = 0; k < r->count; k++)
+        if (!a->clear[r->brick[k]]) return false;
+    return true;
+}
+
+// The open cells as 1 and 0: the tile, filled, or far from terrain one that is all 1.
+static const float *gather_open(float *tile, const pass_args *a, const brick_run *r, const int n, int low, int high)
+{
+    if (run_clear(a, r)) return a->ones;
+    for (int z = -low; z <= 7 + high; z++) {
+        for (int y = -low; y <= 7 + high; y++) {
+            int side = NEAR(0, SPLIT(y), SPLIT(z));
+            int shift = 8 * (y & 7);
+            float *row = tile + T(0, y, z);
+            const int32_t *first = a->near[r->brick[0]];
+            const int32_t *last = a->near[r->brick[n - 1]];
+            memcpy(row - 4, a->flags[a->open[first[side - 1]].plane[z & 7] >> shift & 255] + 4, 16);
+            for (int k = 0; k < n; k++)
+                memcpy(row + 8 * k, a->flags[a->open[a->near[r->brick[k]][side]].plane[z & 7] >> shift & 255], 32);
+            memcpy(row + 8 * n, a->flags[a->open[last[side + 1]].plane[z & 7] >> shift & 255], 16);
+        }
+    }
+    return tile;
+}
+
+// Writes one row of a run back to its bricks.
+static inline __attribute__((always_inline)) void scatter(void *channel, const brick_run *r, const int n, int y, int z,
+                                                          const void *row)
+{
+    for (int k = 0; k < n; k++)
+        memcpy((char *)channel + 4 * ((size_t)r->brick[k] * BRICK_CELLS + (size_t)(8 * y + 64 * z)), (const char *)row + 32 * k,
+               32);
+}
+
+static inline void clear_bricks(void *channel, const brick_run *r)
+{
+    for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
+}
+
+// The values beside a brick's six faces, into the rim of a block tile. Edges and corners are never read.
+static void gather_rim(float *tile, const float *channel, const int32_t near[27])
+{
+    const float *x0 = channel + (size_t)near[NEAR(-1, 0, 0)] * BRICK_CELLS + 7;
+    const float *x1 = channel + (size_t)near[NEAR(1, 0, 0)] * BRICK_CELLS;
+    const float *y0 = channel + (size_t)near[NEAR(0, -1, 0)] * BRICK_CELLS + 56;
+    const float *y1 = channel + (size_t)near[NEAR(0, 1, 0)] * BRICK_CELLS;
+    const float *z0 = channel + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 448;
+    const float *z1 = channel + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS;
+    for (int z = 0; z < 8; z++) {
+        memcpy(tile + B(0, -1, z), y0 + 64 * z, 32);
+        memcpy(tile + B(0, 8, z), y1 + 64 * z, 32);
+        memcpy(tile + B(0, z, -1), z0 + 8 * z, 32);
+        memcpy(tile + B(0, z, 8), z1 + 8 * z, 32);
+        for (int y = 0; y < 8; y++) {
+            tile[B(-1, y, z)] = x0[8 * y + 64 * z];
+            tile[B(8, y, z)] = x1[8 * y + 64 * z];
+        }
+    }
+}
+
+// A brick's values and its rim.
+static void gather_block(float *tile, const float *channel, const int32_t near[27])
+{
+    const float *own = channel + (size_t)near[BRICK_SELF] * BRICK_CELLS;
+    for (int z = 0; z < 8; z++)
+        for (int y = 0; y < 8; y++) memcpy(tile + B(0, y, z), own + 8 * y + 64 * z, 32);
+    gather_rim(tile, channel, near);
+}
+
+// The rim of one block tile into another.
+static void copy_rim(float *to, const float *from)
+{
+    for (int z = 0; z < 8; z++) {
+        memcpy(to + B(0, -1, z), from + B(0, -1, z), 32);
+        memcpy(to + B(0, 8, z), from + B(0, 8, z), 32);
+        memcpy(to + B(0, z, -1), from + B(0, z, -1), 32);
+        memcpy(to + B(0, z, 8), from + B(0, z, 8), 32);
+        for (int y = 0; y < 8; y++) {
+            to[B(-1, y, z)] = from[B(-1, y, z)];
+            to[B(8, y, z)] = from[B(8, y, z)];
+        }
+    }
+}
+
+// The open cells of a brick and beside its six faces, as 1 and 0.
+static void gather_block_open(float *tile, const pass_args *a, const int32_t near[27])
+{
+    const brick_mask *own = &a->open[near[BRICK_SELF]];
+    const brick_mask *x0 = &a->open[near[NEAR(-1, 0, 0)]], *x1 = &a->open[near[NEAR(1, 0, 0)]];
+    const brick_mask *y0 = &a->open[near[NEAR(0, -1, 0)]], *y1 = &a->open[near[NEAR(0, 1, 0)]];
+    const brick_mask *z0 = &a->open[near[NEAR(0, 0, -1)]], *z1 = &a->open[near[NEAR(0, 0, 1)]];
+    for (int z = 0; z < 8; z++) {
+        memcpy(tile + B(0, -1, z), a->flags[y0->plane[z] >> 56], 32);
+        memcpy(tile + B(0, 8, z), a->flags[y1->plane[z] & 255], 32);
+        memcpy(tile + B(0, z, -1), a->flags[z0->plane[7] >> 8 * z & 255], 32);
+        memcpy(tile + B(0, z, 8), a->flags[z1->plane[0] >> 8 * z & 255], 32);
+        uint64_t plane = own->plane[z], left = x0->plane[z] >> 7, right = x1->plane[z];
+        for (int y = 0; y < 8; y++) {
+            memcpy(tile + B(0, y, z), a->flags[plane >> 8 * y & 255], 32);
+            tile[B(-1, y, z)] = (float)(int)(left >> 8 * y & 1);
+            tile[B(8, y, z)] = (float)(int)(right >> 8 * y & 1);
+        }
+    }
+}
+
+// Asks for one of eight parts of the next run's values.
+static void fetch_ahead(const cpu_scratch *s, int part)
+{
+    if (!s->ahead.next) return;
+    for (int c = 0; c < AHEAD_MAX && s->ahead.reads[c]; c++) {
+        for (int k = 0; k < s->ahead.next->count; k++) {
+            const char *brick = (const char *)s->ahead.reads[c] + (size_t)s->ahead.next->brick[k] * BRICK_CELLS * 4;
+            for (int at = 0; at < 256; at += 64) __builtin_prefetch(brick + 256 * part + at, 0, 2);
+        }
+    }
+}
+
+// Bit x set where a[x] > b[x].
+static inline uint64_t row_above(const float *a, const float *b)
+{
+#ifdef __AVX2__
+    return (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(b), _CMP_GT_OQ));
+#else
+    uint64_t bits = 0;
+    for (int x = 0; x < 8; x++) bits |= (uint64_t)(a[x] > b[x]) << x;
+    return bits;
+#endif
+}
+
+// Calls a kernel with the run's length as a constant, so that rows have a fixed length.
+#define BY_LENGTH(kernel, a, s, r)    \
+    do {                              \
+        if ((r)->count == RUN_MAX)    \
+            kernel(a, s, r, RUN_MAX); \
+        else if ((r)->count == 2)     \
+            kernel(a, s, r, 2);       \
+        else                          \
+            kernel(a, s, r, 1);       \
+    } while (0)
+
+#endif

@@ -1,0 +1,40 @@
+// What differs between C11 and OpenCL C 1.2, in one place. The rules below are written once against these few words; every
+// operation in them gives the same bits in both languages as long as products and sums are not contracted.
+#ifndef WEIR_RULES_LANGUAGE_H
+#define WEIR_RULES_LANGUAGE_H
+
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL FP_CONTRACT OFF
+#define RULE inline
+typedef uint rule_bits;
+#else
+#include <stdint.h>
+#define RULE static inline __attribute__((always_inline))
+typedef uint32_t rule_bits;
+#endif
+
+// Drops in a full cell, and the fill of one drop.
+#define RULE_DROPS 4194304.0f
+#define RULE_DROP (1.0f / 4194304.0f)
+
+RULE float rule_min(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+RULE float rule_max(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+RULE float rule_abs(float a)
+{
+    return a < 0.0f ? -a : a;
+}
+
+RULE float rule_clamp(float a, float limit)
+{
+    return rule_max(-limit, rule_min(limit, a));
+}
+
+#endif

@@ -1,0 +1,53 @@
+// R6 to R9: the flow is made free of divergence where cells are full (docs/how-it-works.md).
+//
+// P is the least field with P >= floor and no cell taking in more than fits: a linear complementarity problem, smoothed by
+// damped projected Jacobi. floor is the hydrostatic head of a part-filled cell, so that a surface inside a cell has the right
+// pressure; it counts only as far as the water below carries it (last update's pressure).
+#ifndef WEIR_RULES_PRESSURE_H
+#define WEIR_RULES_PRESSURE_H
+
+#include "rules/language.h"
+
+#define PRESSURE_DAMPING 0.9f
+
+// R6: what a cell will hold too much after the next move: its excess now, pushed out gently, and the net inflow.
+RULE float rule_divergence(float m, float net_inflow, float rate, float cap)
+{
+    float e = m - 1.0f;
+    float pushed = rule_min(rate * e, cap);
+    return (e > 0.0f ? pushed : e) + net_inflow;
+}
+
+// R6: the head of a cell with fill m over a cell with pressure `below`; supported says that terrain is below.
+RULE float rule_head(float m, float below, float supported, float open, float g, float inverse_g)
+{
+    float support = rule_min(1.0f, below * inverse_g);
+    support = supported > 0.0f ? 1.0f : support;
+    return open * (g * rule_min(1.0f, m) * support);
+}
+
+// R7: one sweep. inverse_n is 1 over the number of open faces, 0 in a solid cell.
+RULE float rule_smooth(float p, float sum, float divergence, float inverse_n, float floor)
+{
+    float a = (divergence + sum) * inverse_n;
+    return rule_max(floor, p + PRESSURE_DAMPING * (a - p));
+}
+
+// R8: flow after the pressure difference across its face.
+RULE float rule_gradient(float f, float w, float p_low, float p_high, float keep, float limit)
+{
+    return rule_clamp((f + w * (p_low - p_high)) * keep, limit);
+}
+
+// R9: a face whose donor is empty takes its flow from the next face downstream.
+RULE float rule_empty_donor(float f, float f_before, float f_after, float m_low, float m_high, float empty)
+{
+    float forward = rule_max(0.0f, rule_min(f, f_after));
+    float backward = rule_min(0.0f, rule_max(f, f_before));
+    forward = m_low < empty ? forward : f;
+    backward = m_high < empty ? backward : f;
+    float moving = f < 0.0f ? backward : f;
+    return f > 0.0f ? forward : moving;
+}
+
+#endif

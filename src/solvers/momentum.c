@@ -1,0 +1,47 @@
+// The momentum automaton (docs/how-it-works.md): sharp mass fluxes in whole drops, momentum carried with the mass, and a pressure that
+// is solved by V-cycles over the pyramid of bricks.
+#include "solvers/solver.h"
+
+// One V-cycle from level 1 up to the coarsest and back. The counts of all levels come first: they are turned into weights in place.
+static void coarse_levels(backend *b)
+{
+    int32_t top = b->levels(b);
+    for (int32_t l = 2; l <= top; l++) b->run(b, PASS_LEVEL_BUILD, l);
+    for (int32_t l = 1; l <= top; l++) b->run(b, PASS_LEVEL_LINK, l);
+    for (int32_t l = 1; l < top; l++) {
+        b->run(b, PASS_LEVEL_DOWN, l);
+        b->run(b, PASS_LEVEL_RESTRICT, l);
+    }
+    b->run(b, PASS_LEVEL_DOWN, top);
+    b->run(b, PASS_LEVEL_SWEEP, top);
+    for (int32_t l = top - 1; l >= 1; l--) {
+        b->run(b, PASS_LEVEL_UP, l + 1);
+        b->run(b, PASS_LEVEL_SMOOTH, l);
+    }
+}
+
+// Pressure: cycles until the residual that a cycle began with was small. The count is the same everywhere, because a largest
+// value does not depend on the order in which it is found.
+static void solve_pressure(weir_world *world, backend *b)
+{
+    world->cycles = 0;
+    do {
+        if (world->cycles > 0) b->run(b, PASS_SMOOTH, 0);
+        b->run(b, PASS_RESTRICT, 0);
+        world->residual = b->residual(b);
+        coarse_levels(b);
+        b->run(b, PASS_CORRECT, 1);
+        b->run(b, PASS_SMOOTH, 1);
+        world->cycles++;
+    } while (world->cycles < world->params.cycles && world->residual >= world->params.tolerance);
+}
+
+void momentum_update(weir_world *world, backend *b)
+{
+    b->run(b, PASS_LIMIT, 0);
+    b->run(b, PASS_MOVE, 0);
+    solver_after_move(world, b);
+    b->run(b, PASS_DIVERGENCE, 0);
+    solve_pressure(world, b);
+    b->run(b, PASS_GRADIENT, 0);
+}

@@ -1,0 +1,267 @@
+// The life of a world and its updates: what the public header calls Life and Updates.
+//
+// An update first does all that can fail (emitters, births, room for coarse levels), then runs the solver's passes, which cannot. A
+// background step is the same on a thread of its own; queries read a frozen copy meanwhile.
+#include "solvers/solver.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct engine {
+    backend *backend;
+    pthread_t thread;
+    atomic_bool finished;
+    weir_status status;
+    char message[256];
+} engine;
+
+void solver_rules(weir_world *world, backend *b, weir_place place)
+{
+    for (int32_t i = 0; i < world->rule_count; i++)
+        if (world->rules[i].def.place == place) b->run_rule(b, &world->rules[i]);
+}
+
+static bool has_force(const weir_world *world)
+{
+    for (int32_t i = 0; i < world->source_count; i++)
+        if (world->sources[i].kind == SOURCE_FORCE) return true;
+    return false;
+}
+
+void solver_after_move(weir_world *world, backend *b)
+{
+    if (world->terrain.bounded && world->terrain.open_sides) {
+        b->run(b, PASS_DRAIN_SIDES, 0);
+        world->drained += b->drained(b);
+    }
+    solver_rules(world, b, WEIR_PLACE_AFTER_MOVE);
+    if (world->params.viscosity > 0.0f && world->solver == WEIR_SOLVER_MOMENTUM) b->run(b, PASS_VISCOSITY, 0);
+    if (world->params.noise > 0.0f || has_force(world)) b->run(b, PASS_FORCES, 0);
+}
+
+static weir_status update(weir_world *world)
+{
+    engine *e = world->engine;
+    world->change++;
+    weir_status status = world_topology(world);
+    if (status == WEIR_OK) status = world_reserve_sources(world);
+    if (status == WEIR_OK) status = e->backend->prepare(e->backend);
+    if (status != WEIR_OK) {
+        world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update, weir_error_message());
+        return status;
+    }
+    world_apply_sources(world);
+    if (world->bricks.live > 0) {
+        solver_rules(world, e->backend, WEIR_PLACE_BEFORE);
+        if (world->solver == WEIR_SOLVER_CLASSIC)
+            classic_update(world, e->backend);
+        else
+            momentum_update(world, e->backend);
+        solver_rules(world, e->backend, WEIR_PLACE_AFTER);
+    }
+    world->cells_updated += (int64_t)world->bricks.live * BRICK_CELLS;
+    world->engine_bytes = e->backend->bytes(e->backend);
+    int64_t bytes = bricks_bytes(&world->bricks) + world->engine_bytes;
+    if (bytes > world->peak_bytes) world->peak_bytes = bytes;
+    world->update++;
+    return WEIR_OK;
+}
+
+static weir_status step(weir_world *world)
+{
+    for (int32_t i = 0; i < world->updates_per_step; i++) {
+        weir_status status = update(world);
+        if (status != WEIR_OK) return status;
+    }
+    return WEIR_OK;
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+weir_world_def weir_world_def_default(void)
+{
+    return (weir_world_def){.rate = 100.0f, .updates_per_step = 1};
+}
+
+static bool box_is_empty(weir_box b)
+{
+    return b.min.x == 0 && b.min.y == 0 && b.min.z == 0 && b.max.x == 0 && b.max.y == 0 && b.max.z == 0;
+}
+
+static weir_status check_def(const weir_world_def *def)
+{
+    weir_box b = def->bounds;
+    if (!box_is_empty(b)) {
+        if (b.min.x >= b.max.x || b.min.y >= b.max.y || b.min.z >= b.max.z)
+            return status_fail(WEIR_ERROR_ARGUMENT, "the world's bounds hold no cell: (%d, %d, %d) to (%d, %d, %d)", b.min.x,
+                               b.min.y, b.min.z, b.max.x, b.max.y, b.max.z);
+        const int32_t corner[6] = {b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z};
+        for (int i = 0; i < 6; i++)
+            if (corner[i] < -WEIR_COORD_LIMIT || corner[i] > WEIR_COORD_LIMIT)
+                return status_fail(WEIR_ERROR_LIMIT, "the world's bounds reach %d; cells lie within %d of the origin",
+                                   corner[i], WEIR_COORD_LIMIT);
+    } else if (def->open_sides) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "a world without bounds has no sides to open");
+    }
+    if (def->open_sides > 63) return status_fail(WEIR_ERROR_ARGUMENT, "open_sides has bits that name no side");
+    if ((unsigned)def->solver >= WEIR_SOLVER_COUNT)
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is no solver %d", (int)def->solver);
+    if ((unsigned)def->backend >= WEIR_BACKEND_COUNT)
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is no backend %d", (int)def->backend);
+    if ((unsigned)def->simd >= WEIR_SIMD_COUNT)
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is no code path %d", (int)def->simd);
+    if (def->threads < 0 || def->threads > 256)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d threads; it must be from 0 (all cores) to 256", def->threads);
+    if (!(def->rate >= 0.0f) || def->rate > 1e6f)
+        return status_fail(WEIR_ERROR_ARGUMENT, "a rate of %g updates per second; it must be from 0 (default) to 1000000",
+                           (double)def->rate);
+    if (def->updates_per_step < 0 || def->updates_per_step > 10000)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d updates per step; it must be from 0 (default) to 10000",
+                           def->updates_per_step);
+    if (def->reserve_bricks < 0 || def->reserve_bricks > BRICK_MAX - 2)
+        return status_fail(WEIR_ERROR_ARGUMENT, "room for %d bricks; it must be from 0 to %d", def->reserve_bricks,
+                           BRICK_MAX - 2);
+    if ((def->allocator.alloc == NULL) != (def->allocator.free == NULL))
+        return status_fail(WEIR_ERROR_ARGUMENT, "an allocator needs both alloc and free");
+    return WEIR_OK;
+}
+
+static weir_status build_world(weir_world *world, const weir_world_def *def)
+{
+    weir_status status = workers_create(&world->mem, def->threads, def->jobs, &world->workers);
+    if (status != WEIR_OK) return status;
+    status = bricks_create(&world->mem, def->reserve_bricks, CHANNEL_FIXED_COUNT, &world->bricks);
+    if (status != WEIR_OK) return status;
+    engine *e = memory_alloc_zero(&world->mem, sizeof *e);
+    if (!e) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+    atomic_init(&e->finished, true);
+    world->engine = e;
+    return cpu_backend_create(world, &e->backend);
+}
+
+weir_status weir_world_create(const weir_world_def *def, weir_world **out)
+{
+    *out = NULL;
+    weir_status status = check_def(def);
+    weir_params params = def->params ? *def->params : weir_params_default(def->solver);
+    if (status == WEIR_OK) status = weir_params_check(&params, def->solver);
+    if (status != WEIR_OK) return status;
+    memory mem = memory_make(def->allocator);
+    weir_world *world = memory_alloc_zero(&mem, sizeof *world);
+    if (!world) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+    world->mem = mem;
+    world->logger = def->logger;
+    world->solver = def->solver;
+    world->backend = def->backend;
+    world->simd = def->simd;
+    world->params = params;
+    world->rate = def->rate > 0.0f ? def->rate : 100.0f;
+    world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
+    world->next_source_id = 1;
+    terrain_create(&world->mem, def->bounds, def->open_sides, def->terrain, def->terrain_user, &world->terrain);
+    status = build_world(world, def);
+    if (status != WEIR_OK) {
+        weir_world_destroy(world);
+        return status;
+    }
+    static const char *const paths[WEIR_SIMD_COUNT] = {"", "scalar", "AVX2", "AVX-512"};
+    world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(),
+              world->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum", workers_count(world->workers), paths[world->simd]);
+    *out = world;
+    return WEIR_OK;
+}
+
+void weir_world_destroy(weir_world *world)
+{
+    if (!world) return;
+    if (world->busy) weir_world_step_end(world);
+    engine *e = world->engine;
+    if (e) {
+        if (e->backend) e->backend->destroy(e->backend);
+        memory_free(&world->mem, e, sizeof *e);
+    }
+    world_thaw(world);
+    world_free_edits(world);
+    terrain_destroy(&world->terrain);
+    bricks_destroy(&world->bricks);
+    if (world->workers) workers_destroy(world->workers);
+    memory mem = world->mem;
+    memory_free(&mem, world, sizeof *world);
+}
+
+// ---- Updates ---------------------------------------------------------------------------------------------------------------
+
+static weir_status refuse_busy(void)
+{
+    return status_fail(WEIR_ERROR_BUSY, "a background step is running; call weir_world_step_end first");
+}
+
+weir_status weir_world_step(weir_world *world)
+{
+    return world->busy ? refuse_busy() : step(world);
+}
+
+weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updates)
+{
+    if (updates) *updates = 0;
+    if (world->busy) return refuse_busy();
+    if (!(seconds >= 0.0) || isinf(seconds)) return status_fail(WEIR_ERROR_ARGUMENT, "cannot advance by %g seconds", seconds);
+    double most = (double)world->rate;
+    world->updates_owed += seconds * most;
+    if (world->updates_owed > most) world->updates_owed = most;
+    // A hair less than a whole update counts as one, so that frames of a tenth of a second give ten updates in a second, not nine.
+    while (world->updates_owed >= 1.0 - 1e-6) {
+        weir_status status = update(world);
+        if (status != WEIR_OK) return status;
+        world->updates_owed -= 1.0;
+        if (updates) ++*updates;
+    }
+    return WEIR_OK;
+}
+
+static void *background(void *context)
+{
+    weir_world *world = context;
+    engine *e = world->engine;
+    e->status = step(world);
+    if (e->status != WEIR_OK) snprintf(e->message, sizeof e->message, "%s", weir_error_message());
+    atomic_store(&e->finished, true);
+    return NULL;
+}
+
+weir_status weir_world_step_begin(weir_world *world)
+{
+    if (world->busy) return refuse_busy();
+    weir_status status = world_freeze(world);
+    if (status != WEIR_OK) return status;
+    engine *e = world->engine;
+    atomic_store(&e->finished, false);
+    world->busy = true;
+    if (pthread_create(&e->thread, NULL, background, world) != 0) {
+        world->busy = false;
+        atomic_store(&e->finished, true);
+        return status_fail(WEIR_ERROR_THREAD, "the background thread could not be started");
+    }
+    return WEIR_OK;
+}
+
+bool weir_world_step_done(const weir_world *world)
+{
+    const engine *e = world->engine;
+    return !world->busy || atomic_load(&e->finished);
+}
+
+weir_status weir_world_step_end(weir_world *world)
+{
+    if (!world->busy) return WEIR_OK;
+    engine *e = world->engine;
+    pthread_join(e->thread, NULL);
+    world->busy = false;
+    weir_status status = e->status == WEIR_OK ? WEIR_OK : status_fail(e->status, "%s", e->message);
+    weir_status edits = world_apply_queue(world);
+    return status == WEIR_OK ? edits : status;
+}

@@ -1,0 +1,425 @@
+// The brick pool.
+//
+// Every array is a block: a head of 64 bytes that holds its size, then the items. A block knows its own size because it can be
+// larger than the capacity asks for (a growth that failed halfway, a packing without memory), and because solvers swap the
+// pointers of channels.
+//
+//     | size, 64 bytes | brick 0 | brick 1 | ... | brick capacity-1 |
+//
+// The hash table is probed linearly and holds at most one brick per two slots. Deletion moves later bricks of the same run
+// back, so that there are no tombstones.
+#include "world/bricks.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include <assert.h>
+#include <string.h>
+
+enum {
+    BLOCK_HEAD = 64,
+    GROW_LEAST = 16,  // capacity of the first growth
+    PACK_LEAST = 64,  // pools of this capacity are not worth packing
+    SLOTS_LEAST = 16,
+    CHANNEL_BRICK_BYTES = BRICK_CELLS * 4
+};
+
+// Tables with one item per brick: those that a reader needs, and those that only the owner does.
+#define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
+#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(trash)
+#define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
+
+// ---- Blocks ----------------------------------------------------------------------------------------------------------------
+
+static size_t block_size(const void *block)
+{
+    size_t size = 0;
+    if (block) memcpy(&size, (const char *)block - BLOCK_HEAD, sizeof size);
+    return size;
+}
+
+// Sizes come as 64 bits, since a large pool does not fit where size_t has 32.
+static void *block_alloc(brick_pool *pool, uint64_t size)
+{
+    if (size > SIZE_MAX / 2) return NULL;
+    char *head = memory_alloc(pool->mem, (size_t)size + BLOCK_HEAD);
+    if (!head) return NULL;
+    size_t kept = (size_t)size;
+    memcpy(head, &kept, sizeof kept);
+    pool->bytes += (int64_t)size + BLOCK_HEAD;
+    if (pool->bytes > pool->peak_bytes) pool->peak_bytes = pool->bytes;
+    return head + BLOCK_HEAD;
+}
+
+static void block_free(brick_pool *pool, void *block)
+{
+    if (!block) return;
+    size_t size = block_size(block) + BLOCK_HEAD;
+    pool->bytes -= (int64_t)size;
+    memory_free(pool->mem, (char *)block - BLOCK_HEAD, size);
+}
+
+// A block of this size with the first `keep` bytes of the old one, which is freed. Without memory the old one is returned if it
+// is large enough, else NULL.
+static void *block_resize(brick_pool *pool, void *old, uint64_t keep, uint64_t size)
+{
+    if (old && block_size(old) == size) return old;
+    void *block = block_alloc(pool, size);
+    if (!block) return block_size(old) >= size ? old : NULL;
+    if (old) memcpy(block, old, (size_t)keep);
+    block_free(pool, old);
+    return block;
+}
+
+// A block of at least this size whose content does not matter: the old one unless it is too small or far too large.
+static void *block_reuse(brick_pool *pool, void *old, uint64_t size)
+{
+    if (old && block_size(old) >= size && block_size(old) / 4 <= size) return old;
+    block_free(pool, old);
+    return block_alloc(pool, size);
+}
+
+// ---- Hash table ------------------------------------------------------------------------------------------------------------
+
+static uint32_t slot_of(weir_coord coord)
+{
+    return hash_mix((uint32_t)coord.x * 0x8da6b343u + (uint32_t)coord.y * 0xd8163841u + (uint32_t)coord.z * 0xcb1ab31fu);
+}
+
+static uint32_t slots_for(int32_t capacity)
+{
+    uint32_t count = SLOTS_LEAST;
+    while (count < 2 * (uint32_t)capacity) count *= 2;
+    return count;
+}
+
+static bool coords_equal(weir_coord a, weir_coord b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+static void slot_insert(brick_pool *pool, int32_t brick)
+{
+    uint32_t i = slot_of(pool->coord[brick]) & pool->slot_mask;
+    while (pool->slot[i]) i = (i + 1) & pool->slot_mask;
+    pool->slot[i] = brick;
+}
+
+static void slot_remove(brick_pool *pool, int32_t brick)
+{
+    uint32_t mask = pool->slot_mask;
+    uint32_t hole = slot_of(pool->coord[brick]) & mask;
+    while (pool->slot[hole] != brick) hole = (hole + 1) & mask;
+
+    // A later brick of the run may fill the hole if its own place is not between the hole and where it lies.
+    for (uint32_t i = (hole + 1) & mask; pool->slot[i]; i = (i + 1) & mask) {
+        uint32_t home = slot_of(pool->coord[pool->slot[i]]) & mask;
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        pool->slot[hole] = pool->slot[i];
+        hole = i;
+    }
+    pool->slot[hole] = BRICK_NOTHING;
+}
+
+// Builds the table anew with this many slots; with more, if there is no memory and it has more.
+static bool slots_rebuild(brick_pool *pool, uint32_t count)
+{
+    int32_t *slot = block_alloc(pool, (uint64_t)count * sizeof *slot);
+    if (slot) {
+        block_free(pool, pool->slot);
+        pool->slot = slot;
+        pool->slot_mask = count - 1;
+    } else if (!pool->slot || pool->slot_mask + 1 < count) {
+        return false;
+    }
+    memset(pool->slot, 0, ((size_t)pool->slot_mask + 1) * sizeof *pool->slot);
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b]) slot_insert(pool, b);
+    return true;
+}
+
+// ---- Capacity --------------------------------------------------------------------------------------------------------------
+
+// Brings the arrays to a capacity one by one, so that only one of them is there twice at any moment. When memory runs out,
+// those already larger stay so and the capacity remains what it was.
+static bool set_capacity(brick_pool *pool, int32_t capacity)
+{
+    uint64_t end = (uint64_t)pool->end, room = (uint64_t)capacity;
+    uint32_t slots = slots_for(capacity);
+    if ((!pool->slot || pool->slot_mask + 1 < slots) && !slots_rebuild(pool, slots)) return false;
+
+#define RESIZE(table)                                                                                         \
+    {                                                                                                         \
+        void *block = block_resize(pool, pool->table, end * sizeof *pool->table, room * sizeof *pool->table); \
+        if (!block) return false;                                                                             \
+        pool->table = block;                                                                                  \
+    }
+    ALL_TABLES(RESIZE)
+#undef RESIZE
+
+    for (int32_t c = 0; c < pool->channel_count; c++) {
+        void *block = block_resize(pool, pool->channel[c], end * CHANNEL_BRICK_BYTES, room * CHANNEL_BRICK_BYTES);
+        if (!block) return false;
+        pool->channel[c] = block;
+    }
+    pool->capacity = capacity;
+    return true;
+}
+
+static int64_t bytes_per_brick(const brick_pool *pool)
+{
+    int64_t bytes = (int64_t)pool->channel_count * CHANNEL_BRICK_BYTES + 2 * (int64_t)sizeof *pool->slot;
+#define ADD(table) bytes += (int64_t)sizeof *pool->table;
+    ALL_TABLES(ADD)
+#undef ADD
+    return bytes;
+}
+
+// Moves the live bricks down over the dead ones, in their order.
+static void close_gaps(brick_pool *pool)
+{
+    // All of the trash goes, so its table can hold where each brick moves to.
+    int32_t *place = pool->trash;
+    int32_t end = 1;
+    place[BRICK_NOTHING] = BRICK_NOTHING;
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b]) place[b] = end++;
+
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b]) continue;
+        int32_t to = place[b];
+        for (int32_t k = 0; k < 27; k++) pool->near[to][k] = place[pool->near[b][k]];
+        if (to == b) continue;
+        pool->coord[to] = pool->coord[b];
+        pool->open[to] = pool->open[b];
+        pool->alive[to] = 1;
+        pool->wet[to] = pool->wet[b];
+        pool->wet_seen[to] = pool->wet_seen[b];
+        pool->closed[to] = pool->closed[b];
+        pool->changed[to] = pool->changed[b];
+        for (int32_t c = 0; c < pool->channel_count; c++)
+            memcpy(bricks_ints(pool, c, to), bricks_ints(pool, c, b), CHANNEL_BRICK_BYTES);
+    }
+    pool->end = end;
+    pool->trash_count = 0;
+}
+
+// ---- Order -----------------------------------------------------------------------------------------------------------------
+
+static bool comes_before(const brick_pool *pool, int32_t a, int32_t b)
+{
+    weir_coord p = pool->coord[a], q = pool->coord[b];
+    if (p.z != q.z) return p.z < q.z;
+    if (p.y != q.y) return p.y < q.y;
+    return p.x < q.x;
+}
+
+static void sift_down(const brick_pool *pool, int32_t *order, int32_t at, int32_t count)
+{
+    int32_t brick = order[at];
+    for (int32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && comes_before(pool, order[child], order[child + 1])) child++;
+        if (!comes_before(pool, brick, order[child])) break;
+        order[at] = order[child];
+        at = child;
+    }
+    order[at] = brick;
+}
+
+// Heap sort: needs no memory, which a query must not ask for, and has no bad case.
+void bricks_sorted(const brick_pool *pool, int32_t *order)
+{
+    int32_t count = 0;
+    bool sorted = true;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b]) continue;
+        if (count > 0 && comes_before(pool, b, order[count - 1])) sorted = false;
+        order[count++] = b;
+    }
+    if (sorted) return;
+
+    for (int32_t i = count / 2 - 1; i >= 0; i--) sift_down(pool, order, i, count);
+    for (int32_t last = count - 1; last > 0; last--) {
+        int32_t greatest = order[0];
+        order[0] = order[last];
+        order[last] = greatest;
+        sift_down(pool, order, 0, last);
+    }
+}
+
+// ---- Life of the pool ------------------------------------------------------------------------------------------------------
+
+weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, brick_pool *pool)
+{
+    assert(reserve >= 0 && channel_count >= 0 && channel_count <= CHANNEL_MAX);
+    *pool = (brick_pool){.mem = mem, .channel_count = channel_count};
+    if (reserve > BRICK_MAX)
+        return status_fail(WEIR_ERROR_LIMIT, "room for %d bricks was asked for; a world holds %d at most", reserve, BRICK_MAX);
+    if (!set_capacity(pool, reserve + 1)) {
+        int64_t bytes = bytes_per_brick(pool) * (reserve + 1);
+        bricks_destroy(pool);
+        return status_fail(WEIR_ERROR_MEMORY, "room for %d bricks needs %.1f MiB of memory, which is not there", reserve,
+                           (double)bytes / (1 << 20));
+    }
+    pool->least = pool->capacity > PACK_LEAST ? pool->capacity : PACK_LEAST;
+    pool->end = 1;
+#define CLEAR(table) memset(pool->table, 0, sizeof *pool->table);
+    ALL_TABLES(CLEAR)
+#undef CLEAR
+    for (int32_t c = 0; c < channel_count; c++) memset(pool->channel[c], 0, CHANNEL_BRICK_BYTES);
+    return WEIR_OK;
+}
+
+void bricks_destroy(brick_pool *pool)
+{
+#define FREE(table) block_free(pool, pool->table);
+    ALL_TABLES(FREE)
+#undef FREE
+    block_free(pool, pool->slot);
+    for (int32_t c = 0; c < pool->channel_count; c++) block_free(pool, pool->channel[c]);
+    *pool = (brick_pool){0};
+}
+
+weir_status bricks_add_channel(brick_pool *pool, int32_t *channel)
+{
+    if (pool->channel_count == CHANNEL_MAX)
+        return status_fail(WEIR_ERROR_LIMIT, "a world has room for %d channels, and all are in use", CHANNEL_MAX);
+    uint64_t size = (uint64_t)pool->capacity * CHANNEL_BRICK_BYTES;
+    void *block = block_alloc(pool, size);
+    if (!block)
+        return status_fail(WEIR_ERROR_MEMORY, "one more channel needs %.1f MiB of memory, which is not there",
+                           (double)size / (1 << 20));
+    memset(block, 0, (size_t)pool->end * CHANNEL_BRICK_BYTES);
+    *channel = pool->channel_count++;
+    pool->channel[*channel] = block;
+    pool->version++;
+    return WEIR_OK;
+}
+
+weir_status bricks_reserve(brick_pool *pool, int32_t more)
+{
+    int64_t needed = (int64_t)pool->live + 1 + more;
+    if (needed <= pool->capacity) return WEIR_OK;
+    if (needed > (int64_t)BRICK_MAX + 1)
+        return status_fail(WEIR_ERROR_LIMIT, "the water would take up %lld bricks; a world holds %d at most",
+                           (long long)needed - 1, BRICK_MAX);
+
+    int64_t doubled = 2 * (int64_t)pool->capacity;
+    if (doubled < GROW_LEAST) doubled = GROW_LEAST;
+    if (doubled > (int64_t)BRICK_MAX + 1) doubled = (int64_t)BRICK_MAX + 1;
+    pool->version++;
+    if (doubled > needed && set_capacity(pool, (int32_t)doubled)) return WEIR_OK;
+    if (set_capacity(pool, (int32_t)needed)) return WEIR_OK;
+    return status_fail(WEIR_ERROR_MEMORY, "%d more bricks need %.1f MiB of memory, which is not there", more,
+                       (double)(bytes_per_brick(pool) * (needed - pool->capacity)) / (1 << 20));
+}
+
+void bricks_pack(brick_pool *pool)
+{
+    int32_t capacity = pool->capacity;
+    while (capacity / 2 >= pool->least && pool->live < capacity / 4) capacity /= 2;
+    if (capacity == pool->capacity) return;
+
+    close_gaps(pool);
+    slots_rebuild(pool, slots_for(capacity));
+    set_capacity(pool, capacity);
+    pool->version++;
+}
+
+int64_t bricks_bytes(const brick_pool *pool)
+{
+    return pool->bytes;
+}
+
+weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool *mirror)
+{
+    uint64_t room = (uint64_t)pool->capacity;
+    size_t end = (size_t)pool->end, slots = (size_t)pool->slot_mask + 1;
+    bool complete = true;
+    mirror->mem = pool->mem;
+
+#define MIRROR(table)                                                                 \
+    mirror->table = block_reuse(mirror, mirror->table, room * sizeof *pool->table);   \
+    if (mirror->table) memcpy(mirror->table, pool->table, end * sizeof *pool->table); \
+    complete = complete && mirror->table;
+    READ_TABLES(MIRROR)
+#undef MIRROR
+    mirror->slot = block_reuse(mirror, mirror->slot, slots * sizeof *pool->slot);
+    if (mirror->slot) memcpy(mirror->slot, pool->slot, slots * sizeof *pool->slot);
+    complete = complete && mirror->slot;
+
+    if (mirror->channel_count < pool->channel_count) mirror->channel_count = pool->channel_count;
+    for (int32_t c = 0; c < pool->channel_count; c++) {
+        if (!(channels >> c & 1)) {
+            block_free(mirror, mirror->channel[c]);
+            mirror->channel[c] = NULL;
+            continue;
+        }
+        mirror->channel[c] = block_reuse(mirror, mirror->channel[c], room * CHANNEL_BRICK_BYTES);
+        complete = complete && mirror->channel[c];
+    }
+    if (!complete) {
+        bricks_destroy(mirror);
+        return status_fail(WEIR_ERROR_MEMORY, "a copy of %d bricks for reading needs more memory than is there", pool->live);
+    }
+    mirror->capacity = pool->capacity;
+    mirror->end = pool->end;
+    mirror->live = pool->live;
+    mirror->slot_mask = pool->slot_mask;
+    mirror->version = pool->version;
+    return WEIR_OK;
+}
+
+// ---- Bricks ----------------------------------------------------------------------------------------------------------------
+
+int32_t bricks_find(const brick_pool *pool, weir_coord coord)
+{
+    if (!pool->slot) return BRICK_NOTHING;
+    uint32_t i = slot_of(coord) & pool->slot_mask;
+    while (pool->slot[i] && !coords_equal(pool->coord[pool->slot[i]], coord)) i = (i + 1) & pool->slot_mask;
+    return pool->slot[i];
+}
+
+int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
+{
+    assert(bricks_find(pool, coord) == BRICK_NOTHING);
+    assert(pool->live + 1 < pool->capacity);
+    int32_t brick = pool->trash_count > 0 ? pool->trash[--pool->trash_count] : pool->end++;
+    pool->coord[brick] = coord;
+    pool->open[brick] = *open;
+    pool->alive[brick] = 1;
+    pool->wet[brick] = 0;
+    pool->wet_seen[brick] = 0;
+    pool->closed[brick] = 0;
+    pool->changed[brick] = 0;
+    for (int32_t c = 0; c < pool->channel_count; c++) memset(bricks_ints(pool, c, brick), 0, CHANNEL_BRICK_BYTES);
+
+    for (int32_t k = 0; k < 27; k++) {
+        int32_t neighbour = k == BRICK_SELF ? brick : bricks_find(pool, brick_neighbour(coord, k));
+        pool->near[brick][k] = neighbour;
+        if (neighbour) pool->near[neighbour][26 - k] = brick;
+    }
+    slot_insert(pool, brick);
+
+    pool->live++;
+    if (pool->live > pool->peak_live) pool->peak_live = pool->live;
+    pool->unsettled = true;
+    pool->version++;
+    return brick;
+}
+
+void bricks_die(brick_pool *pool, int32_t brick)
+{
+    assert(brick > 0 && brick < pool->end && pool->alive[brick]);
+    for (int32_t k = 0; k < 27; k++) {
+        int32_t neighbour = pool->near[brick][k];
+        if (neighbour) pool->near[neighbour][26 - k] = BRICK_NOTHING;
+    }
+    memset(pool->near[brick], 0, sizeof pool->near[brick]);
+    slot_remove(pool, brick);
+    pool->alive[brick] = 0;
+    pool->wet[brick] = 0;
+    pool->wet_seen[brick] = 0;
+    pool->trash[pool->trash_count++] = brick;
+    pool->live--;
+    pool->unsettled = true;
+    pool->version++;
+}

@@ -1,0 +1,123 @@
+// The brick pool: where all cell values live, and which brick lies where.
+//
+// A brick is 8 x 8 x 8 cells, cell index x + 8y + 64z. A channel is one 4-byte value per cell, kept as one array over all bricks:
+//
+//     channel[c]:  | brick 0: 512 | brick 1: 512 | brick 2: 512 | ...
+//
+// Brick 0 is the nothing: it stands for every brick that is not there, is solid, and holds zeros in every channel for ever.
+// A hash table finds a brick by its coordinate (cell coordinate >> 3); each brick knows its 26 neighbours by index.
+// The order of bricks in the pool is an accident of birth and must never change a result.
+#ifndef WEIR_WORLD_BRICKS_H
+#define WEIR_WORLD_BRICKS_H
+
+#include "base/memory.h"
+#include <stdbool.h>
+#include <weir/types.h>
+
+enum {
+    BRICK_EDGE = 8,
+    BRICK_CELLS = 512,
+    BRICK_NOTHING = 0,
+    BRICK_SELF = 13,      // index of the brick itself among its 27 neighbours
+    BRICK_MAX = 1 << 22,  // most bricks in one world: 2 thousand million cells
+    CHANNEL_MAX = 48
+};
+
+// The index of a neighbour among the 27: 13 is the brick itself.
+#define NEAR(dx, dy, dz) (BRICK_SELF + (dx) + 3 * (dy) + 9 * (dz))
+
+// Which cells of a brick are open: bit x + 8y of word z.
+typedef struct brick_mask {
+    uint64_t plane[8];
+} brick_mask;
+
+typedef struct brick_pool {
+    memory *mem;
+    int32_t capacity;  // bricks there is room for, the nothing included
+    int32_t end;       // one past the highest index ever used since the last packing
+    int32_t live;      // bricks that are there, the nothing not counted
+    int32_t peak_live;
+    int64_t peak_bytes;
+    weir_coord *coord;    // brick coordinates
+    int32_t (*near)[27];  // neighbours by index
+    brick_mask *open;     // open cells
+    uint8_t *alive;       // 1: the brick is there
+    uint8_t *wet;         // 1: it holds mass
+    uint8_t *wet_seen;    // wet as world_topology saw it last
+    uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
+    int64_t *changed;     // number of the change that last touched its water or terrain
+    int32_t *trash;       // indices to be used again
+    int32_t trash_count;
+    int32_t *slot;  // hash table: brick index or 0
+    uint32_t slot_mask;
+    int32_t channel_count;
+    void *channel[CHANNEL_MAX];
+    uint64_t version;  // grows whenever bricks are born, die or move, or their terrain changes
+    int64_t bytes;     // channels and tables
+    int32_t least;     // capacity below which the pool is not packed
+    bool unsettled;    // bricks or terrain changed since world_topology ran; it has to look at every brick
+} brick_pool;
+
+// An empty pool with room for `reserve` bricks and a number of channels.
+weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, brick_pool *pool);
+void bricks_destroy(brick_pool *pool);
+
+// One more channel, zero everywhere.
+weir_status bricks_add_channel(brick_pool *pool, int32_t *channel);
+
+// Makes room for `more` births, so that they cannot fail.
+weir_status bricks_reserve(brick_pool *pool, int32_t more);
+
+// The brick at a brick coordinate, or BRICK_NOTHING.
+int32_t bricks_find(const brick_pool *pool, weir_coord coord);
+
+// A new brick, cleared, linked to its neighbours. Room must have been reserved; the coordinate must be free.
+int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open);
+
+// Ends a brick and unlinks it.
+void bricks_die(brick_pool *pool, int32_t brick);
+
+// Packs the pool to half its size when three quarters of it are dead. Never fails: without memory it stays as it is.
+void bricks_pack(brick_pool *pool);
+
+int64_t bricks_bytes(const brick_pool *pool);
+
+// Makes `mirror` (zero at first) a pool of the same bricks at the same indices, for reading only, with memory for the channels
+// whose bits are set; the others are NULL. Channel values are left to the caller. Memory is used again from call to call.
+// On a failure the mirror is empty.
+weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool *mirror);
+
+// Live bricks in coordinate order (z, then y, then x) into an array with room for pool->live.
+void bricks_sorted(const brick_pool *pool, int32_t *order);
+
+static inline int32_t *bricks_ints(const brick_pool *pool, int32_t channel, int32_t brick)
+{
+    return (int32_t *)pool->channel[channel] + (size_t)brick * BRICK_CELLS;
+}
+
+static inline float *bricks_floats(const brick_pool *pool, int32_t channel, int32_t brick)
+{
+    return (float *)pool->channel[channel] + (size_t)brick * BRICK_CELLS;
+}
+
+static inline weir_coord brick_of_cell(weir_coord cell)
+{
+    return (weir_coord){cell.x >> 3, cell.y >> 3, cell.z >> 3};
+}
+
+static inline int32_t cell_index(weir_coord cell)
+{
+    return (cell.x & 7) + 8 * (cell.y & 7) + 64 * (cell.z & 7);
+}
+
+static inline weir_coord brick_neighbour(weir_coord brick, int32_t k)
+{
+    return (weir_coord){brick.x + k % 3 - 1, brick.y + k / 3 % 3 - 1, brick.z + k / 9 - 1};
+}
+
+static inline bool mask_has(const brick_mask *mask, int32_t cell)
+{
+    return mask->plane[cell >> 6] >> (cell & 63) & 1;
+}
+
+#endif

@@ -1,0 +1,623 @@
+// Edits: what a game does to its world between updates.
+//
+// Every edit becomes a world_edit whose arguments have been checked and whose region has been cut to the world. It is applied
+// at once, or waits in the queue while a background step runs. Applying has two halves: first everything that can fail (bricks,
+// copies of terrain), then the change itself, which cannot. So an edit that fails has changed nothing.
+#include "world/region.h"
+#include "world/world.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_MAX 1e6f                    // cells' worth per update of one emitter or drain
+#define RATE_UNIT (65536.0 * WEIR_FULL)  // world_source.rate counts 1/65536 drops
+#define FORCE_MAX 1.0f
+
+typedef enum edit_kind {
+    EDIT_FILL,     // drops; 0 drains
+    EDIT_SHAPE,    // share: own terrain
+    EDIT_ASK,      // the game's terrain has changed
+    EDIT_FLOW,     // flow
+    EDIT_CHANNEL,  // channel, value
+    EDIT_ADD,      // source
+    EDIT_REMOVE    // source.id
+} edit_kind;
+
+struct world_edit {
+    edit_kind kind;
+    region place;
+    int32_t drops;
+    uint8_t share;
+    weir_vec flow;
+    int32_t channel;
+    float value;
+    world_source source;
+};
+
+// ---- Arguments -------------------------------------------------------------------------------------------------------------
+
+static bool finite_vec(weir_vec v)
+{
+    return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+}
+
+static weir_status place_outside(const weir_world *world, weir_box b)
+{
+    weir_coord min = {-WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT};
+    weir_coord max = {WEIR_COORD_LIMIT, WEIR_COORD_LIMIT, WEIR_COORD_LIMIT};
+    if (world->terrain.bounded) min = world->terrain.bounds.min, max = world->terrain.bounds.max;
+    return status_fail(WEIR_ERROR_OUTSIDE,
+                       "the cells (%d, %d, %d) to (%d, %d, %d) lie outside the world, which is (%d, %d, %d) to (%d, %d, %d)",
+                       b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z, min.x, min.y, min.z, max.x, max.y, max.z);
+}
+
+static weir_status place_box(const weir_world *world, weir_box box, region *place)
+{
+    if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
+                           box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
+    }
+    *place = (region){.box = box};
+    return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
+}
+
+// The cell in which a coordinate lies; one just outside the world for what an int32 could not say.
+static int32_t cell_at(double coordinate)
+{
+    double cell = floor(coordinate);
+    if (cell < -WEIR_COORD_LIMIT - 1) return -WEIR_COORD_LIMIT - 1;
+    return cell > WEIR_COORD_LIMIT + 1 ? WEIR_COORD_LIMIT + 1 : (int32_t)cell;
+}
+
+static weir_status place_sphere(const weir_world *world, weir_sphere sphere, region *place)
+{
+    weir_vec c = sphere.centre;
+    double r = sphere.radius;
+    if (!finite_vec(c))
+        return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's centre (%g, %g, %g) is not a place", c.x, c.y, c.z);
+    if (!(r > 0) || !isfinite(r)) return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's radius is %g; it must be above 0", r);
+    weir_box box = {{cell_at(c.x - r), cell_at(c.y - r), cell_at(c.z - r)},
+                    {cell_at(c.x + r) + 1, cell_at(c.y + r) + 1, cell_at(c.z + r) + 1}};
+    *place = (region){.box = box, .round = true, .sphere = sphere};
+    return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
+}
+
+static weir_status check_fill(weir_material material, float fill)
+{
+    if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
+    if (fill > 0 && material != WEIR_WATER) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "material %d cannot be filled in; there is only water (%d)", (int)material,
+                           WEIR_WATER);
+    }
+    return WEIR_OK;
+}
+
+static weir_status check_vec(const char *what, weir_vec v, float limit)
+{
+    const char *axes = "xyz";
+    float parts[3] = {v.x, v.y, v.z};
+    for (int32_t i = 0; i < 3; i++) {
+        if (parts[i] >= -limit && parts[i] <= limit) continue;
+        return status_fail(WEIR_ERROR_ARGUMENT, "%s.%c is %g; it must be a number from %g to %g", what, axes[i], parts[i],
+                           -limit, limit);
+    }
+    return WEIR_OK;
+}
+
+// ---- Faces -----------------------------------------------------------------------------------------------------------------
+
+// The flow through a cell's face on one side of an axis. The lower face is the cell's own, the upper one belongs to the next
+// cell; NULL if that one lies in a brick that is not there.
+static float *face(const brick_pool *pool, int32_t brick, int32_t cell, int32_t axis, int32_t side)
+{
+    if (side > 0) brick = region_step(pool, brick, cell, axis, side, &cell);
+    return brick == BRICK_NOTHING ? NULL : bricks_floats(pool, CHANNEL_FLOW_X + axis, brick) + cell;
+}
+
+// ---- Water -----------------------------------------------------------------------------------------------------------------
+
+// Brings the cells of a mask to one number of drops.
+static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, int32_t drops)
+{
+    brick_pool *pool = &world->bricks;
+    int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    float *pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick);
+    bool touched = false;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
+            int32_t cell = region_take(&left) + 64 * z;
+            int32_t more = drops - mass[cell];
+            if (more == 0) continue;
+            if (more > 0)
+                world->added += more;
+            else
+                world->removed -= more;
+            mass[cell] = drops;
+            if (drops == 0) pressure[cell] = 0;
+            touched = true;
+        }
+    }
+    if (!touched) return;
+    world_count_brick(pool, brick);
+    pool->changed[brick] = world->change;
+}
+
+// Flow between two dry cells is nothing's flow. Left behind by a drain, it would move the next water that is put there.
+static void still_brick(weir_world *world, int32_t brick, const brick_mask *cells)
+{
+    const brick_pool *pool = &world->bricks;
+    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
+            int32_t cell = region_take(&left) + 64 * z;
+            if (mass[cell] != 0) continue;
+            for (int32_t way = 0; way < 6; way++) {
+                int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
+                int32_t there = region_step(pool, brick, cell, axis, side, &next);
+                float *flow = face(pool, brick, cell, axis, side);
+                if (flow && bricks_ints(pool, CHANNEL_MASS, there)[next] == 0) *flow = 0;
+            }
+        }
+    }
+}
+
+static weir_status apply_fill(weir_world *world, const world_edit *edit)
+{
+    if (edit->drops > 0) {
+        weir_status status = world_touch(world, edit->place.box);
+        if (status != WEIR_OK) return status;
+    }
+    world->change++;
+    brick_mask cells;
+    region_walk walk = region_walk_live(&world->bricks, edit->place.box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) fill_brick(world, brick, &cells, edit->drops);
+    }
+    if (edit->drops > 0) return WEIR_OK;
+
+    walk = region_walk_live(&world->bricks, edit->place.box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) still_brick(world, brick, &cells);
+    }
+    return WEIR_OK;
+}
+
+// The flow of a cell's water is that of its faces, so each wet cell sets all six. Those that lead into terrain stay shut.
+static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, weir_vec flow)
+{
+    brick_pool *pool = &world->bricks;
+    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    const float parts[3] = {flow.x, flow.y, flow.z};
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
+            int32_t cell = region_take(&left) + 64 * z;
+            if (mass[cell] == 0) continue;
+            for (int32_t way = 0; way < 6; way++) {
+                int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
+                int32_t there = region_step(pool, brick, cell, axis, side, &next);
+                float *place = face(pool, brick, cell, axis, side);
+                if (place) *place = mask_has(&pool->open[there], next) ? parts[axis] : 0;
+            }
+            pool->changed[brick] = world->change;
+        }
+    }
+}
+
+static weir_status apply_flow(weir_world *world, const world_edit *edit)
+{
+    // Water that was just filled in has no neighbour bricks yet, and so no upper faces at the rim of its own.
+    weir_status status = world_topology(world);
+    if (status != WEIR_OK) return status;
+    world->change++;
+    brick_mask cells;
+    region_walk walk = region_walk_live(&world->bricks, edit->place.box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) flow_brick(world, brick, &cells, edit->flow);
+    }
+    return WEIR_OK;
+}
+
+static weir_status apply_channel(weir_world *world, const world_edit *edit)
+{
+    brick_pool *pool = &world->bricks;
+    world->change++;
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, edit->place.box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!region_mask(&edit->place, pool->coord[brick], &cells)) continue;
+        float *values = bricks_floats(pool, edit->channel, brick);
+        for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            for (uint64_t left = cells.plane[z] & pool->open[brick].plane[z]; left;)
+                values[region_take(&left) + 64 * z] = edit->value;
+        }
+        pool->changed[brick] = world->change;
+    }
+    return WEIR_OK;
+}
+
+// ---- Terrain ---------------------------------------------------------------------------------------------------------------
+
+// A cell that has become solid gives its water to the account and keeps nothing that an update could read.
+static void shut_cell(weir_world *world, int32_t brick, int32_t cell)
+{
+    brick_pool *pool = &world->bricks;
+    int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    world->removed += mass[cell];
+    mass[cell] = 0;
+    bricks_floats(pool, CHANNEL_PRESSURE, brick)[cell] = 0;
+    for (int32_t r = 0; r < world->rule_count; r++) {
+        const world_rule *rule = &world->rules[r];
+        for (int32_t i = 0; i < rule->def.channel_count; i++) bricks_floats(pool, rule->values[i], brick)[cell] = 0;
+    }
+    for (int32_t way = 0; way < 6; way++) {
+        float *flow = face(pool, brick, cell, way >> 1, way & 1 ? 1 : -1);
+        if (flow) *flow = 0;
+    }
+}
+
+// Looks again at which cells of a brick are open, and shuts those that no longer are.
+static void refresh_brick(weir_world *world, weir_coord coord)
+{
+    brick_pool *pool = &world->bricks;
+    int32_t brick = bricks_find(pool, coord);
+    brick_mask before = pool->open[brick];
+    world_terrain_changed_brick(world, coord);
+    if (brick == BRICK_NOTHING) return;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = before.plane[z] & ~pool->open[brick].plane[z]; left;) {
+            shut_cell(world, brick, region_take(&left) + 64 * z);
+        }
+    }
+    world_count_brick(pool, brick);
+    pool->changed[brick] = world->change;
+}
+
+// The brick after one, x fastest; false past the last.
+static bool next_brick(weir_box bricks, weir_coord *at)
+{
+    if (++at->x == bricks.max.x) at->x = bricks.min.x, at->y++;
+    if (at->y == bricks.max.y) at->y = bricks.min.y, at->z++;
+    return at->z < bricks.max.z;
+}
+
+static weir_status prepare_terrain(weir_world *world, const region *place)
+{
+    weir_box bricks = region_bricks(place->box);
+    if (region_volume(bricks) > BRICK_MAX) {
+        return status_fail(WEIR_ERROR_LIMIT,
+                           "the region covers %.0f bricks of 8 x 8 x 8 cells; terrain can be changed in %d at once",
+                           region_volume(bricks), BRICK_MAX);
+    }
+    brick_mask cells;
+    weir_coord at = bricks.min;
+    do {
+        if (!region_mask(place, at, &cells)) continue;
+        weir_status status = terrain_prepare(&world->terrain, at);
+        if (status == WEIR_OK) continue;
+        weir_coord done = bricks.min;
+        do terrain_tidy(&world->terrain, done);
+        while (next_brick(bricks, &done) && (done.x != at.x || done.y != at.y || done.z != at.z));
+        return status;
+    } while (next_brick(bricks, &at));
+    return WEIR_OK;
+}
+
+static weir_status apply_shape(weir_world *world, const world_edit *edit)
+{
+    weir_status status = prepare_terrain(world, &edit->place);
+    if (status != WEIR_OK) return status;
+    world->change++;
+    brick_mask cells;
+    weir_box bricks = region_bricks(edit->place.box);
+    weir_coord at = bricks.min;
+    do {
+        if (!region_mask(&edit->place, at, &cells)) continue;
+        uint8_t *shares = terrain_write(&world->terrain, at);
+        for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            for (uint64_t left = cells.plane[z]; left;) shares[region_take(&left) + 64 * z] = edit->share;
+        }
+        terrain_tidy(&world->terrain, at);
+        refresh_brick(world, at);
+    } while (next_brick(bricks, &at));
+    return WEIR_OK;
+}
+
+static weir_status apply_ask(weir_world *world, const world_edit *edit)
+{
+    world->change++;
+    brick_pool *pool = &world->bricks;
+    // A brick of the box that was solid throughout is not there to be asked; its live neighbours must look for it again.
+    weir_box around = edit->place.box;
+    around.min = (weir_coord){around.min.x - BRICK_EDGE, around.min.y - BRICK_EDGE, around.min.z - BRICK_EDGE};
+    around.max = (weir_coord){around.max.x + BRICK_EDGE, around.max.y + BRICK_EDGE, around.max.z + BRICK_EDGE};
+    region_walk walk = region_walk_live(pool, around);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        pool->closed[brick] = 0;
+        refresh_brick(world, pool->coord[brick]);
+    }
+    pool->unsettled = true;
+    return WEIR_OK;
+}
+
+// ---- Emitters, drains, forces ----------------------------------------------------------------------------------------------
+
+static weir_status apply_add(weir_world *world, const world_edit *edit)
+{
+    if (world->source_count == world->source_room) {
+        int32_t room = world->source_room ? 2 * world->source_room : 8;
+        world_source *grown = memory_resize(&world->mem, world->sources, (size_t)world->source_room * sizeof *grown,
+                                            (size_t)room * sizeof *grown);
+        if (!grown) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters, drains and forces", room);
+        world->sources = grown;
+        world->source_room = room;
+    }
+    world->sources[world->source_count++] = edit->source;
+    return WEIR_OK;
+}
+
+static weir_status apply_remove(weir_world *world, const world_edit *edit)
+{
+    int32_t i = 0;
+    while (i < world->source_count && world->sources[i].id != edit->source.id) i++;
+    // Not there only if it was added while a step ran and that addition then failed, which has been said already.
+    if (i == world->source_count) return WEIR_OK;
+    world->source_count--;
+    memmove(&world->sources[i], &world->sources[i + 1], (size_t)(world->source_count - i) * sizeof world->sources[0]);
+    return WEIR_OK;
+}
+
+// Whether an id belongs to something that acts now or will when the queue has been applied.
+static bool source_known(const weir_world *world, int32_t id)
+{
+    bool known = false;
+    for (int32_t i = 0; i < world->source_count; i++) known |= world->sources[i].id == id;
+    for (int32_t i = 0; i < world->queue_count; i++) {
+        const world_edit *edit = &world->queue[i];
+        if (edit->source.id != id) continue;
+        if (edit->kind == EDIT_ADD) known = true;
+        if (edit->kind == EDIT_REMOVE) known = false;
+    }
+    return known;
+}
+
+// ---- Now or later ----------------------------------------------------------------------------------------------------------
+
+static weir_status apply(weir_world *world, const world_edit *edit)
+{
+    switch (edit->kind) {
+    case EDIT_FILL: return apply_fill(world, edit);
+    case EDIT_SHAPE: return apply_shape(world, edit);
+    case EDIT_ASK: return apply_ask(world, edit);
+    case EDIT_FLOW: return apply_flow(world, edit);
+    case EDIT_CHANNEL: return apply_channel(world, edit);
+    case EDIT_ADD: return apply_add(world, edit);
+    case EDIT_REMOVE: return apply_remove(world, edit);
+    }
+    return WEIR_OK;
+}
+
+// The queue is not in the world's memory: that belongs to the background step for as long as the queue is in use.
+static weir_status enqueue(weir_world *world, const world_edit *edit)
+{
+    if (world->queue_count == world->queue_room) {
+        int32_t room = world->queue_room ? 2 * world->queue_room : 16;
+        world_edit *grown = room > 0 ? realloc(world->queue, (size_t)room * sizeof *grown) : NULL;
+        if (!grown) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d waiting edits", world->queue_count + 1);
+        world->queue = grown;
+        world->queue_room = room;
+    }
+    world->queue[world->queue_count++] = *edit;
+    return WEIR_OK;
+}
+
+static weir_status submit(weir_world *world, const world_edit *edit)
+{
+    return world->busy ? enqueue(world, edit) : apply(world, edit);
+}
+
+weir_status world_apply_queue(weir_world *world)
+{
+    assert(!world->busy);
+    weir_status first = WEIR_OK;
+    char sentence[256] = "";
+    for (int32_t i = 0; i < world->queue_count; i++) {
+        weir_status status = apply(world, &world->queue[i]);
+        if (status == WEIR_OK || first != WEIR_OK) continue;
+        first = status;
+        strncpy(sentence, weir_error_message(), sizeof sentence - 1);
+    }
+    world->queue_count = 0;
+    // Later failures have written over the first one's sentence.
+    return first == WEIR_OK ? WEIR_OK : status_fail(first, "%s", sentence);
+}
+
+void world_free_edits(weir_world *world)
+{
+    free(world->queue);
+    world->queue = NULL;
+    world->queue_count = world->queue_room = 0;
+    memory_free(&world->mem, world->sources, (size_t)world->source_room * sizeof world->sources[0]);
+    world->sources = NULL;
+    world->source_count = world->source_room = 0;
+}
+
+// ---- The public face -------------------------------------------------------------------------------------------------------
+
+static int32_t drops_of(float fill)
+{
+    return (int32_t)(fill * WEIR_FULL + 0.5f);
+}
+
+weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill)
+{
+    world_edit edit = {.kind = EDIT_FILL};
+    weir_status status = check_fill(material, fill);
+    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    if (status != WEIR_OK) return status;
+    edit.drops = drops_of(fill);
+    return submit(world, &edit);
+}
+
+weir_status weir_world_fill_sphere(weir_world *world, weir_sphere sphere, weir_material material, float fill)
+{
+    world_edit edit = {.kind = EDIT_FILL};
+    weir_status status = check_fill(material, fill);
+    if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
+    if (status != WEIR_OK) return status;
+    edit.drops = drops_of(fill);
+    return submit(world, &edit);
+}
+
+weir_status weir_world_drain(weir_world *world, weir_box box)
+{
+    return weir_world_fill(world, box, WEIR_NOTHING, 0);
+}
+
+weir_status weir_world_drain_sphere(weir_world *world, weir_sphere sphere)
+{
+    return weir_world_fill_sphere(world, sphere, WEIR_NOTHING, 0);
+}
+
+static weir_status check_shape(const weir_world *world)
+{
+    if (!world->terrain.source) return WEIR_OK;
+    return status_fail(WEIR_ERROR_UNSUPPORTED,
+                       "this world's terrain is the game's own: change it there and call weir_terrain_changed");
+}
+
+static weir_status shape_box(weir_world *world, weir_box box, uint8_t share)
+{
+    world_edit edit = {.kind = EDIT_SHAPE, .share = share};
+    weir_status status = check_shape(world);
+    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    return status == WEIR_OK ? submit(world, &edit) : status;
+}
+
+static weir_status shape_sphere(weir_world *world, weir_sphere sphere, uint8_t share)
+{
+    world_edit edit = {.kind = EDIT_SHAPE, .share = share};
+    weir_status status = check_shape(world);
+    if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
+    return status == WEIR_OK ? submit(world, &edit) : status;
+}
+
+static weir_status check_share(uint8_t share)
+{
+    return share > 0 ? WEIR_OK
+                     : status_fail(WEIR_ERROR_ARGUMENT, "share is 0; it must be from 1 to 255, and 0 is what dig does");
+}
+
+weir_status weir_world_dig(weir_world *world, weir_box box)
+{
+    return shape_box(world, box, 0);
+}
+
+weir_status weir_world_dig_sphere(weir_world *world, weir_sphere sphere)
+{
+    return shape_sphere(world, sphere, 0);
+}
+
+weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share)
+{
+    weir_status status = check_share(share);
+    return status == WEIR_OK ? shape_box(world, box, share) : status;
+}
+
+weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share)
+{
+    weir_status status = check_share(share);
+    return status == WEIR_OK ? shape_sphere(world, sphere, share) : status;
+}
+
+weir_status weir_terrain_changed(weir_world *world, weir_box box)
+{
+    world_edit edit = {.kind = EDIT_ASK};
+    weir_status status = place_box(world, box, &edit.place);
+    return status == WEIR_OK ? submit(world, &edit) : status;
+}
+
+weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
+{
+    float speed = world_speed(world);
+    world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed, flow.y / speed, flow.z / speed}};
+    weir_status status = check_vec("flow", flow, world->params.max_flow * speed);
+    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    return status == WEIR_OK ? submit(world, &edit) : status;
+}
+
+weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value)
+{
+    assert(channel);
+    world_edit edit = {.kind = EDIT_CHANNEL, .value = value, .channel = world_channel(world, channel)};
+    if (edit.channel < 0) return status_fail(WEIR_ERROR_ARGUMENT, "no rule of this world has a channel \"%.64s\"", channel);
+    if (!isfinite(value))
+        return status_fail(WEIR_ERROR_ARGUMENT, "the value for \"%.64s\" is %g; it must be finite", channel, value);
+    weir_status status = place_box(world, box, &edit.place);
+    return status == WEIR_OK ? submit(world, &edit) : status;
+}
+
+static weir_status add_source(weir_world *world, world_edit *edit, int32_t *id)
+{
+    if (world->next_source_id == INT32_MAX) {
+        return status_fail(WEIR_ERROR_LIMIT, "this world has had %d emitters, drains and forces, all that it can number",
+                           INT32_MAX - 1);
+    }
+    edit->source.id = world->next_source_id;
+    edit->source.box = edit->place.box;
+    weir_status status = submit(world, edit);
+    if (status != WEIR_OK) return status;
+    world->next_source_id++;
+    if (id) *id = edit->source.id;
+    return WEIR_OK;
+}
+
+static weir_status add_rated(weir_world *world, world_edit *edit, weir_box box, float rate, int32_t *id)
+{
+    if (!(rate > 0 && rate <= RATE_MAX)) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; it must be a number above 0, up to %g cells per update", rate,
+                           RATE_MAX);
+    }
+    edit->source.rate = (int64_t)(rate * RATE_UNIT + 0.5);
+    if (edit->source.rate == 0) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; the smallest that can be counted is %g cells per update", rate,
+                           1 / RATE_UNIT);
+    }
+    weir_status status = place_box(world, box, &edit->place);
+    if (status != WEIR_OK) return status;
+    if (region_volume(edit->place.box) > WORLD_SOURCE_CELLS) {
+        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter or drain can have %d",
+                           region_volume(edit->place.box), WORLD_SOURCE_CELLS);
+    }
+    return add_source(world, edit, id);
+}
+
+weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id)
+{
+    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_EMITTER, .material = material}};
+    weir_status status = check_fill(material, 1);
+    return status == WEIR_OK ? add_rated(world, &edit, box, rate, id) : status;
+}
+
+weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id)
+{
+    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_DRAIN}};
+    return add_rated(world, &edit, box, rate, id);
+}
+
+weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id)
+{
+    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_FORCE, .force = acceleration}};
+    weir_status status = check_vec("acceleration", acceleration, FORCE_MAX);
+    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    return status == WEIR_OK ? add_source(world, &edit, id) : status;
+}
+
+weir_status weir_world_remove(weir_world *world, int32_t id)
+{
+    if (!source_known(world, id))
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain or force %d in this world", id);
+    world_edit edit = {.kind = EDIT_REMOVE, .source = {.id = id}};
+    return submit(world, &edit);
+}

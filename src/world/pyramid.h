@@ -1,0 +1,66 @@
+// A pyramid of bricks over the live bricks: each level's cells stand for 2 x 2 x 2 cells of the level below, and each level's
+// bricks are ordinary bricks of 8 x 8 x 8 such cells, so that one set of row kernels serves every level.
+//
+//     level 0: the live bricks of the pool       level 1: a brick covers 2 x 2 x 2 live bricks       level 2: ...
+//
+// It works for any set of bricks, however far apart. Levels are added until bricks no longer merge (each connected piece then
+// spans at most two bricks on an axis), and two more, so that the coarsest level has about four cells across per piece.
+#ifndef WEIR_WORLD_PYRAMID_H
+#define WEIR_WORLD_PYRAMID_H
+
+#include "world/bricks.h"
+
+enum { PYRAMID_LEVELS = 32 };
+
+// What a coarse cell holds. While the operator is being built LINK_* hold counts of faces, and DIAGONAL, ERROR and ERROR_NEXT
+// the counts of border faces on x, y and z.
+typedef enum pyramid_channel {
+    PYRAMID_LINK_X,  // to the cell at x-1
+    PYRAMID_LINK_Y,
+    PYRAMID_LINK_Z,
+    PYRAMID_DIAGONAL,
+    PYRAMID_RIGHT,
+    PYRAMID_ERROR,
+    PYRAMID_ERROR_NEXT,
+    PYRAMID_THICK_X,
+    PYRAMID_THICK_Y,
+    PYRAMID_THICK_Z,
+    PYRAMID_COUNT,  // active fine cells in it
+    PYRAMID_CHANNELS
+} pyramid_channel;
+
+typedef struct pyramid_level {
+    int32_t count;     // bricks, the nothing at index 0 included
+    int32_t room;      // bricks there is room for
+    int32_t key_room;  // coordinates there is room for
+    weir_coord *coord;
+    int32_t (*near)[27];
+    int32_t (*child)[8];  // bricks of the level below, index ox + 2 oy + 4 oz; 0: none
+    int32_t *parent;      // brick of the level above
+    float *channel[PYRAMID_CHANNELS];
+    int32_t *slot;  // hash table by coordinate
+    int32_t slot_room;
+} pyramid_level;
+
+typedef struct pyramid {
+    memory *mem;
+    int32_t top;                          // the coarsest level; 0: no bricks at all
+    pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parent
+    uint64_t version;                     // of the pool it was built for
+} pyramid;
+
+void pyramid_create(memory *mem, pyramid *p);
+void pyramid_destroy(pyramid *p);
+
+// Builds the levels for the pool's live bricks, unless they are the ones it was built for. A failure (memory) leaves a pyramid
+// that is built anew by the next call.
+weir_status pyramid_build(pyramid *p, const brick_pool *pool);
+
+int64_t pyramid_bytes(const pyramid *p);
+
+static inline float *pyramid_cells(const pyramid_level *level, pyramid_channel channel, int32_t brick)
+{
+    return level->channel[channel] + (size_t)brick * BRICK_CELLS;
+}
+
+#endif

@@ -1,0 +1,562 @@
+// Queries: what a game asks of its world. They read the finished state (the frozen one while a background step runs), ask for
+// no memory and change nothing.
+//
+// Sums over bricks are whole numbers, also where the values are floats: each brick's part is summed in the order of its cells
+// and then rounded to a fixed unit, so that the order of bricks in the pool never shows in an answer.
+#include "world/region.h"
+#include "world/world.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const float PER_DROP = 1.0f / WEIR_FULL;
+
+// ---- Cells -----------------------------------------------------------------------------------------------------------------
+
+// The mean of the flow through a cell's opposite faces. The upper one belongs to the next cell; the nothing's is 0.
+static float mean_flow(const weir_world *world, int32_t brick, int32_t cell, int32_t axis)
+{
+    const brick_pool *pool = world_bricks(world);
+    int32_t next;
+    int32_t there = region_step(pool, brick, cell, axis, 1, &next);
+    float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
+    float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
+    return 0.5f * (low + high) * world_speed(world);
+}
+
+weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
+{
+    weir_cell answer = {.solid = 255};
+    if (!terrain_inside(&world->terrain, cell)) return answer;
+    answer.solid = terrain_share(&world->terrain, cell);
+
+    const brick_pool *pool = world_bricks(world);
+    int32_t brick = bricks_find(pool, brick_of_cell(cell));
+    int32_t i = cell_index(cell);
+    int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
+    if (brick == BRICK_NOTHING) return answer;
+    answer.fill = (float)drops * PER_DROP;
+    answer.flow = (weir_vec){mean_flow(world, brick, i, 0), mean_flow(world, brick, i, 1), mean_flow(world, brick, i, 2)};
+    answer.pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick)[i];
+    answer.material = drops > 0 ? WEIR_WATER : WEIR_NOTHING;
+    return answer;
+}
+
+float weir_world_channel(const weir_world *world, const char *channel, weir_coord cell)
+{
+    assert(channel);
+    int32_t index = world_channel(world, channel);
+    if (index < 0) return 0;
+    const brick_pool *pool = world_bricks(world);
+    return bricks_floats(pool, index, bricks_find(pool, brick_of_cell(cell)))[cell_index(cell)];
+}
+
+// ---- Boxes -----------------------------------------------------------------------------------------------------------------
+
+// A brick's part of a sum in units of 2^-24. The bound keeps the sum over all bricks there can be within 64 bits.
+static int64_t fixed(double part)
+{
+    double bound = 1 << 16;
+    return llrint((part > bound ? bound : part < -bound ? -bound : part) * (1 << 24));
+}
+
+typedef struct box_total {
+    int64_t drops, wet_cells;
+    int32_t max_drops;
+    int64_t momentum[3];  // sum of fill times flow, fixed
+    float max_flow, max_pressure;
+} box_total;
+
+static void total_brick(const weir_world *world, int32_t brick, const brick_mask *cells, box_total *total)
+{
+    const brick_pool *pool = world_bricks(world);
+    float empty = world->params.empty;
+    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    const float *pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick);
+    double momentum[3] = {0, 0, 0};
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells->plane[z]; left;) {
+            int32_t cell = region_take(&left) + 64 * z;
+            int32_t drops = mass[cell];
+            if (pressure[cell] > total->max_pressure) total->max_pressure = pressure[cell];
+            if (drops == 0) continue;
+            total->drops += drops;
+            total->wet_cells += (float)drops * PER_DROP > empty;
+            if (drops > total->max_drops) total->max_drops = drops;
+            for (int32_t axis = 0; axis < 3; axis++) {
+                float flow = mean_flow(world, brick, cell, axis);
+                momentum[axis] += (double)drops * PER_DROP * flow;
+                if (fabsf(flow) > total->max_flow) total->max_flow = fabsf(flow);
+            }
+        }
+    }
+    for (int32_t axis = 0; axis < 3; axis++) total->momentum[axis] += fixed(momentum[axis]);
+}
+
+// box must be cut to the world.
+static box_total total_box(const weir_world *world, weir_box box)
+{
+    const brick_pool *pool = world_bricks(world);
+    box_total total = {0};
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
+    }
+    return total;
+}
+
+static weir_vec flow_of(const box_total *total)
+{
+    if (total->drops == 0) return (weir_vec){0, 0, 0};
+    double mass = (double)total->drops * PER_DROP * (1 << 24);
+    return (weir_vec){(float)((double)total->momentum[0] / mass), (float)((double)total->momentum[1] / mass),
+                      (float)((double)total->momentum[2] / mass)};
+}
+
+static int64_t solid_in_brick(weir_box box, weir_coord brick, const brick_mask *open)
+{
+    brick_mask cells;
+    int64_t count = 0;
+    region_box_mask(box, brick, &cells);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) count += __builtin_popcountll(cells.plane[z] & ~open->plane[z]);
+    return count;
+}
+
+// Cells of a box inside the world that terrain closes. Only kept terrain can be solid, and often less of that is kept than the
+// box has bricks; the game's own has to be asked brick by brick.
+static int64_t solid_cells(const weir_world *world, weir_box box)
+{
+    const terrain *t = &world->terrain;
+    const brick_pool *pool = world_bricks(world);
+    weir_box bricks = region_bricks(box);
+    brick_mask open;
+    int64_t count = 0;
+    if (!t->source && t->slot_count < region_volume(bricks)) {
+        for (int32_t i = 0; i < t->slot_count; i++) {
+            weir_coord c = t->slot[i].coord;
+            if (!t->slot[i].used || !region_box_mask(box, c, &open)) continue;
+            terrain_open(t, c, &open);
+            count += solid_in_brick(box, c, &open);
+        }
+        return count;
+    }
+    for (int32_t z = bricks.min.z; z < bricks.max.z; z++) {
+        for (int32_t y = bricks.min.y; y < bricks.max.y; y++) {
+            for (int32_t x = bricks.min.x; x < bricks.max.x; x++) {
+                weir_coord c = {x, y, z};
+                int32_t brick = bricks_find(pool, c);
+                if (brick == BRICK_NOTHING) terrain_open(t, c, &open);
+                count += solid_in_brick(box, c, brick == BRICK_NOTHING ? &open : &pool->open[brick]);
+            }
+        }
+    }
+    return count;
+}
+
+weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box)
+{
+    weir_box_sum sum = {0};
+    if (!world_clip(world, &box)) return sum;
+    box_total total = total_box(world, box);
+    double open = region_volume(box) - (double)solid_cells(world, box);
+    sum.drops = total.drops;
+    sum.open_cells = open < 9e18 ? (int64_t)open : INT64_MAX;
+    sum.wet_cells = total.wet_cells;
+    sum.mean_fill = open > 0 ? (float)((double)total.drops * PER_DROP / open) : 0;
+    sum.max_fill = (float)total.max_drops * PER_DROP;
+    sum.mean_flow = flow_of(&total);
+    sum.max_flow = total.max_flow;
+    sum.max_pressure = total.max_pressure;
+    return sum;
+}
+
+weir_vec weir_world_mean_flow(const weir_world *world, weir_box box)
+{
+    if (!world_clip(world, &box)) return (weir_vec){0, 0, 0};
+    box_total total = total_box(world, box);
+    return flow_of(&total);
+}
+
+weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill)
+{
+    assert(fill);
+    if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
+                           box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
+    }
+    if (region_volume(box) > (double)(SIZE_MAX / sizeof *fill)) {
+        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells, more than an array can hold", region_volume(box));
+    }
+    int64_t size_x = (int64_t)box.max.x - box.min.x, size_y = (int64_t)box.max.y - box.min.y;
+    memset(fill, 0, (size_t)region_volume(box) * sizeof *fill);
+    weir_box inside = box;
+    if (!world_clip(world, &inside)) return WEIR_OK;
+
+    const brick_pool *pool = world_bricks(world);
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, inside);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        weir_coord c = pool->coord[brick];
+        if (!pool->wet[brick] || !region_box_mask(inside, c, &cells)) continue;
+        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+        for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            for (uint64_t left = cells.plane[z]; left;) {
+                int32_t i = region_take(&left);
+                int64_t x = 8 * (int64_t)c.x + (i & 7) - box.min.x, y = 8 * (int64_t)c.y + (i >> 3) - box.min.y;
+                fill[x + size_x * (y + size_y * (8 * (int64_t)c.z + z - box.min.z))] = (float)mass[i + 64 * z] * PER_DROP;
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+// ---- Columns ---------------------------------------------------------------------------------------------------------------
+
+// Cuts a range of heights to the world and, if it is longer than a look at all bricks, to the live ones of the column. Returns
+// whether anything is left.
+static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y_min, int32_t *y_max)
+{
+    if (x == INT32_MAX || z == INT32_MAX) return false;
+    weir_box box = {{x, *y_min, z}, {x + 1, *y_max, z + 1}};
+    if (!world_clip(world, &box)) return false;
+    *y_min = box.min.y;
+    *y_max = box.max.y;
+    const brick_pool *pool = world_bricks(world);
+    if (region_volume(region_bricks(box)) <= pool->end) return true;
+
+    int32_t low = INT32_MAX, high = INT32_MIN;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        int32_t y = 8 * pool->coord[brick].y;
+        if (y < low) low = y;
+        if (y + 8 > high) high = y + 8;
+    }
+    if (*y_min < low) *y_min = low;
+    if (*y_max > high) *y_max = high;
+    return *y_min < *y_max;
+}
+
+float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
+{
+    if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
+    const brick_pool *pool = world_bricks(world);
+    int32_t above = 0;
+    for (int32_t y = y_max - 1; y >= y_min; y--) {
+        int32_t brick = bricks_find(pool, brick_of_cell((weir_coord){x, y, z}));
+        if (brick == BRICK_NOTHING) {
+            above = 0;
+            y &= ~7;  // on to the brick below
+            continue;
+        }
+        int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
+        // What lies in the cell above stands on this one, what is missing here lowers it.
+        if (drops >= WEIR_FULL / 2)
+            return (float)(y + (double)((drops < WEIR_FULL ? drops : WEIR_FULL) + (int64_t)above) * PER_DROP);
+        above = drops;
+    }
+    return NAN;
+}
+
+double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
+{
+    if (!cut_column(world, x, z, &y_min, &y_max)) return 0;
+    const brick_pool *pool = world_bricks(world);
+    weir_box box = {{x, y_min, z}, {x + 1, y_max, z + 1}};
+    int64_t drops = 0;
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+        region_box_mask(box, pool->coord[brick], &cells);
+        for (uint64_t left = cells.plane[z & 7]; left;) drops += mass[region_take(&left) + 64 * (z & 7)];
+    }
+    return (double)drops * PER_DROP;
+}
+
+// ---- Things that float -----------------------------------------------------------------------------------------------------
+
+static int32_t cell_below(double coordinate)
+{
+    double limit = WEIR_COORD_LIMIT;
+    return (int32_t)floor(coordinate < -limit ? -limit : coordinate > limit ? limit : coordinate);
+}
+
+static int32_t cell_past(double coordinate)
+{
+    double limit = WEIR_COORD_LIMIT;
+    return (int32_t)ceil(coordinate < -limit ? -limit : coordinate > limit ? limit : coordinate);
+}
+
+static double overlap(double a_min, double a_max, double b_min, double b_max)
+{
+    double length = fmin(a_max, b_max) - fmax(a_min, b_min);
+    return length > 0 ? length : 0;
+}
+
+// Water lies at the bottom of its cell: a thing in the upper half of a half full cell is dry.
+float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
+{
+    double volume = ((double)max.x - min.x) * ((double)max.y - min.y) * ((double)max.z - min.z);
+    bool sound = min.x < max.x && min.y < max.y && min.z < max.z && isfinite(volume);
+    if (!sound) return 0;
+    weir_box box = {{cell_below(min.x), cell_below(min.y), cell_below(min.z)},
+                    {cell_past(max.x), cell_past(max.y), cell_past(max.z)}};
+    if (!world_clip(world, &box)) return 0;
+
+    const brick_pool *pool = world_bricks(world);
+    int64_t wet = 0;
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        weir_coord c = pool->coord[brick];
+        if (!pool->wet[brick] || !region_box_mask(box, c, &cells)) continue;
+        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+        double part = 0;
+        for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            for (uint64_t left = cells.plane[z]; left;) {
+                int32_t i = region_take(&left);
+                double fill = fmin(1, (double)mass[i + 64 * z] * PER_DROP);
+                double x0 = 8.0 * c.x + (i & 7), y0 = 8.0 * c.y + (i >> 3), z0 = 8.0 * c.z + z;
+                part += overlap(min.x, max.x, x0, x0 + 1) * overlap(min.y, max.y, y0, y0 + fill) *
+                        overlap(min.z, max.z, z0, z0 + 1);
+            }
+        }
+        // A share of the thing, not a volume: a thing far smaller than a cell is measured as well as a ship.
+        wet += llrint(part / volume * 0x1p40);
+    }
+    return (float)fmin(1, (double)wet * 0x1p-40);
+}
+
+// ---- Rays ------------------------------------------------------------------------------------------------------------------
+
+typedef struct ray {
+    double origin[3], direction[3];  // direction has length 1
+    double t;                        // how far we are
+    int32_t cell[3];
+    int32_t entered;  // axis of the face through which we came into the cell; -1: we began there
+} ray;
+
+// Cuts the ray to a box, from which it may begin outside; false if it misses it. *t_end gets where it leaves.
+static bool ray_enter(ray *r, const double min[3], const double max[3], double *t_end)
+{
+    for (int32_t axis = 0; axis < 3; axis++) {
+        double d = r->direction[axis];
+        if (d == 0) {
+            if (r->origin[axis] < min[axis] || r->origin[axis] >= max[axis]) return false;
+            continue;
+        }
+        double in = ((d > 0 ? min[axis] : max[axis]) - r->origin[axis]) / d;
+        double out = ((d > 0 ? max[axis] : min[axis]) - r->origin[axis]) / d;
+        if (in > r->t) r->t = in, r->entered = axis;
+        if (out < *t_end) *t_end = out;
+    }
+    if (r->t >= *t_end) return false;
+    for (int32_t axis = 0; axis < 3; axis++) {
+        double at = floor(r->origin[axis] + r->direction[axis] * r->t);
+        r->cell[axis] = (int32_t)fmin(fmax(at, min[axis]), max[axis] - 1);
+        if (axis == r->entered) r->cell[axis] = (int32_t)(r->direction[axis] > 0 ? min[axis] : max[axis] - 1);
+    }
+    return true;
+}
+
+// Goes on to where the ray leaves the block of `size` cells (1, or 8 for a brick) that it is in. Every distance is computed
+// from the origin, not added up, so that long rays stay true.
+static void ray_leave(ray *r, int32_t size)
+{
+    double best = INFINITY;
+    int32_t low[3];
+    for (int32_t axis = 0; axis < 3; axis++) {
+        low[axis] = r->cell[axis] & ~(size - 1);
+        double d = r->direction[axis];
+        if (d == 0) continue;
+        double t = (low[axis] + (d > 0 ? size : 0) - r->origin[axis]) / d;
+        if (t < best) best = t, r->entered = axis;
+    }
+    if (best > r->t) r->t = best;
+    for (int32_t axis = 0; axis < 3; axis++) {
+        if (axis == r->entered) {
+            r->cell[axis] = r->direction[axis] > 0 ? low[axis] + size : low[axis] - 1;
+        } else if (size > 1) {
+            double at = floor(r->origin[axis] + r->direction[axis] * r->t);
+            r->cell[axis] = (int32_t)fmin(fmax(at, low[axis]), low[axis] + size - 1);
+        }
+    }
+}
+
+static weir_hit ray_hit(const ray *r, weir_hit_kind kind)
+{
+    weir_hit hit = {.kind = kind, .cell = {r->cell[0], r->cell[1], r->cell[2]}, .distance = (float)r->t};
+    int32_t normal[3] = {0, 0, 0};
+    if (r->entered >= 0) normal[r->entered] = r->direction[r->entered] > 0 ? -1 : 1;
+    hit.normal = (weir_coord){normal[0], normal[1], normal[2]};
+    return hit;
+}
+
+static bool mask_full(const brick_mask *mask)
+{
+    uint64_t all = ~0ull;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) all &= mask->plane[z];
+    return all == ~0ull;
+}
+
+// The ray sees what is inside the world. It may come from outside, as that of a camera does, and is gone where it leaves.
+weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance, float min_fill)
+{
+    weir_hit none = {.kind = WEIR_HIT_NONE};
+    double length =
+        sqrt((double)direction.x * direction.x + (double)direction.y * direction.y + (double)direction.z * direction.z);
+    bool sound = isfinite(origin.x) && isfinite(origin.y) && isfinite(origin.z) && isfinite(length) && length > 0 &&
+                 max_distance >= 0 && !isnan(min_fill);
+    if (!sound) return none;
+    ray r = {.origin = {origin.x, origin.y, origin.z},
+             .direction = {direction.x / length, direction.y / length, direction.z / length},
+             .entered = -1};
+
+    weir_box box = {{INT32_MIN, INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX, INT32_MAX}};
+    world_clip(world, &box);
+    const double min[3] = {box.min.x, box.min.y, box.min.z}, max[3] = {box.max.x, box.max.y, box.max.z};
+    double t_end = INFINITY;
+    if (!ray_enter(&r, min, max, &t_end)) return none;
+
+    const brick_pool *pool = world_bricks(world);
+    weir_coord here = {0, 0, 0};
+    int32_t brick = BRICK_NOTHING;
+    brick_mask open;
+    bool known = false, clear = false;
+    while (r.t < t_end && r.t <= max_distance) {
+        weir_coord cell = {r.cell[0], r.cell[1], r.cell[2]}, coord = brick_of_cell(cell);
+        if (cell.x < box.min.x || cell.y < box.min.y || cell.z < box.min.z) return none;
+        if (cell.x >= box.max.x || cell.y >= box.max.y || cell.z >= box.max.z) return none;
+        if (!known || coord.x != here.x || coord.y != here.y || coord.z != here.z) {
+            known = true;
+            here = coord;
+            brick = bricks_find(pool, coord);
+            if (brick == BRICK_NOTHING)
+                terrain_open(&world->terrain, coord, &open);
+            else
+                open = pool->open[brick];
+            clear = !pool->wet[brick] && mask_full(&open);
+        }
+        if (clear) {
+            ray_leave(&r, BRICK_EDGE);
+            continue;
+        }
+        int32_t i = cell_index(cell), drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
+        if (!mask_has(&open, i)) return ray_hit(&r, WEIR_HIT_TERRAIN);
+        if (drops > 0 && (float)drops * PER_DROP >= min_fill) return ray_hit(&r, WEIR_HIT_WATER);
+        ray_leave(&r, 1);
+    }
+    return none;
+}
+
+// ---- Bricks ----------------------------------------------------------------------------------------------------------------
+
+static bool comes_before(weir_coord a, weir_coord b)
+{
+    if (a.z != b.z) return a.z < b.z;
+    return a.y != b.y ? a.y < b.y : a.x < b.x;
+}
+
+static void sift_down(weir_coord *heap, int32_t count, int32_t at)
+{
+    weir_coord moved = heap[at];
+    for (int32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && comes_before(heap[child], heap[child + 1])) child++;
+        if (!comes_before(moved, heap[child])) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+// Writes the first `room` origins, in coordinate order, of the bricks that changed after a mark, and returns how many there
+// are. The caller's array is a heap with the last of them on top while it is filled, so that no other memory is needed.
+static int32_t list_bricks(const brick_pool *pool, int64_t mark, weir_coord *bricks, int32_t room)
+{
+    int32_t count = 0, kept = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b] || pool->changed[b] <= mark) continue;
+        count++;
+        weir_coord origin = {8 * pool->coord[b].x, 8 * pool->coord[b].y, 8 * pool->coord[b].z};
+        if (kept < room) {
+            bricks[kept++] = origin;
+            if (kept < room) continue;
+            for (int32_t i = kept / 2 - 1; i >= 0; i--) sift_down(bricks, kept, i);
+        } else if (room > 0 && comes_before(origin, bricks[0])) {
+            bricks[0] = origin;
+            sift_down(bricks, kept, 0);
+        }
+    }
+    if (kept < room) {
+        for (int32_t i = kept / 2 - 1; i >= 0; i--) sift_down(bricks, kept, i);
+    }
+    for (int32_t last = kept - 1; last > 0; last--) {
+        weir_coord greatest = bricks[0];
+        bricks[0] = bricks[last];
+        bricks[last] = greatest;
+        sift_down(bricks, last, 0);
+    }
+    return count;
+}
+
+// The mark moves on only when all have been written. Bricks that have died are not among them: a game that keeps something per
+// brick drops it when weir_world_bricks no longer lists the brick.
+int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_coord *bricks, int32_t room)
+{
+    assert(mark && room >= 0 && (bricks || room == 0));
+    int32_t count = list_bricks(world_bricks(world), *mark, bricks, room);
+    if (count <= room) *mark = world->busy ? world->frozen.change : world->change;
+    return count;
+}
+
+int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t room)
+{
+    assert(room >= 0 && (bricks || room == 0));
+    return list_bricks(world_bricks(world), INT64_MIN, bricks, room);
+}
+
+// ---- Accounts --------------------------------------------------------------------------------------------------------------
+
+weir_ledger weir_world_ledger(const weir_world *world)
+{
+    const brick_pool *pool = world_bricks(world);
+    weir_ledger ledger = {.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
+    if (world->busy) {
+        const world_frozen *f = &world->frozen;
+        ledger = (weir_ledger){.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
+    }
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b]) continue;
+        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, b);
+        for (int32_t i = 0; i < BRICK_CELLS; i++) ledger.held += mass[i];
+    }
+    ledger.drift = ledger.held - (ledger.added - ledger.removed - ledger.drained - ledger.turned);
+    return ledger;
+}
+
+weir_stats weir_world_stats(const weir_world *world)
+{
+    if (world->busy) return world->frozen.stats;
+    const brick_pool *pool = &world->bricks;
+    int64_t terrain_size = terrain_bytes(&world->terrain);
+    int64_t bytes = bricks_bytes(pool) + world->engine_bytes + terrain_size;
+    int64_t peak = pool->peak_bytes > world->peak_bytes ? pool->peak_bytes : world->peak_bytes;
+    weir_stats stats = {
+        .updates = world->update,
+        .cells_updated = world->cells_updated,
+        .bricks = pool->live,
+        .peak_bricks = pool->peak_live,
+        .bytes = bytes,
+        .peak_bytes = peak + terrain_size > bytes ? peak + terrain_size : bytes,
+        .cycles = world->cycles,
+        .residual = world->residual,
+        .threads = workers_count(world->workers),
+        .simd = world->simd,
+        .rule_count = world->rule_time_count,
+    };
+    for (int32_t i = 0; i < world->rule_time_count; i++) {
+        stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i]};
+    }
+    return stats;
+}

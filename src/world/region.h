@@ -1,0 +1,138 @@
+// A part of the world: the cells of a box, or those of a sphere, brick by brick.
+//
+// Edits and queries share two things: which cells of a brick belong to a region (a mask, so that 64 cells are cut or counted at
+// once), and a walk over the live bricks of a box that costs no more than the smaller of the two: bricks in the box, or bricks
+// alive.
+#ifndef WEIR_WORLD_REGION_H
+#define WEIR_WORLD_REGION_H
+
+#include "world/bricks.h"
+
+typedef struct region {
+    weir_box box;  // not empty
+    bool round;    // only cells whose centre lies in the sphere
+    weir_sphere sphere;
+} region;
+
+// Bricks that share cells with a box, as a box of brick coordinates.
+static inline weir_box region_bricks(weir_box box)
+{
+    return (weir_box){
+        {box.min.x >> 3, box.min.y >> 3, box.min.z >> 3},
+        {((box.max.x - 1) >> 3) + 1, ((box.max.y - 1) >> 3) + 1, ((box.max.z - 1) >> 3) + 1},
+    };
+}
+
+// Cells, or bricks, in a box. A double: the largest box has more than an int64 can count.
+static inline double region_volume(weir_box box)
+{
+    return ((double)box.max.x - box.min.x) * ((double)box.max.y - box.min.y) * ((double)box.max.z - box.min.z);
+}
+
+static inline int32_t region_clamp(int32_t value, int32_t min, int32_t max)
+{
+    return value < min ? min : value > max ? max : value;
+}
+
+// Cells of a brick that belong to a box. Returns whether there are any.
+static inline bool region_box_mask(weir_box box, weir_coord brick, brick_mask *cells)
+{
+    int32_t x0 = region_clamp(box.min.x - 8 * brick.x, 0, 8), x1 = region_clamp(box.max.x - 8 * brick.x, 0, 8);
+    int32_t y0 = region_clamp(box.min.y - 8 * brick.y, 0, 8), y1 = region_clamp(box.max.y - 8 * brick.y, 0, 8);
+    int32_t z0 = region_clamp(box.min.z - 8 * brick.z, 0, 8), z1 = region_clamp(box.max.z - 8 * brick.z, 0, 8);
+    uint64_t row = (0xffu << x0) & (0xffu >> (8 - x1));
+    uint64_t plane = 0;
+    for (int32_t y = y0; y < y1; y++) plane |= row << (8 * y);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) cells->plane[z] = z >= z0 && z < z1 ? plane : 0;
+    return plane && z0 < z1;
+}
+
+// Cells of a brick that belong to a region. Returns whether there are any.
+static inline bool region_mask(const region *r, weir_coord brick, brick_mask *cells)
+{
+    if (!region_box_mask(r->box, brick, cells)) return false;
+    if (!r->round) return true;
+    uint64_t any = 0;
+    double radius = r->sphere.radius;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        double x = 8.0 * brick.x + (cell & 7) + 0.5 - r->sphere.centre.x;
+        double y = 8.0 * brick.y + (cell >> 3 & 7) + 0.5 - r->sphere.centre.y;
+        double z = 8.0 * brick.z + (cell >> 6) + 0.5 - r->sphere.centre.z;
+        if (x * x + y * y + z * z > radius * radius) cells->plane[cell >> 6] &= ~(1ull << (cell & 63));
+    }
+    for (int32_t z = 0; z < BRICK_EDGE; z++) any |= cells->plane[z];
+    return any != 0;
+}
+
+// Takes the next cell out of a plane of a mask: for (uint64_t left = plane; left;) cell = region_take(&left) + 64 * z.
+static inline int32_t region_take(uint64_t *left)
+{
+    int32_t cell = __builtin_ctzll(*left);
+    *left &= *left - 1;
+    return cell;
+}
+
+// A walk over the live bricks of a box. The pool must not change meanwhile.
+typedef struct region_walk {
+    const brick_pool *pool;
+    weir_box bricks;
+    weir_coord at;
+    int32_t index;  // in the pool, when that is shorter; 0: by coordinate
+} region_walk;
+
+// In coordinate order (z, then y, then x), however many bricks the box has.
+static inline region_walk region_walk_ordered(const brick_pool *pool, weir_box box)
+{
+    region_walk walk = {.pool = pool, .bricks = region_bricks(box)};
+    walk.at = walk.bricks.min;
+    return walk;
+}
+
+// By coordinate or by pool index, whichever is shorter; so nothing may depend on the order.
+static inline region_walk region_walk_live(const brick_pool *pool, weir_box box)
+{
+    region_walk walk = region_walk_ordered(pool, box);
+    walk.index = region_volume(walk.bricks) > pool->end;
+    return walk;
+}
+
+// The next live brick; BRICK_NOTHING at the end.
+static inline int32_t region_walk_next(region_walk *walk)
+{
+    const brick_pool *pool = walk->pool;
+    const weir_box *b = &walk->bricks;
+    if (walk->index > 0) {
+        while (walk->index < pool->end) {
+            int32_t brick = walk->index++;
+            weir_coord c = pool->coord[brick];
+            bool inside =
+                c.x >= b->min.x && c.x < b->max.x && c.y >= b->min.y && c.y < b->max.y && c.z >= b->min.z && c.z < b->max.z;
+            if (pool->alive[brick] && inside) return brick;
+        }
+        return BRICK_NOTHING;
+    }
+    while (walk->at.z < b->max.z) {
+        int32_t brick = bricks_find(pool, walk->at);
+        if (++walk->at.x == b->max.x) walk->at.x = b->min.x, walk->at.y++;
+        if (walk->at.y == b->max.y) walk->at.y = b->min.y, walk->at.z++;
+        if (brick != BRICK_NOTHING) return brick;
+    }
+    return BRICK_NOTHING;
+}
+
+// The next cell towards an axis (0 x, 1 y, 2 z) and side (-1, +1): its brick, which may be the nothing, and its index there.
+static inline int32_t region_step(const brick_pool *pool, int32_t brick, int32_t cell, int32_t axis, int32_t side,
+                                  int32_t *next)
+{
+    int32_t stride = 1 << (3 * axis);
+    int32_t place = cell >> (3 * axis) & 7;
+    if (place + side >= 0 && place + side < BRICK_EDGE) {
+        *next = cell + side * stride;
+        return brick;
+    }
+    static const int32_t near_step[3] = {NEAR(1, 0, 0) - BRICK_SELF, NEAR(0, 1, 0) - BRICK_SELF, NEAR(0, 0, 1) - BRICK_SELF};
+    *next = cell - 7 * side * stride;
+    return pool->near[brick][BRICK_SELF + side * near_step[axis]];
+}
+
+#endif

@@ -1,0 +1,115 @@
+// Rules of the game's own: what is asked of one, and its channels. Running them is the solver's work.
+#include "world/world.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { SEES_ALL = WEIR_SEES_FILL | WEIR_SEES_FLOW | WEIR_SEES_PRESSURE | WEIR_SEES_OPEN | WEIR_SEES_MOVED };
+
+int32_t world_channel(const weir_world *world, const char *name)
+{
+    for (int32_t r = 0; r < world->rule_count; r++) {
+        const world_rule *rule = &world->rules[r];
+        for (int32_t i = 0; i < rule->def.channel_count; i++) {
+            if (strcmp(rule->channel_names[i], name) == 0) return rule->values[i];
+        }
+    }
+    return -1;
+}
+
+static weir_status check_name(const char *what, const char *name)
+{
+    size_t room = sizeof((world_rule *)0)->name;
+    if (!name || !name[0]) return status_fail(WEIR_ERROR_ARGUMENT, "%s has no name", what);
+    if (strlen(name) < room) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT, "%s is called \"%.32s...\"; a name has at most %d letters", what, name,
+                       (int)room - 1);
+}
+
+// Whether a rule is the first that wants to see what moved. Updates keep that only when somebody does.
+static bool wants_moved(const weir_world *world, const weir_rule_def *def)
+{
+    return def->sees & WEIR_SEES_MOVED && !world->moved_channel[0];
+}
+
+static weir_status check_channels(const weir_world *world, const weir_rule_def *def)
+{
+    if (def->channel_count < 0 || def->channel_count > WEIR_RULE_CHANNELS) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" has %d channels; it must be from 0 to %d", def->name,
+                           def->channel_count, WEIR_RULE_CHANNELS);
+    }
+    for (int32_t i = 0; i < def->channel_count; i++) {
+        weir_status status = check_name("a channel of a rule", def->channels[i]);
+        if (status != WEIR_OK) return status;
+        bool taken = world_channel(world, def->channels[i]) >= 0;
+        for (int32_t j = 0; j < i; j++) taken |= strcmp(def->channels[i], def->channels[j]) == 0;
+        if (taken) return status_fail(WEIR_ERROR_ARGUMENT, "there is already a channel \"%s\"", def->channels[i]);
+    }
+    int32_t needed = 2 * def->channel_count + (wants_moved(world, def) ? 3 : 0);
+    if (world->bricks.channel_count + needed > CHANNEL_MAX) {
+        return status_fail(WEIR_ERROR_LIMIT,
+                           "rule \"%s\" needs %d channels, two for each of its own; of the world's %d only %d are free",
+                           def->name, needed, CHANNEL_MAX, CHANNEL_MAX - world->bricks.channel_count);
+    }
+    return WEIR_OK;
+}
+
+static weir_status check_rule(const weir_world *world, const weir_rule_def *def)
+{
+    weir_status status = check_name("the rule", def->name);
+    if (status != WEIR_OK) return status;
+    for (int32_t r = 0; r < world->rule_count; r++) {
+        if (strcmp(world->rules[r].name, def->name) != 0) continue;
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is already a rule \"%s\"", def->name);
+    }
+    if (world->rule_count == RULE_MAX) return status_fail(WEIR_ERROR_LIMIT, "a world has at most %d rules", RULE_MAX);
+    if (!def->run) return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" has no function", def->name);
+    if ((int)def->place < 0 || def->place >= WEIR_PLACE_COUNT) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" wants to run at place %d, which there is not", def->name,
+                           (int)def->place);
+    }
+    if (def->sees & ~(uint32_t)SEES_ALL) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" wants to see 0x%x, of which only 0x%x is there", def->name,
+                           def->sees, SEES_ALL);
+    }
+    if (def->sees & WEIR_SEES_MOVED && def->place != WEIR_PLACE_AFTER_MOVE) {
+        return status_fail(WEIR_ERROR_ARGUMENT,
+                           "rule \"%s\" wants to see what moved, which is there only at WEIR_PLACE_AFTER_MOVE", def->name);
+    }
+    return check_channels(world, def);
+}
+
+static weir_status add_moved(weir_world *world)
+{
+    int32_t channels[3];
+    for (int32_t axis = 0; axis < 3; axis++) {
+        weir_status status = bricks_add_channel(&world->bricks, &channels[axis]);
+        if (status != WEIR_OK) return status;
+    }
+    memcpy(world->moved_channel, channels, sizeof channels);
+    return WEIR_OK;
+}
+
+weir_status weir_world_add_rule(weir_world *world, const weir_rule_def *def)
+{
+    assert(def);
+    if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a rule cannot be added while a background step runs");
+    weir_status status = check_rule(world, def);
+    if (status != WEIR_OK) return status;
+
+    world_rule *rule = &world->rules[world->rule_count];
+    *rule = (world_rule){.def = *def};
+    strcpy(rule->name, def->name);
+    rule->def.name = rule->name;
+    for (int32_t i = 0; i < def->channel_count; i++) {
+        strcpy(rule->channel_names[i], def->channels[i]);
+        rule->def.channels[i] = rule->channel_names[i];
+        // A failure leaves channels that nobody uses; the rule is not there, and that is what counts.
+        status = bricks_add_channel(&world->bricks, &rule->values[i]);
+        if (status == WEIR_OK) status = bricks_add_channel(&world->bricks, &rule->next[i]);
+        if (status != WEIR_OK) return status;
+    }
+    status = wants_moved(world, def) ? add_moved(world) : WEIR_OK;
+    if (status == WEIR_OK) world->rule_count++;
+    return status;
+}

@@ -1,0 +1,388 @@
+// Saving: a payload that is counted, then written in chunks through zstd and the checksum into a file beside the old one, which
+// it replaces when it is whole.
+#include "base/hash.h"
+#include "world/snapshot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef WEIR_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+enum { CHUNK_BYTES = 1 << 18, ZSTD_LEVEL = 3 };
+
+// ---- Writing ---------------------------------------------------------------------------------------------------------------
+
+// Without a file it only counts, which tells the size of a payload before it is written.
+typedef struct writer {
+    FILE *file;
+    uint8_t *chunk;  // CHUNK_BYTES of payload on their way
+    size_t used;
+    uint64_t size;    // bytes of payload
+    uint64_t stored;  // bytes in the file
+    XXH3_state_t hash;
+    int failure;  // errno of the first failure, 0 if none
+#ifdef WEIR_HAVE_ZSTD
+    ZSTD_CCtx *zstd;
+    uint8_t *packed;
+    size_t packed_room;
+#endif
+} writer;
+
+static void write_stored(writer *w, const void *bytes, size_t size)
+{
+    if (w->failure || size == 0) return;
+    errno = 0;
+    if (fwrite(bytes, 1, size, w->file) != size) w->failure = errno ? errno : EIO;
+    XXH3_64bits_update(&w->hash, bytes, size);
+    w->stored += size;
+}
+
+static void flush_chunk(writer *w, bool last)
+{
+#ifdef WEIR_HAVE_ZSTD
+    ZSTD_inBuffer in = {w->chunk, w->used, 0};
+    size_t left = 1;
+    while (!w->failure && (in.pos < in.size || (last && left > 0))) {
+        ZSTD_outBuffer out = {w->packed, w->packed_room, 0};
+        left = ZSTD_compressStream2(w->zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left))
+            w->failure = ENOMEM;
+        else
+            write_stored(w, w->packed, out.pos);
+    }
+#else
+    (void)last;
+    write_stored(w, w->chunk, w->used);
+#endif
+    w->used = 0;
+}
+
+static void put_bytes(writer *w, const void *bytes, size_t size)
+{
+    w->size += size;
+    if (!w->file) return;
+    const uint8_t *from = bytes;
+    while (size > 0) {
+        size_t part = CHUNK_BYTES - w->used < size ? CHUNK_BYTES - w->used : size;
+        memcpy(w->chunk + w->used, from, part);
+        w->used += part;
+        from += part;
+        size -= part;
+        if (w->used == CHUNK_BYTES) flush_chunk(w, false);
+    }
+}
+
+static void store_number(uint8_t *to, uint64_t value, int32_t bytes)
+{
+    for (int32_t i = 0; i < bytes; i++) to[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void put_number(writer *w, uint64_t value, int32_t bytes)
+{
+    uint8_t raw[8];
+    store_number(raw, value, bytes);
+    put_bytes(w, raw, (size_t)bytes);
+}
+
+static void put_u32(writer *w, uint32_t value)
+{
+    put_number(w, value, 4);
+}
+static void put_i32(writer *w, int32_t value)
+{
+    put_number(w, (uint32_t)value, 4);
+}
+static void put_i64(writer *w, int64_t value)
+{
+    put_number(w, (uint64_t)value, 8);
+}
+
+static void put_float(writer *w, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_u32(w, bits);
+}
+
+static void put_coord(writer *w, weir_coord c)
+{
+    put_i32(w, c.x);
+    put_i32(w, c.y);
+    put_i32(w, c.z);
+}
+
+static void put_box(writer *w, weir_box box)
+{
+    put_coord(w, box.min);
+    put_coord(w, box.max);
+}
+
+static void put_vec(writer *w, weir_vec v)
+{
+    put_float(w, v.x);
+    put_float(w, v.y);
+    put_float(w, v.z);
+}
+
+// The 512 values of a brick's channel.
+static void put_values(writer *w, const void *values)
+{
+    uint8_t raw[BRICK_CELLS * 4];
+    const uint8_t *from = values;
+    for (int32_t i = 0; i < BRICK_CELLS; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + 4 * i, sizeof bits);
+        store_number(raw + 4 * i, bits, 4);
+    }
+    put_bytes(w, raw, sizeof raw);
+}
+
+// ---- What is written -------------------------------------------------------------------------------------------------------
+
+static void put_params(writer *w, const weir_params *p)
+{
+    put_vec(w, p->gravity);
+    put_float(w, p->damping);
+    put_float(w, p->viscosity);
+    put_float(w, p->noise);
+    put_u32(w, p->noise_seed);
+    put_i32(w, p->iterations);
+    put_i32(w, p->smooths);
+    put_i32(w, p->cycles);
+    put_float(w, p->tolerance);
+    put_float(w, p->excess_rate);
+    put_float(w, p->excess_cap);
+    put_float(w, p->fill_cap);
+    put_float(w, p->empty);
+    put_float(w, p->dust);
+    put_float(w, p->max_flow);
+}
+
+static void put_source(writer *w, const world_source *source)
+{
+    put_u32(w, (uint32_t)source->kind);
+    put_i32(w, source->id);
+    put_box(w, source->box);
+    put_u32(w, (uint32_t)source->material);
+    put_i64(w, source->rate);
+    put_i64(w, source->owed);
+    put_vec(w, source->force);
+}
+
+static void put_terrain_brick(writer *w, const terrain_brick *brick)
+{
+    put_coord(w, brick->coord);
+    put_number(w, brick->shares != NULL, 1);
+    if (brick->shares)
+        put_bytes(w, brick->shares, BRICK_CELLS);
+    else
+        put_number(w, brick->share, 1);
+}
+
+// All channels of the state: the fixed ones, then those of rules. Returns how many there are.
+static int32_t list_channels(const weir_world *world, int32_t channels[CHANNEL_MAX])
+{
+    int32_t count = SNAPSHOT_STATE_CHANNELS;
+    memcpy(channels, SNAPSHOT_STATE, sizeof SNAPSHOT_STATE);
+    for (int32_t r = 0; r < world->rule_count; r++) {
+        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) channels[count++] = world->rules[r].values[i];
+    }
+    return count;
+}
+
+static bool brick_empty(const brick_pool *pool, int32_t brick, const int32_t *channels, int32_t count)
+{
+    static const uint8_t zeros[BRICK_CELLS * 4];
+    for (int32_t i = 0; i < count; i++) {
+        if (memcmp(bricks_ints(pool, channels[i], brick), zeros, sizeof zeros) != 0) return false;
+    }
+    return true;
+}
+
+static int compare_terrain(const void *a, const void *b)
+{
+    const terrain_brick *p = *(const terrain_brick *const *)a, *q = *(const terrain_brick *const *)b;
+    return snapshot_before(p->coord, q->coord) ? -1 : snapshot_before(q->coord, p->coord);
+}
+
+// What is in the order of a hash table or of birth, put into the order of coordinates.
+typedef struct sorted {
+    int32_t *bricks;
+    int32_t brick_count;
+    const terrain_brick **terrain;
+    int32_t terrain_count;
+} sorted;
+
+static void free_sorted(memory *mem, sorted *s)
+{
+    memory_free(mem, s->bricks, (size_t)s->brick_count * sizeof *s->bricks);
+    memory_free(mem, s->terrain, (size_t)s->terrain_count * sizeof *s->terrain);
+}
+
+static bool sort_world(const weir_world *world, memory *mem, sorted *s)
+{
+    const terrain *t = &world->terrain;
+    *s = (sorted){.brick_count = world->bricks.live, .terrain_count = t->source ? 0 : t->brick_count};
+    s->bricks = memory_alloc(mem, (size_t)s->brick_count * sizeof *s->bricks);
+    s->terrain = memory_alloc(mem, (size_t)s->terrain_count * sizeof *s->terrain);
+    if ((s->brick_count && !s->bricks) || (s->terrain_count && !s->terrain)) return false;
+    if (s->brick_count) bricks_sorted(&world->bricks, s->bricks);
+    if (s->terrain_count) {
+        int32_t count = 0;
+        for (int32_t i = 0; i < t->slot_count; i++) {
+            if (t->slot[i].used) s->terrain[count++] = &t->slot[i];
+        }
+        qsort(s->terrain, (size_t)count, sizeof *s->terrain, compare_terrain);
+    }
+    return true;
+}
+
+static void put_world(writer *w, const weir_world *world, const sorted *s)
+{
+    put_u32(w, (uint32_t)world->solver);
+    put_box(w, weir_world_bounds(world));
+    put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
+    put_params(w, &world->params);
+    put_i64(w, world->update);
+    put_i64(w, world->change);
+    put_i64(w, world->added);
+    put_i64(w, world->removed);
+    put_i64(w, world->drained);
+    put_i64(w, world->turned);
+
+    put_i32(w, world->next_source_id);
+    put_i32(w, world->source_count);
+    for (int32_t i = 0; i < world->source_count; i++) put_source(w, &world->sources[i]);
+
+    int32_t channels[CHANNEL_MAX];
+    int32_t channel_count = list_channels(world, channels);
+    put_i32(w, channel_count - SNAPSHOT_STATE_CHANNELS);
+    for (int32_t r = 0; r < world->rule_count; r++) {
+        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) {
+            const char *name = world->rules[r].channel_names[i];
+            put_number(w, strlen(name), 1);
+            put_bytes(w, name, strlen(name));
+        }
+    }
+
+    put_number(w, world->terrain.source != NULL, 1);
+    put_i32(w, s->terrain_count);
+    for (int32_t i = 0; i < s->terrain_count; i++) put_terrain_brick(w, s->terrain[i]);
+
+    // A brick that holds nothing need not be there: the next update makes those it wants.
+    const brick_pool *pool = &world->bricks;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->brick_count; i++) count += !brick_empty(pool, s->bricks[i], channels, channel_count);
+    put_i32(w, count);
+    for (int32_t i = 0; i < s->brick_count; i++) {
+        int32_t brick = s->bricks[i];
+        if (brick_empty(pool, brick, channels, channel_count)) continue;
+        put_coord(w, pool->coord[brick]);
+        for (int32_t c = 0; c < channel_count; c++) put_values(w, bricks_ints(pool, channels[c], brick));
+    }
+}
+
+static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const writer *w)
+{
+    uint32_t flags = 0;
+#ifdef WEIR_HAVE_ZSTD
+    flags |= SNAPSHOT_FLAG_ZSTD;
+#endif
+    memcpy(header, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES);
+    store_number(header + 8, SNAPSHOT_VERSION, 4);
+    store_number(header + 12, flags, 4);
+    store_number(header + 16, w->size, 8);
+    store_number(header + 24, w->stored, 8);
+    store_number(header + 32, XXH3_64bits_digest(&w->hash), 8);
+}
+
+// Writes the whole file. The header comes last, when size and checksum are known, into the place that was left for it.
+static int write_file(writer *w, const weir_world *world, const sorted *s, uint64_t size)
+{
+    uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
+    if (fwrite(header, 1, sizeof header, w->file) != sizeof header) return errno ? errno : EIO;
+#ifdef WEIR_HAVE_ZSTD
+    // With the size known beforehand a reader can compare it with what the header says.
+    bool ready = !ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
+                 !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, size));
+    if (!ready) return ENOMEM;
+#endif
+    XXH3_64bits_reset(&w->hash);
+    put_world(w, world, s);
+    flush_chunk(w, true);
+    assert(w->size == size);
+    (void)size;
+    put_header(header, w);
+    errno = 0;
+    if (w->failure) return w->failure;
+    bool written = fseek(w->file, 0, SEEK_SET) == 0 && fwrite(header, 1, sizeof header, w->file) == sizeof header &&
+                   fflush(w->file) == 0 && fsync(fileno(w->file)) == 0;
+    return written ? 0 : errno ? errno : EIO;
+}
+
+static bool open_writer(memory *mem, writer *w)
+{
+    w->chunk = memory_alloc(mem, CHUNK_BYTES);
+#ifdef WEIR_HAVE_ZSTD
+    w->packed_room = ZSTD_CStreamOutSize();
+    w->packed = memory_alloc(mem, w->packed_room);
+    w->zstd = ZSTD_createCCtx();
+    if (!w->packed || !w->zstd) return false;
+#endif
+    return w->chunk != NULL;
+}
+
+static void close_writer(memory *mem, writer *w)
+{
+    memory_free(mem, w->chunk, CHUNK_BYTES);
+#ifdef WEIR_HAVE_ZSTD
+    memory_free(mem, w->packed, w->packed_room);
+    ZSTD_freeCCtx(w->zstd);
+#endif
+}
+
+static weir_status save_to(const weir_world *world, writer *w, const sorted *s, const char *path, const char *beside)
+{
+    writer counter = {0};
+    put_world(&counter, world, s);
+
+    errno = 0;
+    w->file = fopen(beside, "wb");
+    if (!w->file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path), strerror(errno));
+    int failure = write_file(w, world, s, counter.size);
+    if (fclose(w->file) != 0 && !failure) failure = errno;
+    if (!failure && rename(beside, path) != 0) failure = errno;
+    if (!failure) return WEIR_OK;
+    unlink(beside);
+    return status_fail(failure == ENOMEM ? WEIR_ERROR_MEMORY : WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path),
+                       strerror(failure));
+}
+
+weir_status weir_world_save(const weir_world *world, const char *path)
+{
+    assert(path);
+    if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
+    // A copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count.
+    memory mem = world->mem;
+    size_t beside_size = strlen(path) + 32;
+    char *beside = memory_alloc(&mem, beside_size);
+    writer w = {0};
+    sorted s = {0};
+    bool room = beside && open_writer(&mem, &w) && sort_world(world, &mem, &s);
+    weir_status status;
+    if (room) {
+        snprintf(beside, beside_size, "%s.tmp-%ld", path, (long)getpid());
+        status = save_to(world, &w, &s, path, beside);
+    } else {
+        status = status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", snapshot_tail(path));
+    }
+    free_sorted(&mem, &s);
+    close_writer(&mem, &w);
+    memory_free(&mem, beside, beside_size);
+    return status;
+}

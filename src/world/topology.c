@@ -1,0 +1,319 @@
+// Which bricks are there. After van der Scheer, a brick lives if it holds mass or touches (26-neighbourhood) one that does, so
+// that water always finds a cell to flow into. Bricks that are solid throughout are left out: the nothing is solid too.
+//
+// Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
+// wet or dry are looked at, and all of them only after an edit.
+#include "world/world.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DOOMED = 2,                 // in wet_seen, while world_topology runs: the brick will die
+    TOUCH_MAX = 64 * BRICK_MAX  // bricks that world_touch looks at, at most; what is not solid of them must be far fewer
+};
+
+typedef struct birth {
+    weir_coord coord;
+    brick_mask open;
+} birth;
+
+typedef struct birth_list {
+    birth *items;
+    int32_t count, room;
+} birth_list;
+
+static void free_births(weir_world *world, birth_list *list)
+{
+    memory_free(&world->mem, list->items, (size_t)list->room * sizeof *list->items);
+    *list = (birth_list){0};
+}
+
+static weir_status add_birth(weir_world *world, birth_list *list, const birth *one)
+{
+    if (list->count == list->room) {
+        int32_t room = list->room ? 2 * list->room : 64;
+        const size_t size = sizeof *list->items;
+        birth *items = memory_resize(&world->mem, list->items, (size_t)list->room * size, (size_t)room * size);
+        if (!items) return status_fail(WEIR_ERROR_MEMORY, "no memory for a list of %d bricks that are to be made", room);
+        list->items = items;
+        list->room = room;
+    }
+    list->items[list->count++] = *one;
+    return WEIR_OK;
+}
+
+static void bear_all(brick_pool *pool, const birth_list *list)
+{
+    for (int32_t i = 0; i < list->count; i++) bricks_born(pool, list->items[i].coord, &list->items[i].open);
+}
+
+// ---- Births ----------------------------------------------------------------------------------------------------------------
+
+static int compare_coords(const void *a, const void *b)
+{
+    const weir_coord *p = a, *q = b;
+    if (p->z != q->z) return p->z < q->z ? -1 : 1;
+    if (p->y != q->y) return p->y < q->y ? -1 : 1;
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+// Writes the places beside a brick where no brick is and one may be wanted. coords NULL: only counts them.
+static int32_t missing_neighbours(const brick_pool *pool, int32_t brick, weir_coord *coords)
+{
+    int32_t count = 0;
+    for (int32_t k = 0; k < 27; k++) {
+        if (pool->near[brick][k] != BRICK_NOTHING || pool->closed[brick] >> k & 1) continue;
+        if (coords) coords[count] = brick_neighbour(pool->coord[brick], k);
+        count++;
+    }
+    return count;
+}
+
+// The places beside all bricks that became wet; after an edit, beside all that are.
+static int64_t missing_places(const brick_pool *pool, weir_coord *coords)
+{
+    int64_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->wet[b] && (pool->unsettled || !pool->wet_seen[b]))
+            count += missing_neighbours(pool, b, coords ? coords + count : NULL);
+    return count;
+}
+
+// Lets the neighbours of a place that is solid throughout remember it, so that they do not ask again.
+static void remember_closed(brick_pool *pool, weir_coord coord)
+{
+    for (int32_t k = 0; k < 27; k++) {
+        int32_t neighbour = bricks_find(pool, brick_neighbour(coord, k));
+        if (neighbour) pool->closed[neighbour] |= 1u << (26 - k);
+    }
+}
+
+// Lists the bricks that are wanted and not there, in coordinate order, so that the order of the pool does not matter.
+static weir_status find_births(weir_world *world, birth_list *births)
+{
+    brick_pool *pool = &world->bricks;
+    int64_t count = missing_places(pool, NULL);
+    if (count == 0) return WEIR_OK;
+    weir_coord *coords = memory_alloc(&world->mem, (size_t)count * sizeof *coords);
+    if (!coords) return status_fail(WEIR_ERROR_MEMORY, "no memory to list %lld places around the water", (long long)count);
+    missing_places(pool, coords);
+    qsort(coords, (size_t)count, sizeof *coords, compare_coords);
+
+    weir_status status = WEIR_OK;
+    for (int64_t i = 0; i < count && status == WEIR_OK; i++) {
+        if (i > 0 && compare_coords(&coords[i], &coords[i - 1]) == 0) continue;
+        birth one = {.coord = coords[i]};
+        if (terrain_open(&world->terrain, one.coord, &one.open))
+            status = add_birth(world, births, &one);
+        else
+            remember_closed(pool, one.coord);
+    }
+    memory_free(&world->mem, coords, (size_t)count * sizeof *coords);
+    return status;
+}
+
+// ---- Deaths ----------------------------------------------------------------------------------------------------------------
+
+static bool solid_throughout(const brick_mask *open)
+{
+    uint64_t any = 0;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) any |= open->plane[z];
+    return any == 0;
+}
+
+static bool unwanted(const brick_pool *pool, int32_t brick)
+{
+    if (pool->wet[brick] || !pool->alive[brick]) return false;
+    if (solid_throughout(&pool->open[brick])) return true;
+    for (int32_t k = 0; k < 27; k++)
+        if (pool->wet[pool->near[brick][k]]) return false;
+    return true;
+}
+
+static int32_t doom(brick_pool *pool, int32_t brick)
+{
+    if (pool->wet_seen[brick] == DOOMED || !unwanted(pool, brick)) return 0;
+    pool->wet_seen[brick] = DOOMED;
+    return 1;
+}
+
+// Marks the bricks that nobody wants any more and returns how many there are.
+static int32_t find_deaths(brick_pool *pool)
+{
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (pool->unsettled) {
+            count += doom(pool, b);
+        } else if (pool->wet_seen[b] && !pool->wet[b]) {
+            for (int32_t k = 0; k < 27; k++) count += doom(pool, pool->near[b][k]);
+        }
+    }
+    return count;
+}
+
+static void spare_all(brick_pool *pool)
+{
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->wet_seen[b] == DOOMED) pool->wet_seen[b] = 0;
+    pool->unsettled = true;
+}
+
+static void end_all(brick_pool *pool)
+{
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->wet_seen[b] == DOOMED) bricks_die(pool, b);
+}
+
+// ---- Boxes -----------------------------------------------------------------------------------------------------------------
+
+static weir_box bricks_of_box(weir_box box)
+{
+    weir_coord last = brick_of_cell((weir_coord){box.max.x - 1, box.max.y - 1, box.max.z - 1});
+    return (weir_box){brick_of_cell(box.min), {last.x + 1, last.y + 1, last.z + 1}};
+}
+
+// Lists the bricks of a box of bricks that are not there and not solid throughout, x fastest, then y, then z.
+static weir_status find_missing(weir_world *world, weir_box box, birth_list *births)
+{
+    const brick_pool *pool = &world->bricks;
+    for (int32_t z = box.min.z; z < box.max.z; z++) {
+        for (int32_t y = box.min.y; y < box.max.y; y++) {
+            for (int32_t x = box.min.x; x < box.max.x; x++) {
+                birth one = {.coord = {x, y, z}};
+                if (bricks_find(pool, one.coord) || !terrain_open(&world->terrain, one.coord, &one.open)) continue;
+                if (births->count >= BRICK_MAX - pool->live)
+                    return status_fail(WEIR_ERROR_LIMIT, "the box needs more than the %d bricks that a world holds at most",
+                                       BRICK_MAX);
+                weir_status status = add_birth(world, births, &one);
+                if (status != WEIR_OK) return status;
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+// Counts the bricks around a box of bricks that the next update will want if the box is filled.
+static int64_t count_rim(const weir_world *world, weir_box box)
+{
+    int64_t count = 0;
+    for (int32_t z = box.min.z - 1; z <= box.max.z; z++) {
+        for (int32_t y = box.min.y - 1; y <= box.max.y; y++) {
+            bool across = z < box.min.z || z == box.max.z || y < box.min.y || y == box.max.y;
+            int32_t stride = across ? 1 : box.max.x - box.min.x + 1;
+            for (int32_t x = box.min.x - 1; x <= box.max.x; x += stride) {
+                brick_mask open;
+                weir_coord coord = {x, y, z};
+                if (!bricks_find(&world->bricks, coord) && terrain_open(&world->terrain, coord, &open)) count++;
+            }
+        }
+    }
+    return count;
+}
+
+// ---- Exported --------------------------------------------------------------------------------------------------------------
+
+weir_status world_topology(weir_world *world)
+{
+    brick_pool *pool = &world->bricks;
+    if (!pool->unsettled && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0) return WEIR_OK;
+
+    birth_list births = {0};
+    weir_status status = find_births(world, &births);
+    if (status == WEIR_OK) {
+        // The dead make room for the newborn, but they die only when nothing can fail any more.
+        int32_t deaths = find_deaths(pool);
+        if (births.count > deaths) status = bricks_reserve(pool, births.count - deaths);
+        if (status != WEIR_OK) {
+            spare_all(pool);
+        } else {
+            if (deaths > 0) end_all(pool);
+            bear_all(pool, &births);
+            memcpy(pool->wet_seen, pool->wet, (size_t)pool->end);
+            pool->unsettled = false;
+            bricks_pack(pool);
+        }
+    }
+    free_births(world, &births);
+    return status;
+}
+
+weir_status world_touch(weir_world *world, weir_box box)
+{
+    if (!world_clip(world, &box)) return WEIR_OK;
+    brick_pool *pool = &world->bricks;
+    weir_box bricks = bricks_of_box(box);
+    double volume = (double)(bricks.max.x - bricks.min.x) * (bricks.max.y - bricks.min.y) * (bricks.max.z - bricks.min.z);
+    if (volume > TOUCH_MAX)
+        return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
+
+    birth_list births = {0};
+    weir_status status = find_missing(world, bricks, &births);
+    if (status == WEIR_OK && births.count > pool->capacity - 1 - pool->live) {
+        // Grow once, for the box and the rim that its water will want, instead of doubling for the rim right after.
+        int64_t more = births.count + count_rim(world, bricks);
+        if (more > BRICK_MAX - pool->live) more = BRICK_MAX - pool->live;
+        status = bricks_reserve(pool, (int32_t)more);
+    }
+    if (status == WEIR_OK) bear_all(pool, &births);
+    free_births(world, &births);
+    return status;
+}
+
+void world_terrain_changed_brick(weir_world *world, weir_coord brick)
+{
+    brick_pool *pool = &world->bricks;
+    if (pool->live == 0) return;
+    int32_t there = bricks_find(pool, brick);
+    if (there) {
+        terrain_open(&world->terrain, brick, &pool->open[there]);
+        pool->version++;
+    }
+    for (int32_t k = 0; k < 27; k++) {
+        int32_t neighbour = bricks_find(pool, brick_neighbour(brick, k));
+        if (neighbour) pool->closed[neighbour] &= ~(1u << (26 - k));
+    }
+    pool->unsettled = true;
+}
+
+int64_t world_count_brick(brick_pool *pool, int32_t brick)
+{
+    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    int64_t drops = 0;
+    for (int32_t i = 0; i < BRICK_CELLS; i++) drops += mass[i];
+    pool->wet[brick] = drops > 0;
+    return drops;
+}
+
+static void clip_axis(int32_t *min, int32_t *max, int32_t low, int32_t high)
+{
+    if (*min < low) *min = low;
+    if (*max > high) *max = high;
+}
+
+bool world_clip(const weir_world *world, weir_box *box)
+{
+    const weir_coord lowest = {-WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT};
+    const weir_coord highest = {WEIR_COORD_LIMIT, WEIR_COORD_LIMIT, WEIR_COORD_LIMIT};
+    const weir_box limits = {lowest, highest};
+    const terrain *t = &world->terrain;
+    for (int32_t i = 0; i < (t->bounded ? 2 : 1); i++) {
+        weir_box to = i == 0 ? limits : t->bounds;
+        clip_axis(&box->min.x, &box->max.x, to.min.x, to.max.x);
+        clip_axis(&box->min.y, &box->max.y, to.min.y, to.max.y);
+        clip_axis(&box->min.z, &box->max.z, to.min.z, to.max.z);
+    }
+    return box->min.x < box->max.x && box->min.y < box->max.y && box->min.z < box->max.z;
+}
+
+void world_log(const weir_world *world, weir_log_level level, const char *format, ...)
+{
+    if (!world->logger.write) return;
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    world->logger.write(world->logger.user, level, line);
+}

@@ -1,0 +1,167 @@
+// The inside of a world. Everything that an update, an edit or a query needs; the solver's own things stay behind a pointer.
+#ifndef WEIR_WORLD_WORLD_H
+#define WEIR_WORLD_WORLD_H
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/workers.h"
+#include "world/bricks.h"
+#include "world/terrain.h"
+#include <weir/weir.h>
+
+// The fixed channels. mass is int32 drops, all others float. A *_next channel is scratch between updates: an update reads the
+// plain ones, and when it has finished the plain ones hold the new state.
+typedef enum channel_id {
+    CHANNEL_MASS,
+    CHANNEL_MASS_NEXT,
+    CHANNEL_FLOW_X,  // through the face towards x-1; positive moves mass towards +x
+    CHANNEL_FLOW_Y,
+    CHANNEL_FLOW_Z,
+    CHANNEL_FLOW_X_NEXT,
+    CHANNEL_FLOW_Y_NEXT,
+    CHANNEL_FLOW_Z_NEXT,
+    CHANNEL_PRESSURE,
+    CHANNEL_PRESSURE_NEXT,
+    CHANNEL_FIXED_COUNT
+} channel_id;
+
+enum { RULE_MAX = 8 };
+
+// A game's rule and where its channels are: values[i] now, next[i] scratch.
+typedef struct world_rule {
+    weir_rule_def def;
+    char name[64];
+    char channel_names[WEIR_RULE_CHANNELS][64];
+    int32_t values[WEIR_RULE_CHANNELS];
+    int32_t next[WEIR_RULE_CHANNELS];
+} world_rule;
+
+typedef enum source_kind { SOURCE_EMITTER, SOURCE_DRAIN, SOURCE_FORCE } source_kind;
+
+// Something that acts in every update until it is removed.
+typedef struct world_source {
+    source_kind kind;
+    int32_t id;
+    weir_box box;
+    weir_material material;
+    int64_t rate;  // emitter, drain: 1/65536 drops per update
+    int64_t owed;  // emitter, drain: 1/65536 drops not moved yet, below one drop
+    weir_vec force;
+} world_source;
+
+// An edit that waits for a background step to end; edits.c knows its kinds.
+typedef struct world_edit world_edit;
+
+// What an update changes besides the bricks, as it was when the background step began; for queries while busy.
+typedef struct world_frozen {
+    weir_stats stats;
+    int64_t update, change;
+    int64_t added, removed, drained, turned;
+    world_source *sources;
+    int32_t source_count, source_room;
+} world_frozen;
+
+struct weir_world {
+    memory mem;
+    weir_logger logger;
+    workers *workers;
+    weir_solver solver;
+    weir_backend backend;
+    weir_simd simd;
+    weir_params params;
+    terrain terrain;
+    brick_pool bricks;
+    int64_t update;  // finished updates since creation; part of the state
+    int64_t change;  // number of the last change, for weir_world_changed
+    int64_t cells_updated;
+    // Account, in drops. held is counted.
+    int64_t added, removed, drained, turned;
+    world_source *sources;
+    int32_t source_count, source_room;
+    int32_t next_source_id;
+    world_rule rules[RULE_MAX];
+    int32_t rule_count;
+    float rate;
+    int32_t updates_per_step;
+    double updates_owed;  // time that weir_world_advance has been given and not used, in updates
+    // Background step.
+    bool busy;            // a background step runs or waits to be ended
+    brick_pool front;     // frozen bricks for queries while busy
+    world_frozen frozen;  // the rest of what queries read while busy
+    world_edit *queue;    // edits that wait
+    int32_t queue_count, queue_room;
+    int32_t moved_channel[3];  // what crossed each low face in this update; 0 unless a rule asked for it
+    // The solver's own: written by src/solvers.
+    void *engine;
+    int64_t engine_bytes;  // the backend's tables
+    int64_t peak_bytes;    // of bricks and backend together
+    double rule_seconds[WEIR_RULE_TIMES];
+    const char *rule_names[WEIR_RULE_TIMES];
+    int32_t rule_time_count;
+    int32_t cycles;
+    float residual;
+};
+
+// How fast a flow of 1 moves, in cells per update: the classic rules move half of it.
+static inline float world_speed(const weir_world *world)
+{
+    return world->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f;
+}
+
+// The bricks that queries read: the frozen ones while a background step runs.
+static inline const brick_pool *world_bricks(const weir_world *world)
+{
+    return world->busy ? &world->front : &world->bricks;
+}
+
+// ---- topology.c ----
+
+// Brings the brick set in line with the water: a brick lives if it holds mass or touches one that does. Bricks that are solid
+// throughout are not kept. May fail on memory, leaving everything as it was.
+weir_status world_topology(weir_world *world);
+
+// Makes sure that all bricks of a box that are not solid throughout are there. Fails without changing any water.
+weir_status world_touch(weir_world *world, weir_box box);
+
+// Tells that terrain changed in a brick: its open cells are asked for anew, and it may be born again if it was solid.
+void world_terrain_changed_brick(weir_world *world, weir_coord brick);
+
+// Counts the drops of a brick anew into wet and returns them.
+int64_t world_count_brick(brick_pool *pool, int32_t brick);
+
+// ---- sources.c ----
+
+enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter or drain
+
+// Emitters and drains, at the beginning of an update. Making the bricks that they need may fail and is done first, when nothing has
+// changed yet: a step that fails leaves the world at its last finished update.
+weir_status world_reserve_sources(weir_world *world);
+void world_apply_sources(weir_world *world);
+
+// ---- rules_of_game.c ----
+
+// The channel of a game rule's values by its name; -1: none has it.
+int32_t world_channel(const weir_world *world, const char *name);
+
+// ---- edits.c ----
+
+// Applies what waited during a background step; returns the first failure.
+weir_status world_apply_queue(weir_world *world);
+// Frees the queue and the sources.
+void world_free_edits(weir_world *world);
+
+// ---- view.c ----
+
+// Copies what queries read into world->front and world->frozen. Before busy is set: it uses the workers.
+weir_status world_freeze(weir_world *world);
+void world_thaw(weir_world *world);
+
+// ---- state_hash.c ----
+uint64_t world_hash(const weir_world *world);
+
+// Cuts a box to the world; false if nothing is left.
+bool world_clip(const weir_world *world, weir_box *box);
+
+__attribute__((format(printf, 3, 4))) void world_log(const weir_world *world, weir_log_level level, const char *format, ...);
+
+#endif

@@ -1,0 +1,132 @@
+// A long life of random edits: fills, drains, digging and building while the water moves. However it goes, the account is exact, and
+// when all water is gone nothing is left of it.
+//
+//     WEIR_LONG=1 build/release/tests/test_long      100,000 updates of each solver instead of some hundred
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_world.h"
+
+enum { EDGE = 32 };
+
+static int32_t updates_to_live(void)
+{
+    const char *wish = getenv("WEIR_LONG");
+    return wish && strcmp(wish, "1") == 0 ? 100000 : test_length(750, 50);
+}
+
+static weir_box random_box(scene_random *random)
+{
+    int32_t low[3], high[3];
+    for (int32_t axis = 0; axis < 3; axis++) {
+        int32_t length = scene_random_between(random, 1, 12);
+        low[axis] = scene_random_between(random, -4, EDGE - 2);  // part of it may lie outside
+        high[axis] = low[axis] + length;
+        if (high[axis] <= 0) high[axis] = 1;
+    }
+    return test_box(low[0], low[1], low[2], high[0], high[1], high[2]);
+}
+
+static weir_sphere random_sphere(scene_random *random)
+{
+    weir_sphere sphere;
+    sphere.centre.x = 0.5f * (float)scene_random_between(random, 0, 2 * EDGE);
+    sphere.centre.y = 0.5f * (float)scene_random_between(random, 0, 2 * EDGE);
+    sphere.centre.z = 0.5f * (float)scene_random_between(random, 0, 2 * EDGE);
+    sphere.radius = 0.5f * (float)scene_random_between(random, 2, 14);
+    return sphere;
+}
+
+static weir_vec random_flow(scene_random *random)
+{
+    weir_vec flow;
+    flow.x = (float)scene_random_between(random, -10, 10) / 64;
+    flow.y = (float)scene_random_between(random, -10, 10) / 64;
+    flow.z = (float)scene_random_between(random, -10, 10) / 64;
+    return flow;
+}
+
+static void random_edit(weir_world *world, scene_random *random, int32_t *source)
+{
+    float fill = (float)scene_random_between(random, 0, 64) / 64;
+    switch (scene_random_between(random, 0, 10)) {
+    case 0:
+    case 1: assert_ok(weir_world_fill(world, random_box(random), WEIR_WATER, fill)); break;
+    case 2: assert_ok(weir_world_fill_sphere(world, random_sphere(random), WEIR_WATER, fill)); break;
+    case 3: assert_ok(weir_world_drain(world, random_box(random))); break;
+    case 4: assert_ok(weir_world_drain_sphere(world, random_sphere(random))); break;
+    case 5: assert_ok(weir_world_dig(world, random_box(random))); break;
+    case 6: assert_ok(weir_world_dig_sphere(world, random_sphere(random))); break;
+    case 7: assert_ok(weir_world_build(world, random_box(random), (uint8_t)scene_random_between(random, 1, 255))); break;
+    case 8: assert_ok(weir_world_build_sphere(world, random_sphere(random), 255)); break;
+    case 9: assert_ok(weir_world_set_flow(world, random_box(random), random_flow(random))); break;
+    default:
+        if (*source) assert_ok(weir_world_remove(world, *source));
+        if (*source == 0 && scene_random_between(random, 0, 1))
+            assert_ok(weir_world_add_emitter(world, random_box(random), WEIR_WATER, 3 * fill + 0.1f, source));
+        else if (*source == 0)
+            assert_ok(weir_world_add_drain(world, random_box(random), 3 * fill + 0.1f, source));
+        else
+            *source = 0;
+    }
+}
+
+static void live_long(weir_solver solver)
+{
+    scene_run *run = test_open("random", solver, EDGE, 0);
+    scene_random random = scene_random_seeded(4711 + (uint32_t)solver);
+    int32_t source = 0;
+    for (int32_t left = updates_to_live(); left > 0;) {
+        int32_t length = scene_random_between(&random, 1, 9);
+        if (scene_random_between(&random, 0, 3) == 0) {
+            // Edits while a step runs in the background.
+            assert_ok(weir_world_step_begin(run->world));
+            random_edit(run->world, &random, &source);
+            random_edit(run->world, &random, &source);
+            assert_exact(run->world);
+            assert_ok(weir_world_step_end(run->world));
+            length--;
+            left--;
+        } else {
+            random_edit(run->world, &random, &source);
+        }
+        assert_exact(run->world);
+        assert_ok(scene_updates(run, length));
+        assert_exact(run->world);
+        left -= length;
+        weir_box_sum sum = weir_world_box_sum(run->world, weir_world_bounds(run->world));
+        assert_true(sum.drops == weir_world_ledger(run->world).held);
+        assert_true(sum.max_flow <= weir_world_params(run->world).max_flow);
+        if (solver == WEIR_SOLVER_MOMENTUM) assert_true(sum.max_fill <= 4);
+    }
+    if (source) assert_ok(weir_world_remove(run->world, source));
+    assert_ok(weir_world_drain(run->world, weir_world_bounds(run->world)));
+    test_step(run->world, 2);
+    assert_int_equal(weir_world_ledger(run->world).held, 0);
+    assert_exact(run->world);
+    assert_int_equal(weir_world_stats(run->world).bricks, 0);
+    scene_close(run);
+}
+
+static void momentum_keeps_its_account_through_a_long_life(void **state)
+{
+    live_long(WEIR_SOLVER_MOMENTUM);
+}
+
+static void classic_keeps_its_account_through_a_long_life(void **state)
+{
+    live_long(WEIR_SOLVER_CLASSIC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(momentum_keeps_its_account_through_a_long_life),
+        cmocka_unit_test(classic_keeps_its_account_through_a_long_life),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

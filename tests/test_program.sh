@@ -1,0 +1,244 @@
+#!/bin/sh
+# Drives the program over good and bad input: exit statuses, one line on stderr when something is wrong, JSON that parses, and
+# runs that agree with themselves. Usage: test_program.sh PATH-TO-WEIR
+weir=${1:-${WEIR_PROGRAM:?usage: test_program.sh PATH-TO-WEIR}}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+checks=0
+failures=0
+
+fail() {
+    failures=$((failures + 1))
+    echo "FAIL $*"
+    sed 's/^/     stderr: /' "$work/err"
+}
+
+# run ARGUMENTS...: leaves status, $work/out and $work/err.
+run() {
+    checks=$((checks + 1))
+    "$weir" "$@" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+}
+
+# refuses TEXT ARGUMENTS...: status 2, nothing on stdout, one line on stderr that begins with "weir: " and holds TEXT.
+refuses() {
+    text=$1
+    shift
+    run "$@"
+    [ "$status" -eq 2 ] || { fail "$*: status $status, expected 2"; return; }
+    [ ! -s "$work/out" ] || { fail "$*: wrote to stdout"; return; }
+    [ "$(wc -l <"$work/err")" -eq 1 ] || { fail "$*: stderr is not one line"; return; }
+    case $(cat "$work/err") in
+    "weir: "*"$text"*) ;;
+    *) fail "$*: stderr does not say '$text'" ;;
+    esac
+}
+
+# works ARGUMENTS...: status 0 and a silent stderr.
+works() {
+    run "$@"
+    [ "$status" -eq 0 ] || { fail "$*: status $status, expected 0"; return; }
+    [ ! -s "$work/err" ] || fail "$*: wrote to stderr"
+}
+
+# says TEXT: the last run's stdout holds TEXT.
+says() {
+    checks=$((checks + 1))
+    grep -qF -e "$1" "$work/out" || fail "stdout does not say '$1'"
+}
+
+# parses FILE: FILE is JSON, as far as python3 is there to tell.
+parses() {
+    checks=$((checks + 1))
+    if command -v python3 >/dev/null 2>&1; then
+        python3 -m json.tool "$1" >/dev/null 2>"$work/err" || fail "$1 is not JSON"
+    fi
+}
+
+# value KEY FILE: the value of the first line with this key.
+value() {
+    sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$2" | head -n 1
+}
+
+# same WHAT A B
+same() {
+    checks=$((checks + 1))
+    [ -n "$2" ] && [ "$2" = "$3" ] || fail "$1: '$2' and '$3' differ"
+}
+
+# ---- Help, lists -----------------------------------------------------------------------------------------------------------
+
+works
+says "weir run"
+works help
+works --help
+works help run
+says "--hash-every"
+says "gravity"
+works run --help
+says "--hash-every"
+works help bench
+says "triad"
+works --version
+says "weir "
+works scenes
+for scene in watercube dambreak damhole shallowwave tsunami tube pool slosh fall column random block; do says "$scene:"; done
+says "level_left"
+works bench --list
+says "momentum-block-128"
+says "classic-tsunami"
+refuses "unknown command" swim
+refuses "unknown option" --swim
+refuses "unknown command" help swim
+refuses "takes no names" scenes tube
+refuses "unknown option" devices --swim
+
+# ---- Wrong scenes, options, values -----------------------------------------------------------------------------------------
+
+refuses "watercube" run
+refuses "unknown scene 'swim'" run swim
+refuses "unknown scene" run ''
+refuses "unknown scene" run 'two
+lines'
+refuses "as well" run tube pool
+refuses "--swim" run tube --swim
+refuses "-x" run tube -x
+refuses "--frames" run tube --frames .
+refuses "--video" run tube --video x.mp4
+refuses "no value" run tube --quiet=1
+refuses "needs a value" run tube --size
+refuses "size 0" run tube --size 0
+refuses "size 100000" run tube --size 100000
+refuses "size -48" run tube --size -48
+refuses "whole number" run tube --size big
+refuses "whole number" run tube --size 48x
+refuses "whole number" run tube --size 4.5
+refuses "whole number" run tube --size=
+refuses "whole number" run tube --size ' 48'
+refuses "out of range" run tube --size 99999999999999999999
+refuses "out of range" run tube --updates -1
+refuses "out of range" run tube --updates 9999999999
+refuses "whole number" run tube --updates many
+refuses "out of range" run tube --threads 0
+refuses "out of range" run tube --threads 100000
+refuses "out of range" run tube --seed -1
+refuses "out of range" run tube --seed 4294967296
+refuses "out of range" run tube --hash-every 0
+refuses "momentum or classic" run tube --solver magic
+refuses "cpu or opencl" run tube --backend magic
+refuses "no OpenCL backend" run tube --backend opencl
+refuses "device 0 only" run tube --device 1
+refuses "scalar" run tube --simd mmx
+refuses "gravity" run tube --set gravity=nan
+refuses "gravity" run tube --set gravity=inf
+refuses "gravity" run tube --set gravity=1e9
+refuses "not a number" run tube --set gravity=down
+refuses "not a number" run tube --set gravity=
+refuses "not a number" run tube --set gravity=0.01g
+refuses "too large" run tube --set gravity=1e999
+refuses "NAME=VALUE" run tube --set gravity
+refuses "NAME=VALUE" run tube --set =1
+refuses "colour" run tube --set colour=1
+refuses "parameter" run tube --set a-name-that-is-longer-than-any-parameter=1
+refuses "iterations" run tube --solver classic --set iterations=0
+refuses "unknown benchmark" bench swim
+refuses "no OpenCL backend" bench --backend opencl
+
+# ---- Files -----------------------------------------------------------------------------------------------------------------
+
+refuses "cannot be written" run tube --updates 1 --report "$work/missing/report.json"
+refuses "cannot be written" run tube --updates 1 --report "$work"
+refuses "empty" run tube --updates 1 --report ''
+refuses "cannot be written" run tube --updates 1 --save "$work/missing/tube.weir"
+refuses "cannot be written" run tube --updates 1 --save "$work"
+refuses "" run tube --load "$work/missing.weir"
+refuses "" run tube --load "$work"
+: >"$work/empty.weir"
+refuses "" run tube --load "$work/empty.weir"
+head -c 4096 /dev/zero >"$work/zeros.weir"
+refuses "" run tube --load "$work/zeros.weir"
+same "no report is left behind by a run that was refused" 0 "$(find "$work" -name '*.json*' | wc -l)"
+if [ -c /dev/full ]; then
+    checks=$((checks + 1))
+    "$weir" run pool --size 4 --updates 1 --report - >/dev/full 2>"$work/err"
+    [ $? -eq 1 ] || fail "a full disk behind --report - does not fail"
+    run run pool --size 4 --updates 1 --quiet --report /dev/full
+    [ "$status" -eq 1 ] || fail "a full disk behind --report does not fail: status $status"
+fi
+
+# ---- Runs ------------------------------------------------------------------------------------------------------------------
+
+works run pool --size 4 --updates 3
+for word in pool momentum updates cells memory drift hash max_flow; do says "$word"; done
+works run pool --size 4 --updates 3 --quiet
+same "a quiet run prints nothing" 0 "$(wc -c <"$work/out")"
+works run pool --size 4 --updates 0 --report -
+parses "$work/out"
+
+works run tube --size=24 --updates=40 --hash-every 10 --threads 1 --report "$work/tube.json"
+parses "$work/tube.json"
+for key in scene solver backend device threads size seed updates seconds update_ms median p99 max cells_updated \
+    cells_per_second peak_bricks peak_cells peak_bytes bytes_per_cell mass_start mass_end ledger added removed drained turned \
+    drift max_fill mean_excess hash hashes rules probes level_left level_right swings; do
+    checks=$((checks + 1))
+    grep -q "\"$key\": " "$work/tube.json" || fail "the report has no $key"
+done
+same "drift" 0 "$(value drift "$work/tube.json")"
+same "mass" "$(value mass_start "$work/tube.json")" "$(value mass_end "$work/tube.json")"
+same "updates" 40 "$(value updates "$work/tube.json")"
+same "hashes asked for" 4 "$(grep -c '"update": ' "$work/tube.json")"
+hash=$(value hash "$work/tube.json")
+same "a hash of 16 digits" 17 "$(echo "$hash" | tr -d -c '0-9a-f\n' | wc -c)"
+
+# --report - prints the JSON and nothing else, and the same run gives the same hash, on other threads and code paths too.
+works run tube --size 24 --updates 40 --threads 2 --report -
+parses "$work/out"
+same "hash on two threads" "$hash" "$(value hash "$work/out")"
+works run tube --size 24 --updates 40 --simd scalar --report -
+same "hash of the scalar path" "$hash" "$(value hash "$work/out")"
+
+# A run cut in two by a snapshot ends where the whole one does.
+works run tube --size 24 --updates 15 --quiet --save "$work/tube.weir"
+works run tube --size 24 --updates 25 --load "$work/tube.weir" --report -
+same "hash after save and load" "$hash" "$(value hash "$work/out")"
+same "further updates" 25 "$(value updates "$work/out")"
+refuses "size 12" run tube --size 12 --updates 1 --load "$work/tube.weir"
+refuses "pool" run pool --updates 1 --load "$work/tube.weir"
+refuses "" run tube --size 24 --solver classic --updates 1 --load "$work/tube.weir"
+head -c 500 "$work/tube.weir" >"$work/short.weir"
+refuses "" run tube --size 24 --updates 1 --load "$work/short.weir"
+
+# Every scene plays under both solvers and keeps its ledger.
+for scene in watercube:24 dambreak:16 damhole:24 shallowwave:32 tsunami:32 tube:12 pool:4 slosh:32 fall:4 column:8 random:12 \
+    block:8; do
+    for solver in momentum classic; do
+        works run "${scene%:*}" --size "${scene#*:}" --solver $solver --updates 5 --report -
+        parses "$work/out"
+        same "drift of $scene under $solver" 0 "$(value drift "$work/out")"
+    done
+done
+works run random --seed 7 --updates 5 --report -
+first=$(value hash "$work/out")
+works run random --seed 8 --updates 5 --report -
+checks=$((checks + 1))
+[ "$first" != "$(value hash "$work/out")" ] || fail "two seeds give one world"
+works run pool --size 4 --updates 2 --set gravity=0.02 --set damping=0.1 --quiet
+
+# An interrupt ends the run after the update at work, with a report of what was done.
+checks=$((checks + 1))
+# A shell without job control starts background programs deaf to SIGINT, so the program is started through env where that helps.
+if env --default-signal=INT true 2>/dev/null; then
+    env --default-signal=INT "$weir" run tube --updates 1000000 --quiet --report "$work/cut.json" >"$work/out" 2>"$work/err" &
+    process=$!
+    sleep 1
+    kill -INT $process
+    wait $process
+    status=$?
+    [ "$status" -eq 130 ] || fail "an interrupted run ends with status $status"
+    grep -q "interrupted after" "$work/err" || fail "an interrupted run does not say so"
+    parses "$work/cut.json"
+fi
+
+echo "$((checks - failures)) of $checks checks passed"
+[ "$failures" -eq 0 ]

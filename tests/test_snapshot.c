@@ -1,0 +1,671 @@
+// Snapshots: a world goes on from a file as it would have, and no file, however damaged or hostile, harms a world.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "test_memory.h"
+#include "world/world.h"
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef WEIR_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+enum { HEADER = 40, PAYLOAD_MAX = 1 << 21 };
+
+static const weir_box BOUNDS = {{-10, -10, -10}, {14, 14, 14}};
+static char directory[] = "/tmp/weir-snapshot-XXXXXX";
+static char path[64], other_path[64];
+
+// ---- Files -----------------------------------------------------------------------------------------------------------------
+
+typedef struct bytes {
+    uint8_t *data;
+    size_t size;
+} bytes;
+
+static bytes read_file(const char *name)
+{
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    bytes b = {malloc(PAYLOAD_MAX), 0};
+    assert_non_null(b.data);
+    b.size = fread(b.data, 1, PAYLOAD_MAX, file);
+    assert_true(b.size < PAYLOAD_MAX);
+    fclose(file);
+    return b;
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static uint64_t number_at(const uint8_t *from, int32_t size)
+{
+    uint64_t value = 0;
+    for (int32_t i = 0; i < size; i++) value |= (uint64_t)from[i] << (8 * i);
+    return value;
+}
+
+static void put_at(uint8_t *to, uint64_t value, int32_t size)
+{
+    for (int32_t i = 0; i < size; i++) to[i] = (uint8_t)(value >> (8 * i));
+}
+
+// The payload of a file, unpacked.
+static bytes payload_of(const char *name)
+{
+    bytes file = read_file(name);
+    bytes payload = {malloc(PAYLOAD_MAX), (size_t)number_at(file.data + 16, 8)};
+    assert_non_null(payload.data);
+    assert_true(payload.size < PAYLOAD_MAX);
+    if (number_at(file.data + 12, 4) == 0) {
+        memcpy(payload.data, file.data + HEADER, payload.size);
+    } else {
+#ifdef WEIR_HAVE_ZSTD
+        assert_true(ZSTD_decompress(payload.data, payload.size, file.data + HEADER, file.size - HEADER) == payload.size);
+#else
+        fail_msg("a build without zstd has packed a snapshot");
+#endif
+    }
+    free(file.data);
+    return payload;
+}
+
+// Writes a payload as a file whose header is right in all respects, not packed.
+static void seal(const char *name, const uint8_t *payload, size_t size)
+{
+    uint8_t *file = malloc(HEADER + size);
+    assert_non_null(file);
+    memcpy(file, "WEIRSNAP", 8);
+    put_at(file + 8, 1, 4);
+    put_at(file + 12, 0, 4);
+    put_at(file + 16, size, 8);
+    put_at(file + 24, size, 8);
+    put_at(file + 32, hash_bytes(payload, size, 0), 8);
+    memcpy(file + HEADER, payload, size);
+    write_file(name, file, HEADER + size);
+    free(file);
+}
+
+// Where things lie in the payload of the scene below, which has three sources and one channel named "dye".
+enum {
+    AT_SOLVER = 0,
+    AT_BOUNDS = 4,
+    AT_SIDES = 28,
+    AT_DAMPING = 44,
+    AT_UPDATE = 100,
+    AT_ADDED = 116,
+    AT_NEXT_ID = 148,
+    AT_SOURCE_COUNT = 152,
+    AT_SOURCES = 156,
+    SOURCE_BYTES = 64,
+    AT_CHANNELS = AT_SOURCES + 3 * SOURCE_BYTES,
+    AT_TERRAIN = AT_CHANNELS + 4 + 4,
+    BRICK_BYTES = 12 + 6 * 2048
+};
+
+static size_t at_bricks(const bytes *payload)
+{
+    size_t at = AT_TERRAIN + 5;
+    for (uint64_t left = number_at(payload->data + AT_TERRAIN + 1, 4); left > 0; left--)
+        at += payload->data[at + 12] ? 13 + 512 : 14;
+    assert_true(number_at(payload->data + at, 4) * BRICK_BYTES == payload->size - at - 4);
+    return at;
+}
+
+// ---- Worlds ----------------------------------------------------------------------------------------------------------------
+
+// Dye drifts towards x; enough of a rule for its values to change.
+static void dye(const weir_rule_brick *brick, void *user)
+{
+    (void)user;
+    for (int32_t z = 0; z < 8; z++) {
+        for (int32_t y = 0; y < 8; y++) {
+            for (int32_t x = 0; x < 8; x++) {
+                const float *old = brick->old_values[0];
+                brick->new_values[0][WEIR_BRICK_INDEX(x, y, z)] =
+                    0.5f * (old[WEIR_TILE_INDEX(x, y, z)] + old[WEIR_TILE_INDEX(x - 1, y, z)]);
+            }
+        }
+    }
+}
+
+static weir_world *make(weir_box bounds, weir_solver solver, bool with_rule, test_memory *counted)
+{
+    weir_world_def def = weir_world_def_default();
+    def.bounds = bounds;
+    def.solver = solver;
+    def.threads = 1;
+    if (counted) def.allocator = test_memory_hooks(counted);
+    weir_world *world;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    const weir_rule_def rule = {
+        .name = "dyeing", .place = WEIR_PLACE_AFTER, .channel_count = 1, .channels = {"dye"}, .run = dye};
+    if (with_rule) assert_int_equal(weir_world_add_rule(world, &rule), WEIR_OK);
+    return world;
+}
+
+static weir_world *make_empty(void)
+{
+    return make((weir_box){{0, 0, 0}, {100, 50, 25}}, WEIR_SOLVER_MOMENTUM, true, NULL);
+}
+
+static weir_world *make_scene(weir_solver solver)
+{
+    weir_world *world = make(BOUNDS, solver, true, NULL);
+    assert_int_equal(weir_world_build(world, (weir_box){{-10, -10, -10}, {14, -6, 14}}, 255), WEIR_OK);
+    assert_int_equal(weir_world_build_sphere(world, (weir_sphere){{6, -4, 6}, 3}, 130), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, (weir_box){{-10, -6, -10}, {0, 6, 4}}, WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_fill_sphere(world, (weir_sphere){{3, 6, 3}, 3}, WEIR_WATER, 0.3f), WEIR_OK);
+    assert_int_equal(weir_world_set_channel(world, BOUNDS, "dye", 0.5f), WEIR_OK);
+    assert_int_equal(weir_world_add_emitter(world, (weir_box){{8, 8, 8}, {10, 10, 10}}, WEIR_WATER, 0.37f, NULL), WEIR_OK);
+    assert_int_equal(weir_world_add_drain(world, (weir_box){{-10, -6, -10}, {-8, -5, -8}}, 0.11f, NULL), WEIR_OK);
+    assert_int_equal(weir_world_add_force(world, BOUNDS, (weir_vec){0.001f, 0, -0.002f}, NULL), WEIR_OK);
+    weir_params params = weir_world_params(world);
+    params.noise = 0.01f;
+    params.noise_seed = 77;
+    assert_int_equal(weir_world_set_params(world, &params), WEIR_OK);
+    for (int32_t i = 0; i < 12; i++) assert_int_equal(weir_world_step(world), WEIR_OK);
+    return world;
+}
+
+static void save_scene(const char *name)
+{
+    weir_world *world = make_scene(WEIR_SOLVER_MOMENTUM);
+    assert_int_equal(weir_world_save(world, name), WEIR_OK);
+    weir_world_destroy(world);
+}
+
+// Loads a file that must be refused, and sees that it left no trace but a sentence with the file's name.
+static weir_status refuse(weir_world *world, const char *name)
+{
+    const uint64_t hash = weir_world_hash(world);
+    const int32_t bricks = weir_world_bricks(world, NULL, 0);
+    weir_status status = weir_world_load(world, name);
+    assert_int_not_equal(status, WEIR_OK);
+    assert_true(weir_world_hash(world) == hash);
+    assert_int_equal(weir_world_bricks(world, NULL, 0), bricks);
+    assert_non_null(strstr(weir_error_message(), name));
+    return status;
+}
+
+// ---- Whole files -----------------------------------------------------------------------------------------------------------
+
+static void a_world_goes_on_from_a_file_as_it_would_have(void **state)
+{
+    for (int solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+        weir_world *straight = make_scene((weir_solver)solver);
+        weir_world *resumed = make((weir_box){{0, 0, 0}, {9, 9, 9}}, (weir_solver)solver, true, NULL);
+        assert_int_equal(weir_world_fill(resumed, BOUNDS, WEIR_WATER, 1), WEIR_OK);
+        assert_int_equal(weir_world_save(straight, path), WEIR_OK);
+        assert_int_equal(weir_world_load(resumed, path), WEIR_OK);
+        assert_true(weir_world_hash(resumed) == weir_world_hash(straight));
+        weir_ledger a = weir_world_ledger(straight), b = weir_world_ledger(resumed);
+        assert_memory_equal(&a, &b, sizeof a);
+        assert_int_equal(b.drift, 0);
+        for (int32_t i = 0; i < 10; i++) {
+            assert_int_equal(weir_world_step(straight), WEIR_OK);
+            assert_int_equal(weir_world_step(resumed), WEIR_OK);
+            assert_true(weir_world_hash(resumed) == weir_world_hash(straight));
+        }
+        int32_t id;
+        assert_int_equal(weir_world_remove(resumed, 2), WEIR_OK);
+        assert_int_equal(weir_world_add_drain(resumed, BOUNDS, 1, &id), WEIR_OK);
+        assert_int_equal(id, 4);
+        weir_world_destroy(straight);
+        weir_world_destroy(resumed);
+    }
+}
+
+static void an_empty_endless_world_can_be_saved_too(void **state)
+{
+    weir_world *world = make((weir_box){{0, 0, 0}, {0, 0, 0}}, WEIR_SOLVER_MOMENTUM, false, NULL), *loaded = make_empty();
+    assert_int_equal(weir_world_save(world, path), WEIR_OK);
+    assert_int_equal(weir_world_load(loaded, path), WEIR_OK);
+    assert_int_equal(weir_world_bricks(loaded, NULL, 0), 0);
+    assert_int_equal(weir_world_bounds(loaded).max.x, 0);
+    assert_int_equal(weir_world_fill(loaded, (weir_box){{-900, 0, 0}, {-899, 1, 1}}, WEIR_WATER, 1), WEIR_OK);
+    weir_world_destroy(world);
+    weir_world_destroy(loaded);
+}
+
+static void to_save_changes_nothing_and_twice_gives_the_same_bytes(void **state)
+{
+    weir_world *world = make_scene(WEIR_SOLVER_MOMENTUM);
+    const uint64_t hash = weir_world_hash(world);
+    assert_int_equal(weir_world_save(world, path), WEIR_OK);
+    assert_int_equal(weir_world_save(world, other_path), WEIR_OK);
+    assert_true(weir_world_hash(world) == hash);
+    bytes a = read_file(path), b = read_file(other_path);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    free(a.data);
+    free(b.data);
+    weir_world_destroy(world);
+}
+
+static void after_a_load_everything_has_changed(void **state)
+{
+    save_scene(path);
+    weir_world *world = make_empty();
+    int64_t mark = 0;
+    for (int32_t i = 0; i < 100; i++) assert_int_equal(weir_world_fill(world, BOUNDS, WEIR_WATER, (float)(i & 1)), WEIR_OK);
+    weir_coord bricks[512];
+    assert_true(weir_world_changed(world, &mark, bricks, 512) > 0);
+    assert_int_equal(weir_world_load(world, path), WEIR_OK);
+    assert_int_equal(weir_world_changed(world, &mark, bricks, 512), weir_world_bricks(world, NULL, 0));
+    weir_world_destroy(world);
+}
+
+static void a_plain_file_is_as_good_as_a_packed_one(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    seal(other_path, payload.data, payload.size);
+    weir_world *packed = make_empty(), *plain = make_empty();
+    assert_int_equal(weir_world_load(packed, path), WEIR_OK);
+    assert_int_equal(weir_world_load(plain, other_path), WEIR_OK);
+    assert_true(weir_world_hash(packed) == weir_world_hash(plain));
+#ifndef WEIR_HAVE_ZSTD
+    bytes file = read_file(path);
+    file.data[12] = 1;
+    write_file(path, file.data, file.size);
+    assert_int_equal(refuse(packed, path), WEIR_ERROR_UNSUPPORTED);
+    free(file.data);
+#endif
+    free(payload.data);
+    weir_world_destroy(packed);
+    weir_world_destroy(plain);
+}
+
+// ---- Damaged files ---------------------------------------------------------------------------------------------------------
+
+static void a_file_cut_short_is_refused_wherever_it_is_cut(void **state)
+{
+    save_scene(path);
+    bytes file = read_file(path);
+    weir_world *world = make_empty();
+    for (size_t size = 0; size < file.size; size += size < HEADER + 4 ? 1 : 100) {
+        write_file(other_path, file.data, size);
+        assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+    }
+    file.data[file.size++] = 0;
+    write_file(other_path, file.data, file.size);
+    assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+    free(file.data);
+    weir_world_destroy(world);
+}
+
+static void a_single_changed_byte_is_noticed(void **state)
+{
+    save_scene(path);
+    bytes file = read_file(path);
+    weir_world *world = make_empty();
+    for (size_t at = 0; at < file.size; at += at < HEADER + 8 ? 1 : 61) {
+        file.data[at] ^= 0x10;
+        write_file(other_path, file.data, file.size);
+        weir_status status = refuse(world, other_path);
+        assert_int_equal(status, at >= 8 && at < 12 ? WEIR_ERROR_VERSION : WEIR_ERROR_FORMAT);
+        file.data[at] ^= 0x10;
+    }
+    write_file(other_path, file.data, file.size);
+    assert_int_equal(weir_world_load(world, other_path), WEIR_OK);
+    free(file.data);
+    weir_world_destroy(world);
+}
+
+static void a_header_that_claims_too_much_is_not_believed(void **state)
+{
+    save_scene(path);
+    bytes file = read_file(path);
+    weir_world *world = make_empty();
+    const uint64_t claims[] = {
+        0, 1, (uint64_t)1 << 32, (uint64_t)1 << 40, (uint64_t)1 << 62, UINT64_MAX, UINT64_MAX - HEADER + 1};
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        for (int32_t at = 16; at <= 24; at += 8) {
+            uint64_t kept = number_at(file.data + at, 8);
+            put_at(file.data + at, claims[i], 8);
+            write_file(other_path, file.data, file.size);
+            assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+            put_at(file.data + at, kept, 8);
+        }
+    }
+    // Flags that a later version might use.
+    put_at(file.data + 12, 2, 4);
+    write_file(other_path, file.data, file.size);
+    assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+    free(file.data);
+    weir_world_destroy(world);
+}
+
+static void a_payload_cut_short_is_refused_though_its_checksum_is_right(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    weir_world *world = make_empty();
+    for (size_t size = 0; size < payload.size; size += size < at_bricks(&payload) + 20 ? 7 : 4001) {
+        seal(other_path, payload.data, size);
+        assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+    }
+    payload.data[payload.size] = 0;
+    seal(other_path, payload.data, payload.size + 1);
+    assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+    free(payload.data);
+    weir_world_destroy(world);
+}
+
+typedef struct lie {
+    size_t at;
+    uint64_t value;
+    int32_t size;
+    const char *sentence;  // a part of it
+} lie;
+
+static void lies_with_a_right_checksum_are_found_out(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    const size_t bricks = at_bricks(&payload), first = bricks + 4, second = first + BRICK_BYTES;
+    const uint32_t nan_bits = 0x7fc00000, infinite = 0x7f800000;
+    const lie lies[] = {
+        {AT_SOLVER, 7, 4, "solver 7"},
+        {AT_BOUNDS, 1000, 4, "not a box"},
+        {AT_BOUNDS + 12, 0x7fffffff, 4, "not a box"},
+        {AT_SIDES, 64, 4, "open sides"},
+        {AT_DAMPING, nan_bits, 4, "damping is nan"},
+        {AT_UPDATE, (uint64_t)-1, 8, "counters"},
+        {AT_ADDED, (uint64_t)-1, 8, "account"},
+        {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
+        {AT_ADDED, 12345, 8, "account says"},
+        {AT_NEXT_ID, 0, 4, "number 0"},
+        {AT_NEXT_ID, 3, 4, "drain or force 3 of 3"},
+        {AT_SOURCE_COUNT, 0x7fffffff, 4, "emitters it claims"},
+        {AT_SOURCE_COUNT, (uint64_t)-1, 4, "emitters it claims"},
+        {AT_SOURCES, 9, 4, "1 of 3 makes no sense"},                                 // kind
+        {AT_SOURCES + 4, 2, 4, "2 of 3 makes no sense"},                             // id
+        {AT_SOURCES + 8, 10, 4, "1 of 3 makes no sense"},                            // empty box
+        {AT_SOURCES + 8, (uint32_t)-900000000, 4, "1 of 3 makes no sense"},          // box too large
+        {AT_SOURCES + 32, 0, 4, "1 of 3 makes no sense"},                            // material
+        {AT_SOURCES + 36, (uint64_t)-1, 8, "1 of 3 makes no sense"},                 // rate
+        {AT_SOURCES + 44, 65536, 8, "1 of 3 makes no sense"},                        // owed
+        {AT_SOURCES + 2 * SOURCE_BYTES + 52, nan_bits, 4, "3 of 3 makes no sense"},  // force
+        {AT_CHANNELS, 0x7fffffff, 4, "channels of rules"},
+        {AT_CHANNELS, 44, 4, "channels of rules"},
+        {AT_CHANNELS + 4, 0, 1, "sound name"},
+        {AT_CHANNELS + 4, 200, 1, "sound name"},
+        {AT_CHANNELS + 6, 0, 1, "sound name"},
+        {AT_TERRAIN + 1, 0x7fffffff, 4, "terrain it claims"},
+        {AT_TERRAIN + 1, (uint64_t)-1, 4, "terrain it claims"},
+        {AT_TERRAIN + 5, 0x7fffffff, 4, "outside any world"},
+        {AT_TERRAIN + 5 + 8, 0, 4, "out of order"},
+        {AT_TERRAIN + 5 + 12, 2, 1, "of no kind"},
+        {bricks, 0x7fffffff, 4, "claims 2147483647 bricks"},
+        {bricks, (uint64_t)-1, 4, "claims -1 bricks"},
+        {bricks, 1 << 22, 4, "does not hold"},
+        {first, 0x7fffffff, 4, "outside any world"},
+        {first, 0x80000000, 4, "outside any world"},
+        {first, 90, 4, "solid throughout"},
+        {first + 12 + 4 * 511, 0xffffffff, 4, "holds -1 drops"},
+        {first + 12 + 4 * 511, 0x7fffffff, 4, "holds 2147483647 drops"},
+        {first + 12, 1, 4, "solid and holds water"},
+        {first + 12 + 2048, 0x3f800000, 4, "solid and has flow_x"},
+        {first + 12 + 4 * 2048, 0x3f800000, 4, "solid and has pressure"},
+        {first + 12 + 2 * 2048 + 4 * 511, nan_bits, 4, "flow_y at cell"},
+        {first + 12 + 5 * 2048, infinite, 4, "a rule's channel at cell"},
+    };
+    weir_world *world = make_empty();
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        uint8_t kept[8];
+        memcpy(kept, payload.data + lies[i].at, 8);
+        put_at(payload.data + lies[i].at, lies[i].value, lies[i].size);
+        seal(other_path, payload.data, payload.size);
+        assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+        if (!strstr(weir_error_message(), lies[i].sentence)) fail_msg("lie %zu: %s", i, weir_error_message());
+        memcpy(payload.data + lies[i].at, kept, 8);
+    }
+    memcpy(payload.data + second, payload.data + first, 12);
+    seal(other_path, payload.data, payload.size);
+    assert_int_equal(refuse(world, other_path), WEIR_ERROR_FORMAT);
+    assert_non_null(strstr(weir_error_message(), "there twice"));
+    free(payload.data);
+    weir_world_destroy(world);
+}
+
+// Whatever is changed, either the file is refused and the world as it was, or the world is sound and goes on.
+static void random_changes_with_a_right_checksum_do_no_harm(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    uint8_t *copy = malloc(payload.size);
+    assert_non_null(copy);
+    weir_world *world = make_empty();
+    uint32_t random = 5;
+    int32_t loaded = 0;
+    for (int32_t i = 0; i < 200; i++) {
+        memcpy(copy, payload.data, payload.size);
+        for (int32_t k = 0; k < 1 + i % 3; k++) {
+            random = random * 1664525u + 1013904223u;
+            // Every other change hits the beginning, where the lists and their lengths are.
+            size_t at = (random >> 4) % (k % 2 ? payload.size : at_bricks(&payload) + 64);
+            random = random * 1664525u + 1013904223u;
+            copy[at] = (uint8_t)(random >> 24);
+        }
+        seal(other_path, copy, payload.size);
+        if (weir_world_load(world, other_path) == WEIR_OK) {
+            loaded++;
+            assert_int_equal(weir_world_step(world), WEIR_OK);
+        }
+        assert_int_equal(weir_world_ledger(world).drift, 0);
+    }
+    assert_true(loaded > 0 && loaded < 200);
+    free(copy);
+    free(payload.data);
+    weir_world_destroy(world);
+}
+
+// ---- Files that do not fit -------------------------------------------------------------------------------------------------
+
+static void a_file_of_another_solver_or_version_is_refused(void **state)
+{
+    weir_world *classic = make_scene(WEIR_SOLVER_CLASSIC), *world = make_empty();
+    assert_int_equal(weir_world_save(classic, path), WEIR_OK);
+    assert_int_equal(refuse(world, path), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "classic"));
+    save_scene(path);
+    bytes file = read_file(path);
+    put_at(file.data + 8, 2, 4);
+    write_file(path, file.data, file.size);
+    assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
+    assert_non_null(strstr(weir_error_message(), "version 2"));
+    free(file.data);
+    weir_world_destroy(classic);
+    weir_world_destroy(world);
+}
+
+static void a_file_with_a_channel_that_nobody_has_is_refused(void **state)
+{
+    save_scene(path);
+    weir_world *world = make(BOUNDS, WEIR_SOLVER_MOMENTUM, false, NULL);
+    assert_int_equal(refuse(world, path), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "\"dye\""));
+    weir_world_destroy(world);
+}
+
+static void game_terrain(void *user, weir_coord origin, uint8_t shares[512])
+{
+    for (int32_t i = 0; i < 512; i++) shares[i] = origin.y + (i >> 3 & 7) < *(int32_t *)user ? 255 : 0;
+}
+
+static void terrain_of_the_game_is_asked_and_not_stored(void **state)
+{
+    int32_t floor_at = 0;
+    weir_world_def def = weir_world_def_default();
+    def.bounds = BOUNDS;
+    def.threads = 1;
+    def.terrain = game_terrain;
+    def.terrain_user = &floor_at;
+    weir_world *world, *again;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    assert_int_equal(weir_world_create(&def, &again), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, (weir_box){{0, 0, 0}, {3, 3, 3}}, WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_save(world, path), WEIR_OK);
+    assert_int_equal(weir_world_load(again, path), WEIR_OK);
+    assert_true(weir_world_hash(again) == weir_world_hash(world));
+    assert_int_equal(weir_world_cell(again, (weir_coord){0, -1, 0}).solid, 255);
+    floor_at = 2;  // the game's terrain is no longer the one in which the water lay
+    assert_int_equal(refuse(again, path), WEIR_ERROR_FORMAT);
+    weir_world *own = make_empty();
+    assert_int_equal(refuse(own, path), WEIR_ERROR_ARGUMENT);
+    weir_world_destroy(world);
+    weir_world_destroy(again);
+    weir_world_destroy(own);
+}
+
+static void files_that_cannot_be_read_or_written_are_told_by_name(void **state)
+{
+    weir_world *world = make_scene(WEIR_SOLVER_MOMENTUM);
+    char name[128];
+    snprintf(name, sizeof name, "%s/not-there.weir", directory);
+    assert_int_equal(refuse(world, name), WEIR_ERROR_FILE);
+    assert_int_equal(refuse(world, directory), WEIR_ERROR_FILE);
+    snprintf(name, sizeof name, "%s/no-such-folder/a.weir", directory);
+    assert_int_equal(weir_world_save(world, name), WEIR_ERROR_FILE);
+    assert_non_null(strstr(weir_error_message(), name));
+    // A folder cannot be replaced by a file; what was written beside it must be gone.
+    snprintf(name, sizeof name, "%s/folder", directory);
+    assert_int_equal(mkdir(name, 0700), 0);
+    assert_int_equal(weir_world_save(world, name), WEIR_ERROR_FILE);
+    assert_int_equal(rmdir(name), 0);
+    DIR *folder = opendir(directory);
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) assert_null(strstr(entry->d_name, ".tmp-"));
+    closedir(folder);
+    weir_world_destroy(world);
+}
+
+static void while_a_step_runs_nothing_is_saved_or_loaded(void **state)
+{
+    save_scene(path);
+    weir_world *world = make_scene(WEIR_SOLVER_MOMENTUM);
+    assert_int_equal(weir_world_step_begin(world), WEIR_OK);
+    assert_int_equal(weir_world_save(world, other_path), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_load(world, path), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_step_end(world), WEIR_OK);
+    weir_world_destroy(world);
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+    save_scene(path);
+    test_memory counted = {0};
+    weir_world *world = make(BOUNDS, WEIR_SOLVER_MOMENTUM, true, &counted);
+    assert_int_equal(weir_world_fill(world, (weir_box){{0, 0, 0}, {4, 4, 4}}, WEIR_WATER, 1), WEIR_OK);
+    const uint64_t hash = weir_world_hash(world);
+    int32_t failures = 0;
+    for (;; failures++) {
+        const int64_t out = counted.bytes;
+        counted.fail_at = counted.calls + 1 + failures;
+        weir_status status = weir_world_load(world, path);
+        counted.fail_at = 0;
+        if (status == WEIR_OK) break;
+        assert_int_equal(status, WEIR_ERROR_MEMORY);
+        assert_true(weir_world_hash(world) == hash);
+        assert_true(counted.bytes == out);
+    }
+    assert_true(failures > 10);
+    for (failures = 0;; failures++) {
+        counted.fail_at = counted.calls + 1 + failures;
+        weir_status status = weir_world_save(world, other_path);
+        counted.fail_at = 0;
+        if (status == WEIR_OK) break;
+        assert_int_equal(status, WEIR_ERROR_MEMORY);
+    }
+    assert_true(failures > 2);
+    weir_world_destroy(world);
+    assert_int_equal(counted.bytes, 0);
+}
+
+// ---- Crashes ---------------------------------------------------------------------------------------------------------------
+
+static void a_crash_while_saving_leaves_a_whole_file(void **state)
+{
+    weir_world *world = make_scene(WEIR_SOLVER_MOMENTUM), *loaded = make_empty();
+    assert_int_equal(weir_world_save(world, path), WEIR_OK);
+    for (int32_t i = 0; i < 25; i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            for (int32_t n = 0;; n++) {
+                weir_world_fill(world, (weir_box){{-5, 0, -5}, {5, 9, 5}}, WEIR_WATER, (float)(n % 8) / 8);
+                weir_world_save(world, path);
+            }
+        }
+        usleep(3000 + 1700 * (useconds_t)i);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_equal(weir_world_load(loaded, path), WEIR_OK);
+        assert_int_equal(weir_world_ledger(loaded).drift, 0);
+        char beside[128];
+        snprintf(beside, sizeof beside, "%s.tmp-%ld", path, (long)child);
+        unlink(beside);
+    }
+    weir_world_destroy(world);
+    weir_world_destroy(loaded);
+}
+
+static int make_directory(void **state)
+{
+    if (!mkdtemp(directory)) return -1;
+    snprintf(path, sizeof path, "%s/a.weir", directory);
+    snprintf(other_path, sizeof other_path, "%s/b.weir", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    unlink(path);
+    unlink(other_path);
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_world_goes_on_from_a_file_as_it_would_have),
+        cmocka_unit_test(an_empty_endless_world_can_be_saved_too),
+        cmocka_unit_test(to_save_changes_nothing_and_twice_gives_the_same_bytes),
+        cmocka_unit_test(after_a_load_everything_has_changed),
+        cmocka_unit_test(a_plain_file_is_as_good_as_a_packed_one),
+        cmocka_unit_test(a_file_cut_short_is_refused_wherever_it_is_cut),
+        cmocka_unit_test(a_single_changed_byte_is_noticed),
+        cmocka_unit_test(a_header_that_claims_too_much_is_not_believed),
+        cmocka_unit_test(a_payload_cut_short_is_refused_though_its_checksum_is_right),
+        cmocka_unit_test(lies_with_a_right_checksum_are_found_out),
+        cmocka_unit_test(random_changes_with_a_right_checksum_do_no_harm),
+        cmocka_unit_test(a_file_of_another_solver_or_version_is_refused),
+        cmocka_unit_test(a_file_with_a_channel_that_nobody_has_is_refused),
+        cmocka_unit_test(terrain_of_the_game_is_asked_and_not_stored),
+        cmocka_unit_test(files_that_cannot_be_read_or_written_are_told_by_name),
+        cmocka_unit_test(while_a_step_runs_nothing_is_saved_or_loaded),
+        cmocka_unit_test(without_memory_nothing_is_lost),
+        cmocka_unit_test(a_crash_while_saving_leaves_a_whole_file),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
