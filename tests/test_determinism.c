@@ -1,6 +1,6 @@
-// One hash everywhere: every scene with every solver ends in the hash that tests/golden.txt has, on any number of threads, in any
-// order of work, with any width of SIMD, and whatever a game has done to its processor's handling of small numbers. The same file is
-// checked by builds of other compilers and levels of optimisation.
+// One hash everywhere: every scene with every solver ends in the hash that tests/golden.txt has, on any number of threads, in
+// any order of work, with any width of SIMD, and whatever a game has done to its processor's handling of small numbers. The
+// same file is checked by builds of other compilers and levels of optimisation.
 //
 // A change of the laws changes the hashes. Then write them anew, look at what changed, and say why in the commit:
 //

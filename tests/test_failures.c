@@ -1,5 +1,5 @@
-// Memory that runs out, at every place where it can. A failure must say so, lose no drop and no byte, and leave the world so that the
-// same call, made again when there is memory, gives what it would have given at once.
+// Memory that runs out, at every place where it can. A failure must say so, lose no drop and no byte, and leave the world so
+// that the same call, made again when there is memory, gives what it would have given at once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -223,8 +223,8 @@ static weir_world *make_fed(test_memory *memory)
     return world;
 }
 
-// A step that fails must not pour in its emitters' water and then, tried again, pour it in twice: neither in this world, nor in one
-// that goes on from a snapshot that was taken in between.
+// A step that fails must not pour in its emitters' water and then, tried again, pour it in twice: neither in this world, nor in
+// one that goes on from a snapshot that was taken in between.
 static void a_step_that_fails_can_be_made_again_and_pours_once(void **state)
 {
     test_memory plenty = {0};

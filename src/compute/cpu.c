@@ -609,8 +609,9 @@ weir_status cpu_backend_create(weir_world *world, backend **out)
     cpu->scratch = memory_alloc_zero(mem, (size_t)cpu->workers * kernels->scratch_size);
     cpu->sums = memory_alloc_zero(mem, (size_t)cpu->workers * sizeof *cpu->sums);
     if (!cpu->scratch || !cpu->sums || !cpu->ones || !cpu->sixths) {
+        int32_t count = cpu->workers;
         destroy(&cpu->base);
-        return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making room for %d workers", cpu->workers);
+        return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making room for %d workers", count);
     }
     *out = &cpu->base;
     return WEIR_OK;
