@@ -14,7 +14,8 @@
 //     weir_world_fill(world, box, WEIR_WATER, 1.0f);
 //     weir_world_set_channel(world, box, "dye", 1.0f);
 //
-// A channel can be set where bricks live: fill first, then dye. Water that is poured into a cell later takes that cell's colour.
+// A channel can be set where bricks live: fill first, then dye. Water that is poured into a cell later takes the
+// colour that the cell has.
 #ifndef WEIR_TESTS_DYE_H
 #define WEIR_TESTS_DYE_H
 

@@ -18,4 +18,5 @@ esac
 export UBSAN_OPTIONS=print_stacktrace=1
 cmake --preset "$preset" -DWEIR_BUILD_TESTS=ON -DWEIR_TEST_ALL=OFF
 cmake --build "build/$preset"
-ctest --test-dir "build/$preset" --tests-regex "$only" --output-on-failure --no-tests=error --parallel "$(getconf _NPROCESSORS_ONLN)"
+cores=$(getconf _NPROCESSORS_ONLN)
+ctest --test-dir "build/$preset" --tests-regex "$only" --output-on-failure --no-tests=error --parallel "$cores"

@@ -1,5 +1,5 @@
-// A long life of random edits: fills, drains, digging and building while the water moves. However it goes, the account is exact,
-// and when all water is gone nothing is left of it.
+// A long life of random edits: fills, drains, digging and building while the water moves. However it goes, the account is
+// exact, and when all water is gone nothing is left of it.
 //
 //     WEIR_LONG=1 build/release/tests/test_long      100,000 updates of each solver instead of some hundred
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-// Physics by numbers: what the scenes' probes measure, against theory and experiment (docs/how-it-works.md). Slow builds leave out
-// what takes long; the bits are the same there, which test_determinism.c makes sure of.
+// Physics by numbers: what the scenes' probes measure, against theory and experiment (docs/how-it-works.md). Slow builds
+// leave out what takes long; the bits are the same there, which test_determinism.c makes sure of.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

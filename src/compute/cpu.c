@@ -15,6 +15,14 @@ enum {
     LEVEL_GRAIN = 8  // coarse bricks in one piece of work
 };
 
+// What the backend notes of every brick.
+typedef struct brick_notes {
+    brick_mask *active;  // see pass_args
+    uint8_t *clear;
+    uint8_t *dry;
+    int32_t room;  // bricks there is room for
+} brick_notes;
+
 typedef struct cpu_backend {
     backend base;
     weir_world *world;
@@ -23,10 +31,8 @@ typedef struct cpu_backend {
     brick_run *runs;
     int32_t run_count, run_room;
     uint64_t runs_version;  // of the pool the runs were made for
-    brick_mask *active;
-    uint8_t *clear;      // 1: the brick and its neighbours are open throughout
-    int32_t brick_room;  // of active and clear
-    char *scratch;       // one cpu_scratch per worker
+    brick_notes notes;
+    char *scratch;  // one cpu_scratch per worker
     worker_sum *sums;
     int32_t workers;
     int64_t drained;
@@ -149,8 +155,9 @@ static void point_channels(cpu_backend *cpu)
     a->near = (const int32_t(*)[27])pool->near;
     a->coord = pool->coord;
     a->open = pool->open;
-    a->active = cpu->active;
-    a->clear = cpu->clear;
+    a->active = cpu->notes.active;
+    a->clear = cpu->notes.clear;
+    a->dry = cpu->notes.dry;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
     a->wet = pool->wet;
@@ -207,10 +214,22 @@ static void point_numbers(cpu_backend *cpu)
     a->change = world->change;
 }
 
-static void free_masks(cpu_backend *cpu)
+static void free_notes(memory *mem, brick_notes *notes)
 {
-    memory_free(&cpu->world->mem, cpu->active, (size_t)cpu->brick_room * sizeof *cpu->active);
-    memory_free(&cpu->world->mem, cpu->clear, (size_t)cpu->brick_room);
+    memory_free(mem, notes->active, (size_t)notes->room * sizeof *notes->active);
+    memory_free(mem, notes->clear, (size_t)notes->room);
+    memory_free(mem, notes->dry, (size_t)notes->room);
+}
+
+static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
+{
+    *notes = (brick_notes){.room = room};
+    notes->active = memory_alloc_zero(mem, (size_t)room * sizeof *notes->active);
+    notes->clear = memory_alloc(mem, (size_t)room);
+    notes->dry = memory_alloc_zero(mem, (size_t)room);
+    if (notes->active && notes->clear && notes->dry) return true;
+    free_notes(mem, notes);
+    return false;
 }
 
 static bool mask_full(const brick_mask *mask)
@@ -224,15 +243,16 @@ static bool mask_full(const brick_mask *mask)
 static void find_clear(cpu_backend *cpu)
 {
     const brick_pool *pool = &cpu->world->bricks;
+    uint8_t *clear = cpu->notes.clear;
     enum { OPEN = 2, CLEAR = 1 };
-    cpu->clear[BRICK_NOTHING] = 0;
-    for (int32_t b = 1; b < pool->end; b++) cpu->clear[b] = pool->alive[b] && mask_full(&pool->open[b]) ? OPEN : 0;
+    clear[BRICK_NOTHING] = 0;
+    for (int32_t b = 1; b < pool->end; b++) clear[b] = pool->alive[b] && mask_full(&pool->open[b]) ? OPEN : 0;
     for (int32_t b = 1; b < pool->end; b++) {
         bool all = pool->alive[b];
-        for (int32_t n = 0; n < 27 && all; n++) all = cpu->clear[pool->near[b][n]] & OPEN;
-        if (all) cpu->clear[b] |= CLEAR;
+        for (int32_t n = 0; n < 27 && all; n++) all = clear[pool->near[b][n]] & OPEN;
+        if (all) clear[b] |= CLEAR;
     }
-    for (int32_t b = 1; b < pool->end; b++) cpu->clear[b] &= CLEAR;
+    for (int32_t b = 1; b < pool->end; b++) clear[b] &= CLEAR;
 }
 
 // Cuts the live bricks into runs along x. A run begins where no brick lies to the left.
@@ -249,18 +269,12 @@ static weir_status make_runs(cpu_backend *cpu)
         cpu->runs = runs;
         cpu->run_room = room;
     }
-    if (cpu->brick_room < pool->capacity) {
-        brick_mask *active = memory_alloc_zero(&world->mem, (size_t)pool->capacity * sizeof *active);
-        uint8_t *clear = memory_alloc(&world->mem, (size_t)pool->capacity);
-        if (!active || !clear) {
-            memory_free(&world->mem, active, (size_t)pool->capacity * sizeof *active);
-            memory_free(&world->mem, clear, (size_t)pool->capacity);
-            return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making masks for %d bricks", pool->capacity);
-        }
-        free_masks(cpu);
-        cpu->active = active;
-        cpu->clear = clear;
-        cpu->brick_room = pool->capacity;
+    if (cpu->notes.room < pool->capacity) {
+        brick_notes fresh;
+        if (!make_notes(&world->mem, pool->capacity, &fresh))
+            return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", pool->capacity);
+        free_notes(&world->mem, &cpu->notes);
+        cpu->notes = fresh;
     }
     find_clear(cpu);
     cpu->run_count = 0;
@@ -538,7 +552,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)sizeof(brick_run) +
-           cpu->brick_room * (int64_t)(sizeof(brick_mask) + 1);
+           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2);
 }
 
 static void destroy(backend *base)
@@ -547,7 +561,7 @@ static void destroy(backend *base)
     memory *mem = &cpu->world->mem;
     pyramid_destroy(&cpu->levels);
     memory_free(mem, cpu->runs, (size_t)cpu->run_room * sizeof(brick_run));
-    free_masks(cpu);
+    free_notes(mem, &cpu->notes);
     memory_free(mem, cpu->ones, cpu->kernels->tile_size);
     memory_free(mem, cpu->sixths, cpu->kernels->tile_size);
     memory_free(mem, cpu->scratch, (size_t)cpu->workers * cpu->kernels->scratch_size);

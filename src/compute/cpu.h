@@ -24,6 +24,7 @@ typedef struct pass_args {
     const float *ones;     // a run tile that is all 1
     const float *sixths;   // a run tile that is all 1/6, for cells with six open faces
     brick_mask *active;    // cells whose pressure is above its floor
+    uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
     uint8_t *wet;
     int64_t *changed;
     int64_t change;

@@ -147,8 +147,8 @@ static void fill_octant(const pyramid_level *level, pyramid_channel channel, int
 {
     float *to = pyramid_cells(level, channel, parent) + octant_start(octant);
     for (int z = 0; z < 4; z++)
-        for (int y = 0; y < 4; y++) LANES
-    for (int x = 0; x < 4; x++) to[x + 8 * y + 64 * z] = value;
+        for (int y = 0; y < 4; y++)
+            for (int x = 0; x < 4; x++) to[x + 8 * y + 64 * z] = value;
 }
 
 // The same counts where every cell, and every cell beside the brick, is active; or none is.
@@ -296,23 +296,21 @@ static void build_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int
         if (level->child[brick][o] != 0) build_octant(&a->levels->level[l - 1], level->child[brick][o], level, brick, o);
 }
 
-// Whether a coarse brick has any active cell.
-static inline bool level_idle(const pyramid_level *level, int32_t brick)
+// Rows of a coarse brick that have active cells: bit y + 8z.
+static inline uint64_t active_rows(const pyramid_level *level, int32_t brick)
 {
     const float *count = pyramid_cells(level, PYRAMID_COUNT, brick);
-    float sum[8] = {0};
-    for (int i = 0; i < BRICK_CELLS; i += 8) LANES
-    for (int x = 0; x < 8; x++) sum[x] += count[i + x];
-    float all = 0;
-    for (int x = 0; x < 8; x++) all += sum[x];
-    return all == 0.0f;
+    static const float none[8] = {0};
+    uint64_t rows = 0;
+    for (int row = 0; row < 64; row++) rows |= (uint64_t)(row_above(count + 8 * row, none) != 0) << row;
+    return rows;
 }
 
 // Counts of faces become weights.
 static void link_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
-    if (level_idle(level, brick)) return;
+    if (active_rows(level, brick) == 0) return;
     static const int stride[3] = {1, BY, BZ};
     for (int axis = 0; axis < 3; axis++) {
         float *link = pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), brick);
@@ -337,16 +335,6 @@ static void gather_links(cpu_scratch *s, const pyramid_level *level, int32_t bri
 {
     for (int axis = 0; axis < 3; axis++)
         gather_block(s->block[4 + axis], level->channel[PYRAMID_LINK_X + axis], level->near[brick]);
-}
-
-// Rows of a coarse brick that have active cells: bit y + 8z.
-static inline uint64_t active_rows(const pyramid_level *level, int32_t brick)
-{
-    const float *count = pyramid_cells(level, PYRAMID_COUNT, brick);
-    static const float none[8] = {0};
-    uint64_t rows = 0;
-    for (int row = 0; row < 64; row++) rows |= (uint64_t)(row_above(count + 8 * row, none) != 0) << row;
-    return rows;
 }
 
 // Sweeps on one coarse brick with its rim as it is, from s->block[0]; returns the tile with the result. The error is 0 in rows
@@ -424,7 +412,7 @@ static void restrict_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, 
     weir_coord c = level->coord[brick];
     int octant = (c.x & 1) + 2 * (c.y & 1) + 4 * (c.z & 1);
     float *to = pyramid_cells(upper, PYRAMID_RIGHT, level->parent[brick]) + octant_start(octant);
-    if (level_idle(level, brick)) {
+    if (active_rows(level, brick) == 0) {
         memset(s->brick[1], 0, sizeof s->brick[1]);
         sum_octant(to, s->brick[1]);
         return;
@@ -519,7 +507,7 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
 {
     const pyramid_level *level = &a->levels->level[l];
     const pyramid_level *lower = &a->levels->level[l - 1];
-    if (level_idle(level, brick)) return;
+    if (active_rows(level, brick) == 0) return;
     gather_errors(s, level, brick);
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
@@ -536,7 +524,7 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
 static void correct_fine(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
-    if (level_idle(level, brick)) return;
+    if (active_rows(level, brick) == 0) return;
     gather_errors(s, level, brick);
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];

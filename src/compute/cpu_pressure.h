@@ -79,6 +79,19 @@ static brick_faces faces_of_brick(const pass_args *a, cpu_scratch *s, int32_t br
     return (brick_faces){s->block[2], s->brick[0]};
 }
 
+static void fill_brick(float *channel, int32_t brick, float value)
+{
+    float *to = channel + (size_t)brick * BRICK_CELLS;
+    for (int i = 0; i < BRICK_CELLS; i++) to[i] = value;
+}
+
+// A brick without water or pressure in it or beside it stays without.
+static void rest_brick(const pass_args *a, int32_t brick, float *to)
+{
+    fill_brick(to, brick, 0.0f);
+    memset(&a->active[brick], 0, sizeof a->active[brick]);
+}
+
 // Smooths one brick from one pressure channel to another and notes its active cells.
 static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *tile, const float *inverse, float *to)
 {
@@ -118,7 +131,9 @@ static void floor_brick(const pass_args *a, int32_t brick, const float *p, const
 // R6, and the first smoothing of R7.
 KERNEL divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
 {
-    if (gather_fill(s->m, a->mass_next, a, r, n, 2, 2)) {
+    bool wet = gather_fill(s->m, a->mass_next, a, r, n, 2, 2);
+    for (int k = 0; k < n; k++) a->dry[r->brick[k]] = !wet;
+    if (wet) {
         flux_own(a, s, r, n, a->flow_next);
         for (int z = 0; z < 8; z++) {
             for (int y = 0; y < 8; y++) {
@@ -129,12 +144,16 @@ KERNEL divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r, co
             }
         }
     } else {
-        for (int k = 0; k < n; k++) LANES
-        for (int i = 0; i < BRICK_CELLS; i++) a->divergence[(size_t)r->brick[k] * BRICK_CELLS + i] = -1.0f;
+        for (int k = 0; k < n; k++) fill_brick(a->divergence, r->brick[k], -1.0f);
     }
     for (int k = 0; k < n; k++) {
         int32_t brick = r->brick[k];
         gather_block(s->block[0], a->pressure, a->near[brick]);
+        if (!wet && block_is_zero(s->block[0])) {
+            fill_brick(a->floor, brick, 0.0f);
+            rest_brick(a, brick, a->pressure_next);
+            continue;
+        }
         brick_faces faces = faces_of_brick(a, s, brick);
         floor_brick(a, brick, s->block[0], faces.open, s->m + T(8 * k, 0, 0));
         smooth_brick(a, s, brick, s->block[0], faces.inverse, a->pressure_next);
@@ -147,6 +166,10 @@ static void smooth_run(const pass_args *a, cpu_scratch *s, const brick_run *r, c
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
         gather_block(s->block[0], from, a->near[brick]);
+        if (a->dry[brick] && block_is_zero(s->block[0])) {
+            rest_brick(a, brick, to);
+            continue;
+        }
         smooth_brick(a, s, brick, s->block[0], faces_of_brick(a, s, brick).inverse, to);
         for (int part = k * 8 / r->count; part < (k + 1) * 8 / r->count; part++) fetch_ahead(s, part);
     }
@@ -170,8 +193,12 @@ KERNEL donor_row(const int count, float *restrict out, const float *restrict f, 
 
 KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
 {
-    gather_fill(s->m, a->mass_next, a, r, n, 1, 0);
     gather(s->p, a->pressure, a, r, n, -2, 8, -2, 8);
+    if (run_dry(a, r) && rows_are_zero(s->p, n, -1, 7, -1, 7)) {
+        for (int axis = 0; axis < 3; axis++) clear_bricks(a->flow[axis], r);
+        return;
+    }
+    gather_fill(s->m, a->mass_next, a, r, n, 1, 0);
     const float *open = gather_open(s->open, a, r, n, 2, 1);
     gather(s->flow[0], a->flow_next[0], a, r, n, 0, 7, 0, 7);
     gather(s->flow[1], a->flow_next[1], a, r, n, -1, 8, 0, 7);

@@ -281,6 +281,47 @@ static void gather_block_open(float *tile, const pass_args *a, const int32_t nea
     }
 }
 
+static inline bool run_dry(const pass_args *a, const brick_run *r)
+{
+    for (int k = 0; k < r->count; k++)
+        if (!a->dry[r->brick[k]]) return false;
+    return true;
+}
+
+// Whether the rows y0..y1, z0..z1 of a run tile are all zero, bit for bit.
+static bool rows_are_zero(const float *tile, const int n, int y0, int y1, int z0, int z1)
+{
+    uint32_t any[8] = {0};
+    for (int z = z0; z <= z1; z++)
+        for (int y = y0; y <= y1; y++)
+            for (int k = -4; k < 8 * n + 4; k += 8) {
+                uint32_t bits[8];
+                memcpy(bits, tile + T(k, y, z), 32);
+                LANES
+                for (int i = 0; i < 8; i++) any[i] |= bits[i];
+            }
+    return (any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]) == 0;
+}
+
+// The same for a brick's cells and rim in a block tile.
+static bool block_is_zero(const float *tile)
+{
+    uint32_t any[8] = {0};
+    for (int z = -1; z <= 8; z++)
+        for (int y = -1; y <= 8; y++) {
+            if ((y < 0 || y > 7) && (z < 0 || z > 7)) continue;
+            uint32_t bits[8], side[2];
+            memcpy(bits, tile + B(0, y, z), 32);
+            bool rim = y < 0 || y > 7 || z < 0 || z > 7;
+            memcpy(&side[0], tile + B(-1, y, z), 4);
+            memcpy(&side[1], tile + B(8, y, z), 4);
+            if (!rim) any[0] |= side[0] | side[1];
+            LANES
+            for (int i = 0; i < 8; i++) any[i] |= bits[i];
+        }
+    return (any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]) == 0;
+}
+
 // Asks for one of eight parts of the next run's values.
 static void fetch_ahead(const cpu_scratch *s, int part)
 {
