@@ -54,7 +54,6 @@ typedef struct pass_task {
     int32_t level;
     int32_t count;
     bool restrict_fine;
-    const void *reads[AHEAD_MAX];  // channels that a run kernel reads, to be fetched ahead; ends with NULL
 } pass_task;
 
 static void run_rule_on_brick(cpu_backend *cpu, const world_rule *rule, int32_t brick);
@@ -71,10 +70,6 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
     for (int32_t i = begin; i < end; i++) {
         int32_t item = cpu->backwards ? task->count - 1 - i : i;
         if (task->on_run) {
-            int32_t next = cpu->backwards ? item - 1 : item + 1;
-            run_ahead *ahead = (run_ahead *)scratch;
-            ahead->next = next >= 0 && next < task->count ? &cpu->runs[next] : NULL;
-            memcpy(ahead->reads, task->reads, sizeof ahead->reads);
             task->on_run(&cpu->args, scratch, &cpu->runs[item]);
         } else if (task->on_level) {
             task->on_level(&cpu->args, scratch, task->level, item + 1);
@@ -88,32 +83,10 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
     fesetenv(&games);
 }
 
-// The flows, mass and pressure that most kernels read, now or next.
-enum {
-    READS_MASS = 1,
-    READS_FLOW = 2,
-    READS_PRESSURE = 4,
-    READS_MASS_NEXT = 8,
-    READS_FLOW_NEXT = 16,
-    READS_PRESSURE_NEXT = 32,
-    READS_SOURCE = 64
-};
-
-static void over_runs(cpu_backend *cpu, run_kernel *kernel, uint32_t reads)
+static void over_runs(cpu_backend *cpu, run_kernel *kernel)
 {
     cpu->backwards = !cpu->backwards;
     pass_task task = {.cpu = cpu, .on_run = kernel, .count = cpu->run_count};
-    const pass_args *a = &cpu->args;
-    int32_t n = 0;
-    if (reads & READS_MASS) task.reads[n++] = a->mass;
-    if (reads & READS_MASS_NEXT) task.reads[n++] = a->mass_next;
-    for (int axis = 0; axis < 3; axis++) {
-        if (reads & READS_FLOW) task.reads[n++] = a->flow[axis];
-        if (reads & READS_FLOW_NEXT) task.reads[n++] = a->flow_next[axis];
-    }
-    if (reads & READS_PRESSURE) task.reads[n++] = a->pressure;
-    if (reads & READS_PRESSURE_NEXT) task.reads[n++] = a->pressure_next;
-    if (reads & READS_SOURCE) task.reads[n++] = a->divergence;
     workers_run(cpu->world->workers, pass_piece, &task, cpu->run_count, RUN_GRAIN);
 }
 
@@ -361,19 +334,16 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
     weir_world *world = cpu->world;
     const cpu_kernels *k = cpu->kernels;
     switch (pass) {
-    case PASS_LIMIT: over_runs(cpu, k->limit, READS_MASS | READS_FLOW); break;
-    case PASS_MOVE: over_runs(cpu, k->move, READS_MASS | READS_FLOW | READS_PRESSURE_NEXT); break;
+    case PASS_LIMIT: over_runs(cpu, k->limit); break;
+    case PASS_MOVE: over_runs(cpu, k->move); break;
     case PASS_VISCOSITY:
-        over_runs(cpu, k->viscosity, READS_MASS_NEXT | READS_FLOW_NEXT);
+        over_runs(cpu, k->viscosity);
         swap_flow(world);
         point_channels(cpu);
         break;
-    case PASS_FORCES: over_runs(cpu, k->forces, READS_MASS_NEXT | READS_FLOW_NEXT); break;
-    case PASS_DIVERGENCE: over_runs(cpu, k->divergence, READS_MASS_NEXT | READS_FLOW_NEXT | READS_PRESSURE); break;
-    case PASS_SMOOTH:
-        over_runs(cpu, level == 0 ? k->smooth : k->smooth_back,
-                  READS_SOURCE | (level == 0 ? READS_PRESSURE : READS_PRESSURE_NEXT));
-        break;
+    case PASS_FORCES: over_runs(cpu, k->forces); break;
+    case PASS_DIVERGENCE: over_runs(cpu, k->divergence); break;
+    case PASS_SMOOTH: over_runs(cpu, level == 0 ? k->smooth : k->smooth_back); break;
     case PASS_RESTRICT: restrict_all(cpu); break;
     case PASS_LEVEL_BUILD: over_level(cpu, k->build, level); break;
     case PASS_LEVEL_LINK: over_level(cpu, k->link, level); break;
@@ -387,20 +357,20 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
     case PASS_LEVEL_UP: over_level(cpu, k->up, level); break;
     case PASS_CORRECT: over_level(cpu, k->correct_fine, 1); break;
     case PASS_GRADIENT:
-        over_runs(cpu, k->gradient, READS_MASS_NEXT | READS_FLOW_NEXT | READS_PRESSURE);
+        over_runs(cpu, k->gradient);
         swap_channels(world, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         point_channels(cpu);
         break;
-    case PASS_CLASSIC_MOVE: over_runs(cpu, k->classic_move, READS_MASS | READS_FLOW); break;
-    case PASS_CLASSIC_DIVERGENCE: over_runs(cpu, k->classic_divergence, READS_MASS_NEXT | READS_FLOW_NEXT); break;
+    case PASS_CLASSIC_MOVE: over_runs(cpu, k->classic_move); break;
+    case PASS_CLASSIC_DIVERGENCE: over_runs(cpu, k->classic_divergence); break;
     case PASS_CLASSIC_PRESSURE:
         cpu->args.iterations = level;
-        over_runs(cpu, k->classic_pressure, READS_PRESSURE | READS_SOURCE);
+        over_runs(cpu, k->classic_pressure);
         swap_channels(world, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
         point_channels(cpu);
         break;
     case PASS_CLASSIC_GRADIENT:
-        over_runs(cpu, k->classic_gradient, READS_FLOW_NEXT | READS_PRESSURE);
+        over_runs(cpu, k->classic_gradient);
         swap_channels(world, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         swap_flow(world);
         point_channels(cpu);

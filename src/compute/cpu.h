@@ -53,15 +53,6 @@ typedef struct pass_args {
     const terrain *terrain;
 } pass_args;
 
-enum { AHEAD_MAX = 8 };
-
-// What a worker will need next: a kernel asks for it bit by bit while it works, so that memory and arithmetic go on side by side.
-// The first thing in a worker's scratch.
-typedef struct run_ahead {
-    const brick_run *next;         // NULL: none
-    const void *reads[AHEAD_MAX];  // channels, up to the first NULL
-} run_ahead;
-
 typedef struct cpu_scratch cpu_scratch;
 
 // What a worker adds up; combined in an order-free way.

@@ -121,7 +121,6 @@ KERNEL classic_move_run(const pass_args *a, cpu_scratch *s, const brick_run *r, 
             scatter(a->flow_next[1], r, n, y, z, row);
             classic_carry_row(8 * n, row, deep, up, x, s->q + i, m, m2, o, TZ, TY, 1, a->empty, a->gravity[2]);
             scatter(a->flow_next[2], r, n, y, z, row);
-            if (y == 0) fetch_ahead(s, z);
             for (int axis = 0; axis < 3; axis++) {
                 if (!a->moved[axis]) continue;
                 for (int k = 0; k < 8 * n; k++) row[k] = (float)F[axis][i + k] * RULE_DROP;
@@ -182,7 +181,6 @@ KERNEL classic_divergence_run(const pass_args *a, cpu_scratch *s, const brick_ru
             scatter(a->divergence, r, n, y, z, row);
             scatter(a->pressure, r, n, y, z, p);
         }
-        fetch_ahead(s, z);
     }
 }
 
@@ -223,7 +221,6 @@ KERNEL classic_pressure_run(const pass_args *a, cpu_scratch *s, const brick_run 
                     scatter(a->pressure_next, r, n, y, z, to + i);
                 }
             }
-            if (rim == 0) fetch_ahead(s, z);
         }
         float *swap = from;
         from = to;
@@ -236,9 +233,9 @@ KERNEL classic_gradient_run(const pass_args *a, cpu_scratch *s, const brick_run 
 {
     gather(s->p, a->pressure, a, r, n, -1, 7, -1, 7);
     const float *open = gather_open(s->open, a, r, n, 1, 0);
-    gather(s->flow[0], a->flow_next[0], a, r, n, 0, 7, 0, 7);
-    gather(s->flow[1], a->flow_next[1], a, r, n, 0, 7, 0, 7);
-    gather(s->flow[2], a->flow_next[2], a, r, n, 0, 7, 0, 7);
+    gather_own(s->flow[0], a->flow_next[0], r, n);
+    gather_own(s->flow[1], a->flow_next[1], r, n);
+    gather_own(s->flow[2], a->flow_next[2], r, n);
     for (int z = 0; z < 8; z++) {
         for (int y = 0; y < 8; y++) {
             float row[8 * RUN_MAX];
@@ -250,7 +247,6 @@ KERNEL classic_gradient_run(const pass_args *a, cpu_scratch *s, const brick_run 
             gradient_row(8 * n, row, s->flow[2] + i, s->p + i, open + i, TZ, a->keep, a->max_flow);
             scatter(a->flow_next[2], r, n, y, z, row);
         }
-        fetch_ahead(s, z);
     }
 }
 

@@ -32,7 +32,6 @@ KERNEL flux_own(const pass_args *a, cpu_scratch *s, const brick_run *r, const in
             if (z < 8) flux_row(8 * n, s->F[1] + i, s->flow[1] + i, s->m + i, TY);
             if (y < 8) flux_row(8 * n, s->F[2] + i, s->flow[2] + i, s->m + i, TZ);
         }
-        if (z < 8) fetch_ahead(s, z);
     }
 }
 
@@ -218,9 +217,7 @@ KERNEL move_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const in
     for (int z = -1; z <= 8; z++) {
         moved_plane(a, s, open, n, z);
         if (z >= 0) mass_plane(s, n, z - 1);
-        if (z < 1) continue;
-        carry_plane(a, s, r, open, n, z - 1);
-        fetch_ahead(s, z - 1);
+        if (z >= 1) carry_plane(a, s, r, open, n, z - 1);
     }
     store_mass(a, r, n, s->m2, s->m);
 }

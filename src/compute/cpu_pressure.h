@@ -171,7 +171,6 @@ static void smooth_run(const pass_args *a, cpu_scratch *s, const brick_run *r, c
             continue;
         }
         smooth_brick(a, s, brick, s->block[0], faces_of_brick(a, s, brick).inverse, to);
-        for (int part = k * 8 / r->count; part < (k + 1) * 8 / r->count; part++) fetch_ahead(s, part);
     }
 }
 
@@ -213,7 +212,6 @@ KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, cons
             if (in_z) gradient_row(8 * n, s->F[1] + i, s->flow[1] + i, s->p + i, open + i, TY, a->keep, a->max_flow);
             if (in_y) gradient_row(8 * n, s->F[2] + i, s->flow[2] + i, s->p + i, open + i, TZ, a->keep, a->max_flow);
         }
-        if (z >= 0 && z < 8) fetch_ahead(s, z);
     }
     for (int z = 0; z < 8; z++) {
         for (int y = 0; y < 8; y++) {

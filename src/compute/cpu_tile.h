@@ -42,7 +42,6 @@ typedef float run_tile[TILE + 2 * PAD];
 typedef float block_tile[BLOCK];
 
 struct cpu_scratch {
-    run_ahead ahead;
     _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q, h;
     _Alignas(64) int32_t drops[TILE + 2 * PAD], drops_next[TILE + 2 * PAD], whole[3][TILE + 2 * PAD];
     _Alignas(64) block_tile block[8];
@@ -136,7 +135,14 @@ static void gather(void *tile, const void *channel, const pass_args *a, const br
 #undef BLOCK
 }
 
-// The same for the limits, which are unpacked into the shares q and h.
+// Copies only the run's own cells: for kernels that write where others might read.
+static void gather_own(void *tile, const void *channel, const brick_run *r, const int n)
+{
+    for (int k = 0; k < n; k++)
+        copy_rows((float *)tile + T(8 * k, 0, 0), (const float *)channel + (size_t)r->brick[k] * BRICK_CELLS, 8, 8, 8);
+}
+
+// As gather, for the limits, which are unpacked into the shares q and h.
 static void gather_limits(float *q, float *h, const uint32_t *channel, const pass_args *a, const brick_run *r, const int n,
                           const int low, const int high)
 {
@@ -320,18 +326,6 @@ static bool block_is_zero(const float *tile)
             for (int i = 0; i < 8; i++) any[i] |= bits[i];
         }
     return (any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]) == 0;
-}
-
-// Asks for one of eight parts of the next run's values.
-static void fetch_ahead(const cpu_scratch *s, int part)
-{
-    if (!s->ahead.next) return;
-    for (int c = 0; c < AHEAD_MAX && s->ahead.reads[c]; c++) {
-        for (int k = 0; k < s->ahead.next->count; k++) {
-            const char *brick = (const char *)s->ahead.reads[c] + (size_t)s->ahead.next->brick[k] * BRICK_CELLS * 4;
-            for (int at = 0; at < 256; at += 64) __builtin_prefetch(brick + 256 * part + at, 0, 2);
-        }
-    }
 }
 
 // Bit x set where a[x] > b[x].
