@@ -65,8 +65,9 @@ static int unknown_scene(const char *name)
 static int check_save_path(const char *path)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        return app_fail(EXIT_WRONG, "--save %s cannot be written: it is a folder", path);
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        return app_fail(EXIT_WRONG, "--save %s cannot be written: it is %s", path,
+                        S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
     }
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -344,10 +345,10 @@ static void print_table(const scene_run *run, const run_record *record, const ru
     printf("fill     at most %.4f, mean excess %.3g\n", result->max_fill, result->mean_excess);
     printf("hash     %016" PRIx64 "\n", result->hash);
     for (int32_t i = 0; i < stats->rule_count; i++) {
-        printf("%-8s %-24s %.4f ms\n", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
+        printf("%-8s %-28s %.4f ms\n", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
     }
     for (int32_t i = 0; i < SCENE_PROBES && run->def->probes[i].name; i++) {
-        printf("%-8s %-24s ", i ? "" : "probes", run->def->probes[i].name);
+        printf("%-8s %-28s ", i ? "" : "probes", run->def->probes[i].name);
         if (isnan(run->probes[i])) {
             printf("not reached\n");
         } else {

@@ -229,7 +229,8 @@ double scene_volume(const scene_run *run, weir_box box)
 
 void scene_set_probe(scene_run *run, const char *name, double value)
 {
-    run->probes[probe_index(run->def, name)] = value;
+    int32_t i = probe_index(run->def, name);
+    run->probes[i] = run->first > 0 && run->def->probes[i].from_start ? NAN : value;
 }
 
 bool scene_second_half(const scene_run *run)

@@ -26,6 +26,7 @@ typedef struct scene_run scene_run;
 typedef struct scene_probe_def {
     const char *name;
     const char *meaning;
+    bool from_start;  // it tells of the whole run, so it is not known after a snapshot was loaded
 } scene_probe_def;
 
 // What a scene is. Every length in it grows with `size`, unless its summary says otherwise.

@@ -85,7 +85,7 @@ const scene_def tsunami_scene = {
     .size_min = 32,
     .size_max = 384,
     .updates = 1000,
-    .probes = {{"impact", "update at which the water reached the first row of buildings"},
+    .probes = {{"impact", "update at which the water reached the first row of buildings", true},
                {"flood", "water among and behind the buildings, cells"}},
     .notes_size = sizeof(tsunami_notes),
     .define = define,

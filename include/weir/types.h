@@ -159,10 +159,10 @@ typedef struct weir_rule_time {
 } weir_rule_time;
 
 typedef struct weir_stats {
-    int64_t updates;        // finished since the world was made or loaded
+    int64_t updates;        // finished since the beginning, those before a snapshot that was loaded included
     int64_t cells_updated;  // cells of live bricks, summed over updates
     int32_t bricks, peak_bricks;
-    int64_t bytes, peak_bytes;  // channels and brick tables
+    int64_t bytes, peak_bytes;  // channels, brick tables, coarse levels and terrain; not the working memory of threads
     int32_t cycles;             // V-cycles of the last update
     float residual;             // largest residual before the last V-cycle
     int32_t threads;

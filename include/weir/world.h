@@ -97,7 +97,8 @@ WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
 // Fills of all cells of a box into an array, x fastest, then y, then z.
 WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill);
 
-// The first water (fill of at least min_fill) or terrain that a ray meets within max_distance cells.
+// The first water (fill of at least min_fill) or terrain that a ray meets within max_distance cells. Its time grows with the bricks
+// on its way, empty ones included, so give a distance that you can see.
 WEIR_API weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance,
                                  float min_fill);
 

@@ -151,7 +151,6 @@ static void point_channels(cpu_backend *cpu)
     a->floor = a->flow[1];
     a->sources = world->sources;
     a->source_count = world->source_count;
-    a->terrain = &world->terrain;
 }
 
 static void point_numbers(cpu_backend *cpu)

@@ -50,7 +50,6 @@ typedef struct pass_args {
     int32_t iterations;  // of the pressure in this visit (classic)
     const world_source *sources;
     int32_t source_count;
-    const terrain *terrain;
 } pass_args;
 
 typedef struct cpu_scratch cpu_scratch;
@@ -58,8 +57,7 @@ typedef struct cpu_scratch cpu_scratch;
 // What a worker adds up; combined in an order-free way.
 typedef struct worker_sum {
     float residual;
-    int64_t drained;
-    char pad[48];  // a cache line each
+    char pad[60];  // a cache line each
 } worker_sum;
 
 typedef void run_kernel(const pass_args *a, cpu_scratch *s, const brick_run *r);

@@ -81,13 +81,13 @@ KERNEL dust_row(const int count, float *restrict F, const float *restrict m, con
     if (sign < 0) {
         LANES
         for (int i = 0; i < count; i++) {
-            float falls = open[i - stride] * m[i];
+            float falls = m[i - stride] < LIMIT_FULL - dust ? open[i - stride] * m[i] : 0.0f;
             F[i] -= m[i] < dust ? falls : 0.0f;
         }
     } else {
         LANES
         for (int i = 0; i < count; i++) {
-            float falls = open[i] * m[i - stride];
+            float falls = m[i] < LIMIT_FULL - dust ? open[i] * m[i - stride] : 0.0f;
             F[i] += m[i - stride] < dust ? falls : 0.0f;
         }
     }

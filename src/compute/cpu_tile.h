@@ -85,20 +85,20 @@ INLINE void fill_rows(float *to, const int32_t *from, const int cells, int ny, i
 
 INLINE void limit_rows(float *to, float *h, const uint32_t *from, const int cells, int ny, int nz)
 {
-    ptrdiff_t other = h - to;
-#define UNPACK(y, count)                                            \
-    LANES                                                           \
-    for (int i = 0; i < count; i++) {                               \
-        to[TY * (y) + i] = rule_limit_q(from[8 * (y) + i]);         \
-        to[TY * (y) + i + other] = rule_limit_h(from[8 * (y) + i]); \
+    const float *start = to;
+#define UNPACK(y, count)                                                  \
+    LANES                                                                 \
+    for (int i = 0; i < count; i++) {                                     \
+        to[TY * (y) + i] = rule_limit_q(from[8 * (y) + i]);               \
+        h[(to - start) + TY * (y) + i] = rule_limit_h(from[8 * (y) + i]); \
     }
     if (cells == 8) ROWS(8, UNPACK) else ROWS(4, UNPACK)
 #undef UNPACK
 }
 
-// Visits the rows y0..y1, z0..z1 around a run brick by brick. BLOCK sees `to`, the place of the first row in the tile, `from`, the
+// Visits the rows y0..y1, z0..z1 around a run brick by brick. PIECE sees `to`, the place of the first row in the tile, `from`, the
 // index of its first cell in a channel, and how many cells, rows and planes there are.
-#define GATHER(y0, y1, z0, z1, BLOCK)                                                                \
+#define GATHER(y0, y1, z0, z1, PIECE)                                                                \
     for (int bz = -1; bz <= 1; bz++) {                                                               \
         const int first_z = bz < 0 ? (z0) : bz > 0 ? 8 : (z0) > 0 ? (z0) : 0;                        \
         const int nz = (bz < 0 ? -1 : bz > 0 ? (z1) : (z1) < 7 ? (z1) : 7) - first_z + 1;            \
@@ -111,17 +111,17 @@ INLINE void limit_rows(float *to, float *h, const uint32_t *from, const int cell
             {                                                                                        \
                 const size_t from = (size_t)a->near[r->brick[0]][side - 1] * BRICK_CELLS + cell + 4; \
                 const int to = T(-4, first_y, first_z);                                              \
-                BLOCK(4)                                                                             \
+                PIECE(4)                                                                             \
             }                                                                                        \
             for (int k = 0; k < n; k++) {                                                            \
                 const size_t from = (size_t)a->near[r->brick[k]][side] * BRICK_CELLS + cell;         \
                 const int to = T(8 * k, first_y, first_z);                                           \
-                BLOCK(8)                                                                             \
+                PIECE(8)                                                                             \
             }                                                                                        \
             {                                                                                        \
                 const size_t from = (size_t)a->near[r->brick[n - 1]][side + 1] * BRICK_CELLS + cell; \
                 const int to = T(8 * n, first_y, first_z);                                           \
-                BLOCK(4)                                                                             \
+                PIECE(4)                                                                             \
             }                                                                                        \
         }                                                                                            \
     }
@@ -130,9 +130,9 @@ INLINE void limit_rows(float *to, float *h, const uint32_t *from, const int cell
 static void gather(void *tile, const void *channel, const pass_args *a, const brick_run *r, const int n, const int y0,
                    const int y1, const int z0, const int z1)
 {
-#define BLOCK(cells) copy_rows((float *)tile + to, (const float *)channel + from, cells, ny, nz);
-    GATHER(y0, y1, z0, z1, BLOCK)
-#undef BLOCK
+#define PIECE(cells) copy_rows((float *)tile + to, (const float *)channel + from, cells, ny, nz);
+    GATHER(y0, y1, z0, z1, PIECE)
+#undef PIECE
 }
 
 // Copies only the run's own cells: for kernels that write where others might read.
@@ -146,9 +146,9 @@ static void gather_own(void *tile, const void *channel, const brick_run *r, cons
 static void gather_limits(float *q, float *h, const uint32_t *channel, const pass_args *a, const brick_run *r, const int n,
                           const int low, const int high)
 {
-#define BLOCK(cells) limit_rows(q + to, h + to, channel + from, cells, ny, nz);
-    GATHER(-low, 7 + high, -low, 7 + high, BLOCK)
-#undef BLOCK
+#define PIECE(cells) limit_rows(q + to, h + to, channel + from, cells, ny, nz);
+    GATHER(-low, 7 + high, -low, 7 + high, PIECE)
+#undef PIECE
 }
 
 // Copies the mass and turns drops into fill. Returns whether there is any.
@@ -156,9 +156,9 @@ static bool gather_fill(float *tile, const int32_t *mass, const pass_args *a, co
                         const int high)
 {
     int32_t any[8] = {0};
-#define BLOCK(cells) fill_rows(tile + to, mass + from, cells, ny, nz, any);
-    GATHER(-low, 7 + high, -low, 7 + high, BLOCK)
-#undef BLOCK
+#define PIECE(cells) fill_rows(tile + to, mass + from, cells, ny, nz, any);
+    GATHER(-low, 7 + high, -low, 7 + high, PIECE)
+#undef PIECE
     int32_t all = 0;
     for (int i = 0; i < 8; i++) all |= any[i];
     return all != 0;

@@ -10,6 +10,10 @@
 
 #define LIMIT_ONE 32768.0f
 
+// A cell this full takes in nothing, not even the dust that falls into it. So no cell ever holds 4, below which drops are exact in a
+// float: what it has, at most its room of what it gives and 1.25 on top, and one fall of dust.
+#define LIMIT_FULL 2.0f
+
 // The shares of a cell with fill m. Fluxes through its low and high faces, positive towards higher coordinates.
 RULE rule_bits rule_limits(float m, float x0, float x1, float y0, float y1, float z0, float z1, float dust, float cap)
 {
@@ -21,7 +25,7 @@ RULE rule_bits rule_limits(float m, float x0, float x1, float y0, float y1, floa
     float q = out > m ? scale : 1.0f;
     q = m < dust ? 0.0f : q;
     float room = rule_max(0.0f, cap - m) + rule_min(out, m);
-    room = m < 2.0f ? room : 0.0f;
+    room = m < LIMIT_FULL - dust ? room : 0.0f;
     float fit = room / rule_max(in, 1e-30f);
     float h = in > room ? fit : 1.0f;
     rule_bits q_bits = (rule_bits)(int)(q * LIMIT_ONE);

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -158,7 +157,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     world->solver = def->solver;
     world->backend = def->backend;
     world->simd = def->simd;
-    world->params = params;
+    world->params = world_params_plain(&params);
     world->rate = def->rate > 0.0f ? def->rate : 100.0f;
     world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
     world->next_source_id = 1;
@@ -210,8 +209,8 @@ weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updat
     if (updates) *updates = 0;
     if (world->busy) return refuse_busy();
     if (!(seconds >= 0.0) || isinf(seconds)) return status_fail(WEIR_ERROR_ARGUMENT, "cannot advance by %g seconds", seconds);
-    double most = (double)world->rate;
-    world->updates_owed += seconds * most;
+    double rate = (double)world->rate, most = rate > 1.0 ? rate : 1.0;
+    world->updates_owed += seconds * rate;
     if (world->updates_owed > most) world->updates_owed = most;
     // A hair less than a whole update counts as one, so that frames of a tenth of a second give ten updates in a second, not nine.
     while (world->updates_owed >= 1.0 - 1e-6) {
@@ -261,7 +260,6 @@ weir_status weir_world_step_end(weir_world *world)
     engine *e = world->engine;
     pthread_join(e->thread, NULL);
     world->busy = false;
-    weir_status status = e->status == WEIR_OK ? WEIR_OK : status_fail(e->status, "%s", e->message);
     weir_status edits = world_apply_queue(world);
-    return status == WEIR_OK ? edits : status;
+    return e->status == WEIR_OK ? edits : status_fail(e->status, "%s", e->message);
 }

@@ -294,6 +294,15 @@ weir_status bricks_add_channel(brick_pool *pool, int32_t *channel)
     return WEIR_OK;
 }
 
+void bricks_drop_channels(brick_pool *pool, int32_t channel_count)
+{
+    while (pool->channel_count > channel_count) {
+        block_free(pool, pool->channel[--pool->channel_count]);
+        pool->channel[pool->channel_count] = NULL;
+    }
+    pool->version++;
+}
+
 weir_status bricks_reserve(brick_pool *pool, int32_t more)
 {
     int64_t needed = (int64_t)pool->live + 1 + more;

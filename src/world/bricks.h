@@ -65,6 +65,9 @@ void bricks_destroy(brick_pool *pool);
 // One more channel, zero everywhere.
 weir_status bricks_add_channel(brick_pool *pool, int32_t *channel);
 
+// Gives channels back, down to a count there was before.
+void bricks_drop_channels(brick_pool *pool, int32_t channel_count);
+
 // Makes room for `more` births, so that they cannot fail.
 weir_status bricks_reserve(brick_pool *pool, int32_t more);
 

@@ -541,7 +541,7 @@ weir_status weir_terrain_changed(weir_world *world, weir_box box)
 weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
     float speed = world_speed(world);
-    world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed, flow.y / speed, flow.z / speed}};
+    world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f}};
     weir_status status = check_vec("flow", flow, world->params.max_flow * speed);
     if (status == WEIR_OK) status = place_box(world, box, &edit.place);
     return status == WEIR_OK ? submit(world, &edit) : status;
@@ -550,7 +550,7 @@ weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value)
 {
     assert(channel);
-    world_edit edit = {.kind = EDIT_CHANNEL, .value = value, .channel = world_channel(world, channel)};
+    world_edit edit = {.kind = EDIT_CHANNEL, .value = value + 0.0f, .channel = world_channel(world, channel)};
     if (edit.channel < 0) return status_fail(WEIR_ERROR_ARGUMENT, "no rule of this world has a channel \"%.64s\"", channel);
     if (!isfinite(value))
         return status_fail(WEIR_ERROR_ARGUMENT, "the value for \"%.64s\" is %g; it must be finite", channel, value);

@@ -158,12 +158,20 @@ weir_params weir_world_params(const weir_world *world)
     return world->params;
 }
 
+weir_params world_params_plain(const weir_params *params)
+{
+    weir_params plain = *params;
+    for (int32_t i = 0; i < PARAM_COUNT; i++)
+        if (table[i].sign > 0) store(&table[i], &plain, load(&table[i], params));
+    return plain;
+}
+
 weir_status weir_world_set_params(weir_world *world, const weir_params *params)
 {
     assert(params);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "parameters cannot be set while a background step runs");
     weir_status status = weir_params_check(params, world->solver);
-    if (status == WEIR_OK) world->params = *params;
+    if (status == WEIR_OK) world->params = world_params_plain(params);
     return status;
 }
 

@@ -97,6 +97,7 @@ weir_status weir_world_add_rule(weir_world *world, const weir_rule_def *def)
     weir_status status = check_rule(world, def);
     if (status != WEIR_OK) return status;
 
+    int32_t channels_before = world->bricks.channel_count;
     world_rule *rule = &world->rules[world->rule_count];
     *rule = (world_rule){.def = *def};
     strcpy(rule->name, def->name);
@@ -104,12 +105,13 @@ weir_status weir_world_add_rule(weir_world *world, const weir_rule_def *def)
     for (int32_t i = 0; i < def->channel_count; i++) {
         strcpy(rule->channel_names[i], def->channels[i]);
         rule->def.channels[i] = rule->channel_names[i];
-        // A failure leaves channels that nobody uses; the rule is not there, and that is what counts.
-        status = bricks_add_channel(&world->bricks, &rule->values[i]);
+        if (status == WEIR_OK) status = bricks_add_channel(&world->bricks, &rule->values[i]);
         if (status == WEIR_OK) status = bricks_add_channel(&world->bricks, &rule->next[i]);
-        if (status != WEIR_OK) return status;
     }
-    status = wants_moved(world, def) ? add_moved(world) : WEIR_OK;
-    if (status == WEIR_OK) world->rule_count++;
+    if (status == WEIR_OK && wants_moved(world, def)) status = add_moved(world);
+    if (status == WEIR_OK)
+        world->rule_count++;
+    else
+        bricks_drop_channels(&world->bricks, channels_before);
     return status;
 }

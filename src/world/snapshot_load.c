@@ -19,9 +19,12 @@ enum {
     ZSTD_BLOCK_LEAST = 4,       // a block of a zstd frame takes at least this many bytes
     ZSTD_BLOCK_MOST = 1 << 17,  // and unpacks to at most this many, which bounds what a file can claim
     BRICK_COORD_MAX = WEIR_COORD_LIMIT / 8,
-    MASS_MAX = 511 * WEIR_FULL,  // the most that an int32 holds in whole cells
     NAME_BYTES = 64
 };
+
+// What the solvers keep to: momentum counts drops exactly in floats below four cells, classic within an int32; no flow is above 1.
+static const int32_t MASS_MAX[WEIR_SOLVER_COUNT] = {4 * WEIR_FULL - 1, 511 * WEIR_FULL};
+static const float VALUE_MAX[SNAPSHOT_STATE_CHANNELS] = {0, 1, 1, 1, 1e6f};
 
 #define ACCOUNT_MAX ((int64_t)1 << 61)  // so that sums of the account stay within 64 bits
 
@@ -141,6 +144,7 @@ static weir_status ends_early(const reader *r)
 
 // A world's state on its way in; it becomes the world's when all of it is there.
 typedef struct arrival {
+    weir_solver solver;
     weir_params params;
     int64_t update, change;
     int64_t added, removed, drained, turned;
@@ -192,6 +196,7 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     uint32_t solver = get_u32(r);
     weir_box bounds = get_box(r);
     uint32_t open_sides = get_u32(r);
+    a->solver = world->solver;
     a->params = get_params(r);
     a->update = get_i64(r);
     a->change = get_i64(r);
@@ -343,13 +348,16 @@ static weir_status check_brick(const reader *r, const arrival *a, int32_t brick)
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     for (int32_t i = 0; i < BRICK_CELLS; i++) {
         int32_t x = 8 * c.x + (i & 7), y = 8 * c.y + (i >> 3 & 7), z = 8 * c.z + (i >> 6);
-        if (mass[i] < 0 || mass[i] > MASS_MAX) return damaged(r, "cell (%d, %d, %d) holds %d drops", x, y, z, mass[i]);
+        if (mass[i] < 0 || mass[i] > MASS_MAX[a->solver])
+            return damaged(r, "cell (%d, %d, %d) holds %d drops", x, y, z, mass[i]);
         bool open = mask_has(&pool->open[brick], i);
         if (!open && mass[i] != 0) return damaged(r, "cell (%d, %d, %d) is solid and holds water", x, y, z);
         for (int32_t k = 1; k < a->channel_count; k++) {
             float value = bricks_floats(pool, a->channels[k], brick)[i];
             const char *name = k < SNAPSHOT_STATE_CHANNELS ? STATE_NAMES[k] : "a rule's channel";
             if (!isfinite(value)) return damaged(r, "%s at cell (%d, %d, %d) is not a number", name, x, y, z);
+            if (k < SNAPSHOT_STATE_CHANNELS && fabsf(value) > VALUE_MAX[k])
+                return damaged(r, "%s at cell (%d, %d, %d) is %g", name, x, y, z, (double)value);
             // Rules may keep what they like in solid cells.
             if (!open && value != 0 && k < SNAPSHOT_STATE_CHANNELS)
                 return damaged(r, "cell (%d, %d, %d) is solid and has %s", x, y, z, name);
@@ -427,7 +435,7 @@ static void move_in(weir_world *world, arrival *a)
     int64_t change = (a->change > world->change ? a->change : world->change) + 1;
     for (int32_t b = 1; b < pool->end; b++) pool->changed[b] = change;
 
-    world->params = a->params;
+    world->params = world_params_plain(&a->params);
     world->update = a->update;
     world->change = change;
     world->added = a->added;

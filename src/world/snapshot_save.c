@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef WEIR_HAVE_ZSTD
@@ -367,6 +368,12 @@ weir_status weir_world_save(const weir_world *world, const char *path)
 {
     assert(path);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return status_fail(WEIR_ERROR_FILE, "cannot write %s: it is not a plain file", snapshot_tail(path));
+    // Through a link to the file itself, so that the rename does not put a file in the link's place.
+    char *target = realpath(path, NULL);
+    if (target) path = target;
     // A copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count.
     memory mem = world->mem;
     size_t beside_size = strlen(path) + 32;
@@ -384,5 +391,6 @@ weir_status weir_world_save(const weir_world *world, const char *path)
     free_sorted(&mem, &s);
     close_writer(&mem, &w);
     memory_free(&mem, beside, beside_size);
+    free(target);
     return status;
 }
