@@ -36,9 +36,9 @@ typedef struct bench_def {
 // its run.
 static const bench_def benches[] = {
     {"block-32", "block", 32, 32, 20, 400, 0.104, TABLE_2},
-    {"block-64", "block", 64, 64, 10, 400, 0.53052, TABLE_2},
-    {"block-128", "block", 128, 128, 4, 400, 3.4, TABLE_2},
-    {"block-256", "block", 256, 256, 2, 400, 27.313, TABLE_2},
+    {"block-64", "block", 64, 64, 10, 200, 0.53052, TABLE_2},
+    {"block-128", "block", 128, 128, 4, 120, 3.4, TABLE_2},
+    {"block-256", "block", 256, 256, 2, 60, 27.313, TABLE_2},
     {"watercube", "watercube", 48, 48, 200, 0, 0.341, TABLE_1 "130176 cells"},
     {"dambreak", "dambreak", 76, 76, 150, 0, 1.011, TABLE_1 "627248 cells"},
     {"damhole", "damhole", 200, 200, 100, 0, 1.114, TABLE_1 "730048 cells"},

@@ -166,7 +166,7 @@ KERNEL classic_divergence_run(const pass_args *a, cpu_scratch *s, const brick_ru
     for (int z = 0; z <= 8; z++) {
         for (int y = 0; y <= 8; y++) {
             int i = T(0, y, z);
-            if (y < 8 && z < 8) classic_flux_row(8 * n + 1, s->F[0] + i, s->flow[0] + i, s->m + i, 1);
+            if (y < 8 && z < 8) classic_flux_row(8 * n + 8, s->F[0] + i, s->flow[0] + i, s->m + i, 1);
             if (z < 8) classic_flux_row(8 * n, s->F[1] + i, s->flow[1] + i, s->m + i, TY);
             if (y < 8) classic_flux_row(8 * n, s->F[2] + i, s->flow[2] + i, s->m + i, TZ);
         }
@@ -206,15 +206,15 @@ KERNEL classic_pressure_run(const pass_args *a, cpu_scratch *s, const brick_run 
         gather_open(s->open, a, r, n, rim + 1, rim + 1);
         for (int z = -rim; z < 8 + rim; z++)
             for (int y = -rim; y < 8 + rim; y++)
-                classic_inverse_row(8 * n + 2 * RIM_X - 2, s->m2 + T(1 - RIM_X, y, z), s->open + T(1 - RIM_X, y, z));
+                classic_inverse_row(8 * n + 2 * RIM_X, s->m2 + T(-RIM_X, y, z), s->open + T(-RIM_X, y, z));
     }
     float *from = s->p, *to = s->F[0];
     for (; rim >= 0; rim--) {
         for (int z = -rim; z < 8 + rim; z++) {
             for (int y = -rim; y < 8 + rim; y++) {
-                int i = T(1 - RIM_X, y, z);
+                int i = T(-RIM_X, y, z);
                 if (rim > 0) {
-                    classic_pressure_row(8 * n + 2 * RIM_X - 2, to + i, from + i, s->m + i, inverse + i);
+                    classic_pressure_row(8 * n + 2 * RIM_X, to + i, from + i, s->m + i, inverse + i);
                 } else {
                     i = T(0, y, z);
                     classic_pressure_row(8 * n, to + i, from + i, s->m + i, inverse + i);

@@ -28,7 +28,7 @@ KERNEL flux_own(const pass_args *a, cpu_scratch *s, const brick_run *r, const in
     for (int z = 0; z <= 8; z++) {
         for (int y = 0; y <= 8; y++) {
             int i = T(0, y, z);
-            if (y < 8 && z < 8) flux_row(8 * n + 1, s->F[0] + i, s->flow[0] + i, s->m + i, 1);
+            if (y < 8 && z < 8) flux_row(8 * n + 8, s->F[0] + i, s->flow[0] + i, s->m + i, 1);
             if (z < 8) flux_row(8 * n, s->F[1] + i, s->flow[1] + i, s->m + i, TY);
             if (y < 8) flux_row(8 * n, s->F[2] + i, s->flow[2] + i, s->m + i, TZ);
         }

@@ -207,8 +207,8 @@ KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, cons
             int i = T(0, y, z);
             bool in_y = y >= 0 && y < 8, in_z = z >= 0 && z < 8;
             if (in_y && in_z)
-                gradient_row(8 * n + 2, s->F[0] + i - 1, s->flow[0] + i - 1, s->p + i - 1, open + i - 1, 1, a->keep,
-                             a->max_flow);
+                gradient_row(8 * n + 2 * RIM_X, s->F[0] + i - RIM_X, s->flow[0] + i - RIM_X, s->p + i - RIM_X, open + i - RIM_X,
+                             1, a->keep, a->max_flow);
             if (in_z) gradient_row(8 * n, s->F[1] + i, s->flow[1] + i, s->p + i, open + i, TY, a->keep, a->max_flow);
             if (in_y) gradient_row(8 * n, s->F[2] + i, s->flow[2] + i, s->p + i, open + i, TZ, a->keep, a->max_flow);
         }

@@ -3,8 +3,8 @@
 //     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
 //     block tile  x: 4 rim | 8 cells | 4 rim           y, z: 1 rim | 8 cells | 1 rim      B(x, y, z)
 //
-// Kernels work on whole rows along x. Rows that reach into the rim ("wide") start at x = -4 and are 8 cells longer than the run.
-// Lanes of a wide row whose neighbours are not in the tile hold numbers of no meaning and are never stored.
+// Kernels work on whole rows along x, of a length that is a multiple of four. Rows that reach into the rim are 8 cells longer than
+// the run. Lanes whose neighbours are not in the tile hold numbers of no meaning and are never stored.
 #ifndef WEIR_COMPUTE_CPU_TILE_H
 #define WEIR_COMPUTE_CPU_TILE_H
 
