@@ -267,7 +267,7 @@ static double rule_ms(const run_record *record, const weir_rule_time *rule)
     return record->updates ? 1e3 * rule->seconds / (double)record->updates : 0;
 }
 
-// The keys and their meanings are those of docs/ and stay as they are; see `weir help run`.
+// The keys and their meanings are those of docs/report.md and stay as they are; see `weir help run`.
 static void write_report(report_file *report, const scene_run *run, const run_record *record, const run_result *result)
 {
     const weir_stats *stats = &result->stats;

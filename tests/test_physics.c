@@ -237,6 +237,24 @@ static void abuse(weir_solver solver, weir_vec gravity, uint32_t seed)
     weir_world_destroy(world);
 }
 
+// Much dust that falls under strong gravity must not push a cell past the four fills up to which drops are exact.
+static void much_dust_keeps_the_account(void **state)
+{
+    const scene_setting settings[] = {{"dust", 0.1}, {"gravity", 1}, {"gravity.x", 1}};
+    scene_options options = scene_options_default();
+    options.size = 24;
+    options.settings = settings;
+    options.setting_count = 3;
+    scene_run *run;
+    assert_ok(scene_open(scene_find("watercube"), &options, &run));
+    for (int32_t i = 0; i < test_length(250, 60); i++) {
+        assert_ok(scene_update(run));
+        assert_true(weir_world_box_sum(run->world, weir_world_bounds(run->world)).max_fill < 4);
+    }
+    assert_exact(run->world);
+    scene_close(run);
+}
+
 static void no_abuse_makes_nonsense(void **state)
 {
     const weir_vec gravity[] = {{0, 0, 0}, {0, -0.01f, 0}, {0, -0.1f, 0}, {0, -1, 0}, {1, 0, 0}, {-0.3f, 0.2f, 0.7f}};
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test(classic_gets_stuck_in_a_tube),
         cmocka_unit_test(classic_falls_at_a_sixth_of_a_cell_per_update),
         cmocka_unit_test(classic_shoots_from_all_holes_alike),
+        cmocka_unit_test(much_dust_keeps_the_account),
         cmocka_unit_test(no_abuse_makes_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -427,7 +427,10 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {first + 12, 1, 4, "solid and holds water"},
         {first + 12 + 2048, 0x3f800000, 4, "solid and has flow_x"},
         {first + 12 + 4 * 2048, 0x3f800000, 4, "solid and has pressure"},
+        {first + 12 + 4 * 511, 0x01000000, 4, "holds 16777216 drops"},  // four fills
         {first + 12 + 2 * 2048 + 4 * 511, nan_bits, 4, "flow_y at cell"},
+        {first + 12 + 2 * 2048 + 4 * 511, 0x7f000000, 4, "flow_y at cell"},  // finite, and far too fast
+        {first + 12 + 4 * 2048 + 4 * 511, 0x7f000000, 4, "pressure at cell"},
         {first + 12 + 5 * 2048, infinite, 4, "a rule's channel at cell"},
     };
     weir_world *world = make_empty();

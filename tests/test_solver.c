@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "dye.h"
+#include "test_memory.h"
 #include "test_world.h"
 #include <math.h>
 #include <stdio.h>
@@ -302,6 +303,40 @@ static void advance_runs_the_updates_that_fit_into_the_time(void **state)
     assert_int_equal(updates, 0);
     assert_int_equal(weir_world_stats(world).updates, 56);
     weir_world_destroy(world);
+}
+
+static void a_rate_below_one_waits_for_its_update(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    def.rate = 0.5f;
+    weir_world *world = test_make(&def);
+    int32_t updates, all = 0;
+    for (int32_t i = 0; i < 100; i++) {
+        assert_ok(weir_world_advance(world, 0.1, &updates));
+        all += updates;
+    }
+    assert_int_equal(all, 5);
+    weir_world_destroy(world);
+}
+
+static void a_rule_that_cannot_be_added_leaves_nothing(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    test_memory memory = {0};
+    def.allocator = test_memory_hooks(&memory);
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 16, 8, 16), 1);
+    int64_t before = memory.bytes;
+    dye_options options = {0};
+    const weir_rule_def rule = dye_rule(&options);
+    memory.fail_at = memory.calls + 2;
+    assert_int_equal(weir_world_add_rule(world, &rule), WEIR_ERROR_MEMORY);
+    assert_int_equal(memory.bytes, before);
+    memory.fail_at = 0;
+    assert_ok(weir_world_add_rule(world, &rule));
+    test_step(world, 2);
+    weir_world_destroy(world);
+    assert_int_equal(memory.bytes, 0);
 }
 
 static void a_second_has_as_many_updates_as_the_rate_says(void **state)
@@ -862,6 +897,8 @@ int main(void)
         cmocka_unit_test(emitters_and_drains_are_exact_in_the_long_run),
         cmocka_unit_test(advance_runs_the_updates_that_fit_into_the_time),
         cmocka_unit_test(a_second_has_as_many_updates_as_the_rate_says),
+        cmocka_unit_test(a_rate_below_one_waits_for_its_update),
+        cmocka_unit_test(a_rule_that_cannot_be_added_leaves_nothing),
         cmocka_unit_test(a_step_has_as_many_updates_as_it_was_told),
         cmocka_unit_test(a_background_step_gives_what_a_plain_one_gives),
         cmocka_unit_test(edits_during_a_background_step_wait_and_keep_their_order),

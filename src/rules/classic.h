@@ -39,7 +39,7 @@ RULE float rule_classic_across(float v, float m, float u)
 
 RULE float rule_classic_pressure(float sum, float divergence, float inverse_n)
 {
-    return rule_max(0.0f, (divergence * (1.0f / CLASSIC_C) + sum) * inverse_n);
+    return rule_still(rule_max(0.0f, (divergence * (1.0f / CLASSIC_C) + sum) * inverse_n));
 }
 
 #endif

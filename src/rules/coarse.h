@@ -29,7 +29,7 @@ RULE float rule_inverse(float diagonal)
 RULE float rule_coarse_smooth(float e, float right, float weighted_sum, float inverse)
 {
     float a = (right + weighted_sum) * inverse;
-    return e + 0.9f * (a - e);
+    return rule_still(e + 0.9f * (a - e));
 }
 
 // Mean thickness of one half, and the sum of both (count-weighted; 4 cells in each half).

@@ -32,6 +32,13 @@ RULE float rule_abs(float a)
     return a < 0.0f ? -a : a;
 }
 
+// Zero in place of numbers that mean nothing any more. Left alone they would fade into the range where processors count a hundred
+// times slower.
+RULE float rule_still(float a)
+{
+    return rule_abs(a) > 1e-15f ? a : 0.0f;
+}
+
 RULE float rule_clamp(float a, float limit)
 {
     return rule_max(-limit, rule_min(limit, a));

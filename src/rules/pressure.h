@@ -30,13 +30,13 @@ RULE float rule_head(float m, float below, float supported, float open, float g,
 RULE float rule_smooth(float p, float sum, float divergence, float inverse_n, float floor)
 {
     float a = (divergence + sum) * inverse_n;
-    return rule_max(floor, p + PRESSURE_DAMPING * (a - p));
+    return rule_still(rule_max(floor, p + PRESSURE_DAMPING * (a - p)));
 }
 
 // R8: flow after the pressure difference across its face.
 RULE float rule_gradient(float f, float w, float p_low, float p_high, float keep, float limit)
 {
-    return rule_clamp((f + w * (p_low - p_high)) * keep, limit);
+    return rule_still(rule_clamp((f + w * (p_low - p_high)) * keep, limit));
 }
 
 // R9: a face whose donor is empty takes its flow from the next face downstream.
