@@ -204,13 +204,6 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     return false;
 }
 
-static bool mask_full(const brick_mask *mask)
-{
-    uint64_t all = ~UINT64_C(0);
-    for (int32_t z = 0; z < 8; z++) all &= mask->plane[z];
-    return all == ~UINT64_C(0);
-}
-
 // Finds the bricks that have no terrain near them. First every brick by itself, then with its neighbours.
 static void find_clear(cpu_backend *cpu)
 {

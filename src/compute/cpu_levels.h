@@ -166,13 +166,6 @@ static void count_uniform(const pyramid_level *level, int32_t parent, int octant
     fill_octant(level, PYRAMID_THICK_Z, parent, octant, full ? 2.0f : 0.0f);
 }
 
-static inline bool mask_empty(const brick_mask *m)
-{
-    uint64_t any = 0;
-    for (int z = 0; z < 8; z++) any |= m->plane[z];
-    return any == 0;
-}
-
 static inline bool view_full(const mask_view *v)
 {
     return mask_full(v->own) && mask_full(v->x0) && mask_full(v->x1) && mask_full(v->y0) && mask_full(v->y1) &&

@@ -172,13 +172,6 @@ static bool gather_drops(float *tile, int32_t *drops, const int32_t *mass, const
     return gather_fill(tile, mass, a, r, n, low, high);
 }
 
-INLINE bool mask_full(const brick_mask *m)
-{
-    uint64_t all = ~UINT64_C(0);
-    for (int z = 0; z < 8; z++) all &= m->plane[z];
-    return all == ~UINT64_C(0);
-}
-
 // Whether all cells of a run and of all its neighbours are open.
 static inline bool run_clear(const pass_args *a, const brick_run *r)
 {

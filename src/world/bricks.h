@@ -123,4 +123,18 @@ static inline bool mask_has(const brick_mask *mask, int32_t cell)
     return mask->plane[cell >> 6] >> (cell & 63) & 1;
 }
 
+static inline bool mask_full(const brick_mask *mask)
+{
+    uint64_t all = ~UINT64_C(0);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) all &= mask->plane[z];
+    return all == ~UINT64_C(0);
+}
+
+static inline bool mask_empty(const brick_mask *mask)
+{
+    uint64_t any = 0;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) any |= mask->plane[z];
+    return any == 0;
+}
+
 #endif

@@ -394,13 +394,6 @@ static weir_hit ray_hit(const ray *r, weir_hit_kind kind)
     return hit;
 }
 
-static bool mask_full(const brick_mask *mask)
-{
-    uint64_t all = ~0ull;
-    for (int32_t z = 0; z < BRICK_EDGE; z++) all &= mask->plane[z];
-    return all == ~0ull;
-}
-
 // The ray sees what is inside the world. It may come from outside, as that of a camera does, and is gone where it leaves.
 weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance, float min_fill)
 {

@@ -116,17 +116,10 @@ static weir_status find_births(weir_world *world, birth_list *births)
 
 // ---- Deaths ----------------------------------------------------------------------------------------------------------------
 
-static bool solid_throughout(const brick_mask *open)
-{
-    uint64_t any = 0;
-    for (int32_t z = 0; z < BRICK_EDGE; z++) any |= open->plane[z];
-    return any == 0;
-}
-
 static bool unwanted(const brick_pool *pool, int32_t brick)
 {
     if (pool->wet[brick] || !pool->alive[brick]) return false;
-    if (solid_throughout(&pool->open[brick])) return true;
+    if (mask_empty(&pool->open[brick])) return true;
     for (int32_t k = 0; k < 27; k++)
         if (pool->wet[pool->near[brick][k]]) return false;
     return true;
