@@ -127,6 +127,8 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
     play.size = row->size;
     play.updates = 1000000000;  // no second half, in which scenes measure
     play.def.solver = row->solver;
+    play.def.backend = options->backend;
+    play.def.device = options->device;
     play.def.threads = options->threads;
     play.def.simd = options->simd;
     if (row->solver == WEIR_SOLVER_CLASSIC) {
@@ -145,10 +147,11 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
 
 // ---- Telling ---------------------------------------------------------------------------------------------------------------
 
-static void print_heading(double limit, int32_t threads, weir_simd simd)
+static void print_heading(const app_options *options, double limit, const weir_stats *machine)
 {
-    printf("%s, %d thread%s, memory %.1f GB/s (triad)\n\n", machine_device(simd), threads, threads == 1 ? "" : "s",
-           1e-9 * limit);
+    printf("%s, %d thread%s, memory %.1f GB/s (%s)\n\n", machine_device(options->backend, options->device, machine->simd),
+           machine->threads, machine->threads == 1 ? "" : "s", 1e-9 * limit,
+           options->backend == WEIR_BACKEND_CPU ? "triad" : "copy");
     printf("%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
            "of limit", "thesis, ms");
 }
@@ -170,13 +173,13 @@ static void print_row(const bench_row *row)
     fflush(stdout);
 }
 
-static void report_row(report_file *report, const bench_row *row)
+static void report_row(report_file *report, const app_options *options, const bench_row *row)
 {
     report_object(report, NULL);
     report_string(report, "name", row->name);
     report_string(report, "solver", solver_names[row->solver]);
-    report_string(report, "backend", "cpu");
-    report_string(report, "device", machine_device(row->stats.simd));
+    report_string(report, "backend", machine_backend_name(options->backend));
+    report_string(report, "device", machine_device(options->backend, options->device, row->stats.simd));
     report_integer(report, "threads", row->stats.threads);
     report_integer(report, "size", row->size);
     report_number(report, "update_ms", row->update_ms);
@@ -237,6 +240,8 @@ static int ask_world(const app_options *options, weir_stats *stats)
 {
     weir_world_def def = weir_world_def_default();
     weir_world *world;
+    def.backend = options->backend;
+    def.device = options->device;
     def.threads = options->threads;
     def.simd = options->simd;
     weir_status status = weir_world_create(&def, &world);
@@ -246,14 +251,26 @@ static int ask_world(const app_options *options, weir_stats *stats)
     return 0;
 }
 
+static int measure_limit(const app_options *options, int32_t threads, double *limit)
+{
+    if (options->backend == WEIR_BACKEND_CPU) {
+        *limit = machine_bandwidth(threads);
+        return 0;
+    }
+    weir_status status = weir_device_bandwidth(options->backend, options->device, limit);
+    return status == WEIR_OK ? 0 : app_fail(app_exit_status(status), "%s", weir_error_message());
+}
+
 static int run_rows(const app_options *options, report_file *report)
 {
     weir_stats machine = {0};
     int status = ask_world(options, &machine);
     if (status) return status;
     bool print = !options->quiet && !report_on_stdout(report);
-    double limit = machine_bandwidth(machine.threads);
-    if (print) print_heading(limit, machine.threads, machine.simd);
+    double limit;
+    status = measure_limit(options, machine.threads, &limit);
+    if (status) return status;
+    if (print) print_heading(options, limit, &machine);
     if (report->path) report_array(report, NULL);
 
     for (int32_t r = 0; r < WEIR_SOLVER_COUNT * BENCH_COUNT; r++) {
@@ -265,7 +282,7 @@ static int run_rows(const app_options *options, report_file *report)
         progress_end(&bar);
         if (status) return status;
         if (print) print_row(&row);
-        if (report->path) report_row(report, &row);
+        if (report->path) report_row(report, options, &row);
     }
     if (print)
         printf("\nThe thesis's figures are of a GPU; its CPU version updated 5 to 15 Mcells/s. See 'weir help bench'.\n");

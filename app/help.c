@@ -41,7 +41,8 @@ static void print_bench_notes(void)
            "given. classic runs with 8 iterations, as in the thesis.\n"
            "\nlimit_bytes_per_second is what the memory gives, measured in the same run with the same threads\n"
            "by a triad a[i] = b[i] + s * c[i] over three arrays of %d MiB, counted as STREAM does: 12 bytes\n"
-           "per element of 4-byte floats, without the read that a write may cost the processor. An update\n"
+           "per element of 4-byte floats, without the read that a write may cost the processor; on an OpenCL\n"
+           "device by a copy between two buffers, bytes read and written both counted. An update\n"
            "must at least read and write mass, pressure and three flows once, 40 bytes per cell, so\n"
            "fraction_of_limit = 40 * cells_per_second / limit_bytes_per_second.\n"
            "\nreference is the figure of van der Scheer's thesis that a row answers, from an AMD RX 6900 XT\n"
@@ -50,12 +51,23 @@ static void print_bench_notes(void)
            MACHINE_TRIAD_BYTES >> 20);
 }
 
+static void print_devices_notes(void)
+{
+    printf("\nThe cpu backend has one device, the processor. OpenCL devices are those of all drivers on this\n"
+           "machine; 'weir run SCENE --backend opencl' takes the first GPU, or else the first device, unless\n"
+           "--device chooses another by its number, its kind (gpu, cpu, accelerator) or a part of its name.\n"
+           "\nThe bandwidth of an OpenCL device is the best of several copies between two buffers in its\n"
+           "memory, bytes read and written both counted.\n"
+           "\nCompiled kernels are kept in $XDG_CACHE_HOME/weir or ~/.cache/weir; they may be deleted at any time.\n");
+}
+
 void help_print_command(const app_command *command)
 {
     printf("weir %s%s%s: %s\n", command->name, command->usage[0] ? " " : "", command->usage, command->summary);
     print_options(command->bit);
     if (command->bit == FOR_RUN) print_run_notes();
     if (command->bit == FOR_BENCH) print_bench_notes();
+    if (command->bit == FOR_DEVICES) print_devices_notes();
 }
 
 static void print_overview(void)

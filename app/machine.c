@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "app/progress.h"
 
@@ -13,42 +11,26 @@
 
 // ---- Names -----------------------------------------------------------------------------------------------------------------
 
-const char *machine_processor(void)
-{
-    static char name[128];
-    if (name[0]) return name;
-    snprintf(name, sizeof name, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file) return name;
-    char line[512];
-    while (fgets(line, sizeof line, file)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(name, sizeof name, "%.100s", colon + 1 + strspn(colon + 1, " \t"));
-        break;
-    }
-    fclose(file);
-    return name;
-}
-
 const char *machine_simd_name(weir_simd simd)
 {
     static const char *const names[WEIR_SIMD_COUNT] = {"auto", "scalar", "avx2", "avx512"};
     return names[simd];
 }
 
-const char *machine_device(weir_simd simd)
+const char *machine_backend_name(weir_backend backend)
 {
-    static char text[160];
-    snprintf(text, sizeof text, "%s, %s", machine_processor(), machine_simd_name(simd));
-    return text;
+    static const char *const names[WEIR_BACKEND_COUNT] = {"cpu", "opencl"};
+    return names[backend];
 }
 
-int32_t machine_cores(void)
+const char *machine_device(weir_backend backend, const char *which, weir_simd simd)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores > 0 ? (int32_t)cores : 1;
+    static char text[320];
+    weir_device device;
+    if (weir_device_find(backend, which, &device) != WEIR_OK) return "unknown device";
+    const char *detail = backend == WEIR_BACKEND_CPU ? machine_simd_name(simd) : device.driver;
+    snprintf(text, sizeof text, "%s, %s%s", device.name, backend == WEIR_BACKEND_CPU ? "" : "driver ", detail);
+    return text;
 }
 
 // ---- Bandwidth -------------------------------------------------------------------------------------------------------------

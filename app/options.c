@@ -58,20 +58,17 @@ static int read_solver(app_options *options, const char *text)
 
 static int read_backend(app_options *options, const char *text)
 {
-    (void)options;
-    static const char *const choices[] = {"cpu", "opencl"};
+    static const char *const choices[WEIR_BACKEND_COUNT] = {"cpu", "opencl"};
     int32_t choice;
-    if (!read_choice("backend", text, choices, 2, &choice)) return EXIT_WRONG;
-    if (choice == 1) return app_fail(EXIT_WRONG, "--backend opencl: this build has no OpenCL backend");
+    if (!read_choice("backend", text, choices, WEIR_BACKEND_COUNT, &choice)) return EXIT_WRONG;
+    options->backend = (weir_backend)choice;
     return 0;
 }
 
+// What it means is for the backend to say.
 static int read_device(app_options *options, const char *text)
 {
-    (void)options;
-    int64_t device;
-    if (!read_integer("device", text, 0, INT32_MAX, &device)) return EXIT_WRONG;
-    if (device != 0) return app_fail(EXIT_WRONG, "--device %s: the cpu backend has device 0 only", text);
+    options->device = text;
     return 0;
 }
 
@@ -204,7 +201,8 @@ static int read_help(app_options *options, const char *text)
 static const option_def table[] = {
     {"solver", "S", "laws of the water: momentum (default) or classic", FOR_RUN, read_solver},
     {"backend", "B", "where to compute: cpu (default) or opencl", FOR_RUN | FOR_BENCH, read_backend},
-    {"device", "N", "which device of the backend, default 0", FOR_RUN | FOR_BENCH, read_device},
+    {"device", "D", "device of the backend: a number, gpu, cpu, or a part of its name; see 'weir devices'", FOR_RUN | FOR_BENCH,
+     read_device},
     {"threads", "N", "threads, default one per processor core", FOR_RUN | FOR_BENCH, read_threads},
     {"simd", "S", "code path: auto (default), scalar, avx2 or avx512", FOR_RUN | FOR_BENCH, read_simd},
     {"size", "N", "the scene's resolution, see 'weir scenes'", FOR_RUN, read_size},
@@ -282,6 +280,10 @@ int options_read(app_options *options, option_commands command, int count, char 
         } else {
             options->names[options->name_count++] = word;
         }
+    }
+    if (options->backend == WEIR_BACKEND_CPU && options->device && strcmp(options->device, "0") != 0) {
+        return app_fail(EXIT_WRONG, "--device %s: the cpu backend has device 0 only; devices are for --backend opencl",
+                        options->device);
     }
     return 0;
 }

@@ -21,6 +21,8 @@ typedef struct app_options {
     const char *names[OPTION_NAMES];  // words that are no options
     int32_t name_count;
     weir_solver solver;
+    weir_backend backend;
+    const char *device;
     weir_simd simd;
     int32_t threads;
     int32_t size;

@@ -96,6 +96,8 @@ static int open_scene(const app_options *options, scene_run **run)
     play.updates = options->updates;
     play.seed = options->seed;
     play.def.solver = options->solver;
+    play.def.backend = options->backend;
+    play.def.device = options->device;
     play.def.threads = options->threads;
     play.def.simd = options->simd;
     play.settings = options->settings;
@@ -268,15 +270,16 @@ static double rule_ms(const run_record *record, const weir_rule_time *rule)
 }
 
 // The keys and their meanings are those of docs/report.md and stay as they are; see `weir help run`.
-static void write_report(report_file *report, const scene_run *run, const run_record *record, const run_result *result)
+static void write_report(report_file *report, const app_options *options, const scene_run *run, const run_record *record,
+                         const run_result *result)
 {
     const weir_stats *stats = &result->stats;
     const weir_ledger *start = &record->start, *end = &result->ledger;
     report_object(report, NULL);
     report_string(report, "scene", run->def->name);
     report_string(report, "solver", solver_name(run));
-    report_string(report, "backend", "cpu");
-    report_string(report, "device", machine_device(stats->simd));
+    report_string(report, "backend", machine_backend_name(options->backend));
+    report_string(report, "device", machine_device(options->backend, options->device, stats->simd));
     report_integer(report, "threads", stats->threads);
     report_integer(report, "size", run->size);
     report_integer(report, "seed", run->seed);
@@ -329,12 +332,12 @@ static void write_report(report_file *report, const scene_run *run, const run_re
     report_end(report, '}');
 }
 
-static void print_table(const scene_run *run, const run_record *record, const run_result *result)
+static void print_table(const app_options *options, const scene_run *run, const run_record *record, const run_result *result)
 {
     const weir_stats *stats = &result->stats;
     printf("scene    %s, size %d, seed %" PRIu32 "\n", run->def->name, run->size, run->seed);
-    printf("solver   %s on %s, %d thread%s\n", solver_name(run), machine_device(stats->simd), stats->threads,
-           stats->threads == 1 ? "" : "s");
+    printf("solver   %s on %s, %d thread%s\n", solver_name(run), machine_device(options->backend, options->device, stats->simd),
+           stats->threads, stats->threads == 1 ? "" : "s");
     printf("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms\n", record->updates, record->seconds,
            result->median_ms, result->p99_ms, result->max_ms);
     printf("cells    %.2f million per second; at most %" PRId64 " at a time\n", 1e-6 * cells_per_second(record, result),
@@ -371,8 +374,8 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
         weir_status saved = weir_world_save(run->world, options->save);
         if (saved != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
     }
-    if (report->path) write_report(report, run, record, &result);
-    if (!options->quiet && !report_on_stdout(report)) print_table(run, record, &result);
+    if (report->path) write_report(report, options, run, record, &result);
+    if (!options->quiet && !report_on_stdout(report)) print_table(options, run, record, &result);
     int closed = report_close(report);
     if (status || closed) return EXIT_FAILED;
     if (result.ledger.drift != 0) {

@@ -80,6 +80,8 @@ works run --help
 says "--hash-every"
 works help bench
 says "triad"
+works help devices
+says "--backend opencl"
 works --version
 says "weir "
 works scenes
@@ -127,8 +129,9 @@ refuses "out of range" run tube --seed 4294967296
 refuses "out of range" run tube --hash-every 0
 refuses "momentum or classic" run tube --solver magic
 refuses "cpu or opencl" run tube --backend magic
-refuses "no OpenCL backend" run tube --backend opencl
 refuses "device 0 only" run tube --device 1
+refuses "device 0 only" run tube --device gpu --backend cpu
+works run pool --size 4 --updates 1 --backend cpu --device 0 --quiet
 refuses "scalar" run tube --simd mmx
 refuses "gravity" run tube --set gravity=nan
 refuses "gravity" run tube --set gravity=inf
@@ -143,7 +146,40 @@ refuses "colour" run tube --set colour=1
 refuses "parameter" run tube --set a-name-that-is-longer-than-any-parameter=1
 refuses "iterations" run tube --solver classic --set iterations=0
 refuses "unknown benchmark" bench swim
-refuses "no OpenCL backend" bench --backend opencl
+refuses "cpu or opencl" bench --backend magic
+
+# ---- Devices ---------------------------------------------------------------------------------------------------------------
+# Once as the machine is, then as one without OpenCL, and as one with OpenCL but no driver.
+
+works devices
+says "cpu, device 0: "
+says "opencl, "
+opencl_lines=$(grep -c '^opencl, ' "$work/out")
+if grep -q '^opencl, device 0: ' "$work/out"; then
+    says "GB/s (copy"
+    same "one bandwidth per OpenCL device" "$opencl_lines" "$(grep -c 'GB/s (copy' "$work/out")"
+    refuses "there is no OpenCL device 'swim'" run tube --backend opencl --device swim
+    refuses "there is no OpenCL device '64'" run tube --device=64 --backend opencl
+
+    export WEIR_OPENCL_LIBRARY=/nonexistent
+    works devices
+    says "opencl, no device: "
+    says "/nonexistent"
+    refuses "/nonexistent" run tube --backend opencl
+    unset WEIR_OPENCL_LIBRARY
+
+    mkdir "$work/vendors"
+    export OCL_ICD_VENDORS="$work/vendors"
+    works devices
+    says "opencl, no device: "
+    says "no driver"
+    refuses "no driver" run tube --backend opencl
+    unset OCL_ICD_VENDORS
+else
+    says "opencl, no device: "
+    same "one line tells why there is no OpenCL" 1 "$opencl_lines"
+    refuses "OpenCL" run tube --backend opencl
+fi
 
 # ---- Files -----------------------------------------------------------------------------------------------------------------
 

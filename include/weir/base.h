@@ -33,7 +33,8 @@ extern "C" {
     ITEM(ERROR_FORMAT, "the file is damaged or not a Weir snapshot")       \
     ITEM(ERROR_VERSION, "the file was written by another version of Weir") \
     ITEM(ERROR_UNSUPPORTED, "this build or machine cannot do that")        \
-    ITEM(ERROR_THREAD, "a thread could not be started")
+    ITEM(ERROR_THREAD, "a thread could not be started")                    \
+    ITEM(ERROR_DEVICE, "the device failed")
 
 typedef enum weir_status {
 #define WEIR_STATUS_ENUM(name, text) WEIR_##name,

@@ -39,7 +39,8 @@ typedef enum weir_material { WEIR_NOTHING, WEIR_WATER } weir_material;
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 typedef enum weir_solver { WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_COUNT } weir_solver;
 
-typedef enum weir_backend { WEIR_BACKEND_CPU, WEIR_BACKEND_COUNT } weir_backend;
+// Where the rules run; all give the same bits.
+typedef enum weir_backend { WEIR_BACKEND_CPU, WEIR_BACKEND_OPENCL, WEIR_BACKEND_COUNT } weir_backend;
 
 // The width of the CPU's code path. AUTO takes the widest the processor has; all give the same bits.
 typedef enum weir_simd { WEIR_SIMD_AUTO, WEIR_SIMD_SCALAR, WEIR_SIMD_AVX2, WEIR_SIMD_AVX512, WEIR_SIMD_COUNT } weir_simd;
@@ -96,6 +97,8 @@ typedef struct weir_world_def {
     uint32_t open_sides;       // weir_side bits; 0: all walls
     weir_solver solver;        // default momentum
     weir_backend backend;      // default cpu
+    const char *device;        // for backends with devices: a number, a kind such as gpu, or a part of a name (weir/device.h).
+                               // NULL: the first GPU, or else the first device
     weir_params *params;       // NULL: weir_params_default(solver); copied
     int32_t threads;           // 0: one per processor core; ignored when jobs.run is set
     weir_simd simd;            // default: the widest the processor has

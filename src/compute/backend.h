@@ -44,6 +44,10 @@ typedef struct backend backend;
 struct backend {
     // Makes ready for an update on the bricks that are live now. May fail on memory, with nothing changed.
     weir_status (*prepare)(backend *b);
+    // After emitters and drains, before the first pass. NULL: nothing to do.
+    void (*begin)(backend *b);
+    // After the last pass. A device may have failed meanwhile. NULL: nothing to do.
+    weir_status (*finish)(backend *b);
     // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, the number of iterations for CLASSIC_PRESSURE.
     void (*run)(backend *b, pass_id pass, int32_t level);
     // Runs a game's rule over all live bricks.
@@ -58,5 +62,21 @@ struct backend {
 };
 
 weir_status cpu_backend_create(weir_world *world, backend **out);
+
+// `device` is as in weir_world_def. WEIR_ERROR_UNSUPPORTED where there is no OpenCL.
+weir_status opencl_backend_create(weir_world *world, const char *device, backend **out);
+
+const char *backend_pass_name(pass_id pass);
+
+// Books time under a rule's name.
+void backend_book_time(weir_world *world, const char *name, double seconds);
+
+// Where the head counts and dust falls: along the axis with the most gravity.
+typedef struct backend_down {
+    int32_t axis, sign;  // sign 0: nowhere
+    float head, inverse_head;
+} backend_down;
+
+backend_down backend_find_down(const weir_params *params);
 
 #endif

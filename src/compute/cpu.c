@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "compute/backend.h"
+#include "compute/rule_host.h"
 #include <fenv.h>
-#include <math.h>
-#include <string.h>
 
 enum {
     RUN_GRAIN = 2,   // runs in one piece of work
@@ -50,13 +49,10 @@ typedef struct pass_task {
     cpu_backend *cpu;
     run_kernel *on_run;
     level_kernel *on_level;
-    world_rule *rule;
     int32_t level;
     int32_t count;
     bool restrict_fine;
 } pass_task;
-
-static void run_rule_on_brick(cpu_backend *cpu, const world_rule *rule, int32_t brick);
 
 static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker)
 {
@@ -73,8 +69,6 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
             task->on_run(&cpu->args, scratch, &cpu->runs[item]);
         } else if (task->on_level) {
             task->on_level(&cpu->args, scratch, task->level, item + 1);
-        } else if (task->rule) {
-            for (int32_t k = 0; k < cpu->runs[item].count; k++) run_rule_on_brick(cpu, task->rule, cpu->runs[item].brick[k]);
         } else if (task->restrict_fine) {
             float residual = cpu->kernels->restrict_fine(&cpu->args, scratch, item + 1);
             if (residual > cpu->sums[worker].residual) cpu->sums[worker].residual = residual;
@@ -162,15 +156,12 @@ static void point_numbers(cpu_backend *cpu)
     float scale = 1.0f / world_speed(world);
     a->force_scale = scale;
     const float gravity[3] = {p->gravity.x, p->gravity.y, p->gravity.z};
-    a->down_axis = 1;
-    for (int axis = 0; axis < 3; axis++) {
-        a->gravity[axis] = gravity[axis] * scale;
-        if (fabsf(gravity[axis]) > fabsf(gravity[a->down_axis])) a->down_axis = axis;
-    }
-    float down = gravity[a->down_axis];
-    a->down_sign = down < 0.0f ? -1 : down > 0.0f ? 1 : 0;
-    a->head = fabsf(down);
-    a->inverse_head = 1.0f / (a->head > 1e-9f ? a->head : 1e-9f);
+    for (int axis = 0; axis < 3; axis++) a->gravity[axis] = gravity[axis] * scale;
+    backend_down down = backend_find_down(p);
+    a->down_axis = down.axis;
+    a->down_sign = down.sign;
+    a->head = down.head;
+    a->inverse_head = down.inverse_head;
     a->keep = 1.0f - p->damping;
     a->max_flow = p->max_flow;
     a->dust = a->down_sign != 0 ? p->dust : 0.0f;
@@ -372,121 +363,22 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
     }
 }
 
-static const char *pass_names[PASS_COUNT] = {
-#define PASS_NAME(name, text) [PASS_##name] = text,
-    PASS_LIST(PASS_NAME)
-#undef PASS_NAME
-};
-
-// Books time under a rule's name.
-static void book_time(weir_world *world, const char *name, double seconds)
-{
-    for (int32_t i = 0; i < world->rule_time_count; i++) {
-        if (strcmp(world->rule_names[i], name) == 0) {
-            world->rule_seconds[i] += seconds;
-            return;
-        }
-    }
-    if (world->rule_time_count == WEIR_RULE_TIMES) return;
-    world->rule_names[world->rule_time_count] = name;
-    world->rule_seconds[world->rule_time_count++] = seconds;
-}
-
 static void run(backend *base, pass_id pass, int32_t level)
 {
     cpu_backend *cpu = (cpu_backend *)base;
     double before = clock_seconds();
     run_pass(cpu, pass, level);
-    book_time(cpu->world, pass_names[pass], clock_seconds() - before);
+    backend_book_time(cpu->world, backend_pass_name(pass), clock_seconds() - before);
 }
 
 // ---- A game's own rules ----------------------------------------------------------------------------------------------------
 
-// Copies one channel around a brick into a rule's tile; mass is turned into fill.
-static void gather_rule_tile(const cpu_backend *cpu, int32_t brick, const void *channel, bool mass, float *tile)
-{
-    const int32_t *near = cpu->args.near[brick];
-    for (int z = -1; z <= 8; z++) {
-        for (int y = -1; y <= 8; y++) {
-            for (int x = -1; x <= 8; x++) {
-                int side = NEAR((x > 7) - (x < 0), (y > 7) - (y < 0), (z > 7) - (z < 0));
-                size_t at = (size_t)near[side] * BRICK_CELLS + (size_t)WEIR_BRICK_INDEX(x & 7, y & 7, z & 7);
-                tile[WEIR_TILE_INDEX(x, y, z)] =
-                    mass ? (float)((const int32_t *)channel)[at] / (float)WEIR_FULL : ((const float *)channel)[at];
-            }
-        }
-    }
-}
-
-static void gather_rule_open(const cpu_backend *cpu, int32_t brick, float *tile)
-{
-    const int32_t *near = cpu->args.near[brick];
-    for (int z = -1; z <= 8; z++)
-        for (int y = -1; y <= 8; y++)
-            for (int x = -1; x <= 8; x++) {
-                int side = NEAR((x > 7) - (x < 0), (y > 7) - (y < 0), (z > 7) - (z < 0));
-                tile[WEIR_TILE_INDEX(x, y, z)] = mask_has(&cpu->args.open[near[side]], WEIR_BRICK_INDEX(x & 7, y & 7, z & 7));
-            }
-}
-
-static void run_rule_on_brick(cpu_backend *cpu, const world_rule *rule, int32_t brick)
-{
-    float tiles[10 + WEIR_RULE_CHANNELS][WEIR_TILE_CELLS];
-    const pass_args *a = &cpu->args;
-    brick_pool *pool = &cpu->world->bricks;
-    bool moved = rule->def.place == WEIR_PLACE_AFTER_MOVE;
-    uint32_t sees = rule->def.sees;
-    weir_rule_brick view = {.update = a->update};
-    view.origin = (weir_coord){a->coord[brick].x * 8, a->coord[brick].y * 8, a->coord[brick].z * 8};
-    if (sees & WEIR_SEES_FILL) {
-        gather_rule_tile(cpu, brick, moved ? a->mass_next : a->mass, true, tiles[0]);
-        view.fill = tiles[0];
-    }
-    if (sees & WEIR_SEES_FLOW) {
-        for (int axis = 0; axis < 3; axis++)
-            gather_rule_tile(cpu, brick, moved ? a->flow_next[axis] : a->flow[axis], false, tiles[1 + axis]);
-        view.flow_x = tiles[1];
-        view.flow_y = tiles[2];
-        view.flow_z = tiles[3];
-    }
-    if (sees & WEIR_SEES_PRESSURE) {
-        gather_rule_tile(cpu, brick, a->pressure, false, tiles[4]);
-        view.pressure = tiles[4];
-    }
-    if (sees & WEIR_SEES_OPEN) {
-        gather_rule_open(cpu, brick, tiles[5]);
-        view.open = tiles[5];
-    }
-    if (sees & WEIR_SEES_MOVED) {
-        gather_rule_tile(cpu, brick, a->mass, true, tiles[6]);
-        for (int axis = 0; axis < 3; axis++) gather_rule_tile(cpu, brick, a->moved[axis], false, tiles[7 + axis]);
-        view.fill_before = tiles[6];
-        view.moved_x = tiles[7];
-        view.moved_y = tiles[8];
-        view.moved_z = tiles[9];
-    }
-    for (int32_t c = 0; c < rule->def.channel_count; c++) {
-        gather_rule_tile(cpu, brick, pool->channel[rule->values[c]], false, tiles[10 + c]);
-        view.old_values[c] = tiles[10 + c];
-        view.new_values[c] = bricks_floats(pool, rule->next[c], brick);
-        memcpy(view.new_values[c], bricks_floats(pool, rule->values[c], brick), BRICK_CELLS * sizeof(float));
-    }
-    rule->def.run(&view, rule->def.user);
-}
-
 static void run_rule(backend *base, world_rule *rule)
 {
     cpu_backend *cpu = (cpu_backend *)base;
-    brick_pool *pool = &cpu->world->bricks;
     double before = clock_seconds();
-    pass_task task = {.cpu = cpu, .rule = rule, .count = cpu->run_count};
-    workers_run(cpu->world->workers, pass_piece, &task, cpu->run_count, RUN_GRAIN);
-    for (int32_t c = 0; c < rule->def.channel_count; c++) {
-        void *swap = pool->channel[rule->values[c]];
-        pool->channel[rule->values[c]] = pool->channel[rule->next[c]];
-        pool->channel[rule->next[c]] = swap;
-    }
-    book_time(cpu->world, rule->name, clock_seconds() - before);
+    rule_host_run(cpu->world, rule);
+    backend_book_time(cpu->world, rule->name, clock_seconds() - before);
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -572,12 +464,19 @@ weir_status cpu_backend_create(weir_world *world, backend **out)
     memory *mem = &world->mem;
     cpu_backend *cpu = memory_alloc_zero(mem, sizeof *cpu);
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
-    cpu->base = (backend){prepare, run, run_rule, residual, drained, levels, bytes, destroy};
+    cpu->base = (backend){.prepare = prepare,
+                          .run = run,
+                          .run_rule = run_rule,
+                          .residual = residual,
+                          .drained = drained,
+                          .levels = levels,
+                          .bytes = bytes,
+                          .destroy = destroy};
     cpu->world = world;
     cpu->kernels = kernels;
     cpu->workers = workers_count(world->workers);
     cpu->runs_version = UINT64_MAX;
-    pyramid_create(mem, &cpu->levels);
+    pyramid_create(mem, false, &cpu->levels);
     for (int i = 0; i < 256; i++)
         for (int x = 0; x < 8; x++) cpu->flags[i][x] = (float)(i >> x & 1);
     cpu->ones = constant_tile(mem, kernels->tile_size, 1.0f);

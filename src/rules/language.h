@@ -5,7 +5,7 @@
 
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
-#define RULE inline
+#define RULE static inline
 typedef uint rule_bits;
 #else
 #include <stdint.h>

@@ -54,6 +54,7 @@ static weir_status update(weir_world *world)
         return status;
     }
     world_apply_sources(world);
+    if (e->backend->begin) e->backend->begin(e->backend);
     if (world->bricks.live > 0) {
         solver_rules(world, e->backend, WEIR_PLACE_BEFORE);
         if (world->solver == WEIR_SOLVER_CLASSIC)
@@ -62,6 +63,8 @@ static weir_status update(weir_world *world)
             momentum_update(world, e->backend);
         solver_rules(world, e->backend, WEIR_PLACE_AFTER);
     }
+    if (e->backend->finish) status = e->backend->finish(e->backend);
+    if (status != WEIR_OK) return status;
     world->cells_updated += (int64_t)world->bricks.live * BRICK_CELLS;
     world->engine_bytes = e->backend->bytes(e->backend);
     int64_t bytes = bricks_bytes(&world->bricks) + world->engine_bytes;
@@ -139,6 +142,11 @@ static weir_status build_world(weir_world *world, const weir_world_def *def)
     if (!e) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     atomic_init(&e->finished, true);
     world->engine = e;
+#if WEIR_HAVE_OPENCL
+    if (def->backend == WEIR_BACKEND_OPENCL) return opencl_backend_create(world, def->device, &e->backend);
+#else
+    if (def->backend == WEIR_BACKEND_OPENCL) return status_fail(WEIR_ERROR_UNSUPPORTED, "this build has no OpenCL backend");
+#endif
     return cpu_backend_create(world, &e->backend);
 }
 

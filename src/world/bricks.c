@@ -24,7 +24,7 @@ enum {
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
 #define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
-#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(trash)
+#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(place) ITEM(news) ITEM(trash)
 #define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
 
 // ---- Blocks ----------------------------------------------------------------------------------------------------------------
@@ -138,6 +138,23 @@ static bool slots_rebuild(brick_pool *pool, uint32_t count)
 
 // ---- Capacity --------------------------------------------------------------------------------------------------------------
 
+// As block_resize for a channel. Of values that a device keeps only those are copied that are wanted here.
+static void *resize_channel(brick_pool *pool, void *old, int32_t capacity)
+{
+    uint64_t size = (uint64_t)capacity * CHANNEL_BRICK_BYTES;
+    if (!pool->home) return block_resize(pool, old, (uint64_t)pool->end * CHANNEL_BRICK_BYTES, size);
+    if (old && block_size(old) == size) return old;
+    char *block = block_alloc(pool, size);
+    if (!block) return block_size(old) >= size ? old : NULL;
+    for (int32_t b = 0; b < pool->end; b++) {
+        size_t at = (size_t)b * CHANNEL_BRICK_BYTES;
+        if (pool->place[b] == PLACE_HERE || pool->place[b] == PLACE_BOTH)
+            memcpy(block + at, (char *)old + at, CHANNEL_BRICK_BYTES);
+    }
+    block_free(pool, old);
+    return block;
+}
+
 // Brings the arrays to a capacity one by one, so that only one of them is there twice at any moment. When memory runs out,
 // those already larger stay so and the capacity remains what it was.
 static bool set_capacity(brick_pool *pool, int32_t capacity)
@@ -156,7 +173,7 @@ static bool set_capacity(brick_pool *pool, int32_t capacity)
 #undef RESIZE
 
     for (int32_t c = 0; c < pool->channel_count; c++) {
-        void *block = block_resize(pool, pool->channel[c], end * CHANNEL_BRICK_BYTES, room * CHANNEL_BRICK_BYTES);
+        void *block = resize_channel(pool, pool->channel[c], capacity);
         if (!block) return false;
         pool->channel[c] = block;
     }
@@ -182,11 +199,13 @@ static void close_gaps(brick_pool *pool)
     place[BRICK_NOTHING] = BRICK_NOTHING;
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->alive[b]) place[b] = end++;
+    if (pool->home) pool->home->repack(pool->home->user, place, pool->end);
 
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         int32_t to = place[b];
         for (int32_t k = 0; k < 27; k++) pool->near[to][k] = place[pool->near[b][k]];
+        pool->news[to] = 1;
         if (to == b) continue;
         pool->coord[to] = pool->coord[b];
         pool->open[to] = pool->open[b];
@@ -195,6 +214,8 @@ static void close_gaps(brick_pool *pool)
         pool->wet_seen[to] = pool->wet_seen[b];
         pool->closed[to] = pool->closed[b];
         pool->changed[to] = pool->changed[b];
+        pool->place[to] = pool->place[b];
+        if (pool->place[b] == PLACE_THERE || pool->place[b] == PLACE_NOWHERE) continue;
         for (int32_t c = 0; c < pool->channel_count; c++)
             memcpy(bricks_ints(pool, c, to), bricks_ints(pool, c, b), CHANNEL_BRICK_BYTES);
     }
@@ -287,7 +308,9 @@ weir_status bricks_add_channel(brick_pool *pool, int32_t *channel)
     if (!block)
         return status_fail(WEIR_ERROR_MEMORY, "one more channel needs %.1f MiB of memory, which is not there",
                            (double)size / (1 << 20));
-    memset(block, 0, (size_t)pool->end * CHANNEL_BRICK_BYTES);
+    for (int32_t b = 0; b < pool->end; b++)
+        if (!pool->home || pool->place[b] != PLACE_THERE)
+            memset((char *)block + (size_t)b * CHANNEL_BRICK_BYTES, 0, CHANNEL_BRICK_BYTES);
     *channel = pool->channel_count++;
     pool->channel[*channel] = block;
     pool->version++;
@@ -387,6 +410,49 @@ int32_t bricks_find(const brick_pool *pool, weir_coord coord)
     return pool->slot[i];
 }
 
+static void clear_brick(const brick_pool *pool, int32_t brick)
+{
+    for (int32_t c = 0; c < pool->channel_count; c++) memset(bricks_ints(pool, c, brick), 0, CHANNEL_BRICK_BYTES);
+}
+
+void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count)
+{
+    enum { BATCH = 1024 };
+    int32_t there[BATCH], wanted = 0;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t b = bricks[i];
+        if (pool->place[b] == PLACE_NOWHERE) {
+            clear_brick(pool, b);
+            pool->place[b] = PLACE_HERE;
+        } else if (pool->place[b] == PLACE_THERE) {
+            there[wanted++] = b;
+            pool->place[b] = PLACE_BOTH;
+        }
+        if (wanted < BATCH && i < count - 1) continue;
+        if (wanted > 0) pool->home->bring(pool->home->user, there, wanted);
+        wanted = 0;
+    }
+}
+
+void bricks_bring_all(const brick_pool *pool)
+{
+    enum { BATCH = 1024 };
+    int32_t bricks[BATCH], count = 0;
+    if (!pool->home) return;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (pool->alive[b]) bricks[count++] = b;
+        if (count < BATCH && b < pool->end - 1) continue;
+        bricks_bring(pool, bricks, count);
+        count = 0;
+    }
+}
+
+void bricks_tell(brick_pool *pool, int32_t brick)
+{
+    for (int32_t k = 0; k < 27; k++) pool->news[pool->near[brick][k]] = 1;
+    pool->news[brick] = 1;
+}
+
 int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
 {
     assert(bricks_find(pool, coord) == BRICK_NOTHING);
@@ -399,13 +465,15 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     pool->wet_seen[brick] = 0;
     pool->closed[brick] = 0;
     pool->changed[brick] = 0;
-    for (int32_t c = 0; c < pool->channel_count; c++) memset(bricks_ints(pool, c, brick), 0, CHANNEL_BRICK_BYTES);
+    pool->place[brick] = pool->home ? PLACE_NOWHERE : PLACE_BOTH;
+    if (!pool->home) clear_brick(pool, brick);
 
     for (int32_t k = 0; k < 27; k++) {
         int32_t neighbour = k == BRICK_SELF ? brick : bricks_find(pool, brick_neighbour(coord, k));
         pool->near[brick][k] = neighbour;
         if (neighbour) pool->near[neighbour][26 - k] = brick;
     }
+    bricks_tell(pool, brick);
     slot_insert(pool, brick);
 
     pool->live++;
@@ -418,6 +486,7 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
 void bricks_die(brick_pool *pool, int32_t brick)
 {
     assert(brick > 0 && brick < pool->end && pool->alive[brick]);
+    bricks_tell(pool, brick);
     for (int32_t k = 0; k < 27; k++) {
         int32_t neighbour = pool->near[brick][k];
         if (neighbour) pool->near[neighbour][26 - k] = BRICK_NOTHING;

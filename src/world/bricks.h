@@ -31,6 +31,23 @@ typedef struct brick_mask {
     uint64_t plane[8];
 } brick_mask;
 
+// Where a brick's values are when a device keeps them.
+typedef enum brick_place {
+    PLACE_BOTH,     // the same here and there
+    PLACE_THERE,    // those here are old
+    PLACE_HERE,     // those there are old
+    PLACE_NOWHERE,  // newborn: zero, and written nowhere yet
+} brick_place;
+
+// A device that keeps the values of a pool. The channels of the pool are then copies of single bricks, brought when somebody asks.
+typedef struct brick_home {
+    void *user;
+    // Copies the bricks' values to the channels of the pool. A device that fails gives zeros and tells so at the next update.
+    void (*bring)(void *user, const int32_t *bricks, int32_t count);
+    // Brick b, for every live b below `end`, is to be place[b] from now on.
+    void (*repack)(void *user, const int32_t *place, int32_t end);
+} brick_home;
+
 typedef struct brick_pool {
     memory *mem;
     int32_t capacity;  // bricks there is room for, the nothing included
@@ -46,16 +63,19 @@ typedef struct brick_pool {
     uint8_t *wet_seen;    // wet as world_topology saw it last
     uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
     int64_t *changed;     // number of the change that last touched its water or terrain
+    uint8_t *place;       // brick_place; only with a home
+    uint8_t *news;        // 1: its neighbours or its open cells changed since the backend looked
     int32_t *trash;       // indices to be used again
     int32_t trash_count;
     int32_t *slot;  // hash table: brick index or 0
     uint32_t slot_mask;
     int32_t channel_count;
     void *channel[CHANNEL_MAX];
-    uint64_t version;  // grows whenever bricks are born, die or move, or their terrain changes
-    int64_t bytes;     // channels and tables
-    int32_t least;     // capacity below which the pool is not packed
-    bool unsettled;    // bricks or terrain changed since world_topology ran; it has to look at every brick
+    uint64_t version;        // grows whenever bricks are born, die or move, or their terrain changes
+    int64_t bytes;           // channels and tables
+    int32_t least;           // capacity below which the pool is not packed
+    bool unsettled;          // bricks or terrain changed since world_topology ran; it has to look at every brick
+    const brick_home *home;  // NULL: the values are here
 } brick_pool;
 
 // An empty pool with room for `reserve` bricks and a number of channels.
@@ -92,6 +112,25 @@ weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool 
 
 // Live bricks in coordinate order (z, then y, then x) into an array with room for pool->live.
 void bricks_sorted(const brick_pool *pool, int32_t *order);
+
+// Brings the values of bricks here that are not.
+void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count);
+void bricks_bring_all(const brick_pool *pool);
+
+// Before the values of a brick are read, or changed, through the channels.
+static inline void bricks_read(const brick_pool *pool, int32_t brick)
+{
+    if (pool->home && (pool->place[brick] == PLACE_THERE || pool->place[brick] == PLACE_NOWHERE)) bricks_bring(pool, &brick, 1);
+}
+
+static inline void bricks_write(const brick_pool *pool, int32_t brick)
+{
+    bricks_read(pool, brick);
+    pool->place[brick] = PLACE_HERE;
+}
+
+// Tells the backend that terrain changed in a brick.
+void bricks_tell(brick_pool *pool, int32_t brick);
 
 static inline int32_t *bricks_ints(const brick_pool *pool, int32_t channel, int32_t brick)
 {

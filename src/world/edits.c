@@ -113,7 +113,9 @@ static weir_status check_vec(const char *what, weir_vec v, float limit)
 static float *face(const brick_pool *pool, int32_t brick, int32_t cell, int32_t axis, int32_t side)
 {
     if (side > 0) brick = region_step(pool, brick, cell, axis, side, &cell);
-    return brick == BRICK_NOTHING ? NULL : bricks_floats(pool, CHANNEL_FLOW_X + axis, brick) + cell;
+    if (brick == BRICK_NOTHING) return NULL;
+    bricks_write(pool, brick);
+    return bricks_floats(pool, CHANNEL_FLOW_X + axis, brick) + cell;
 }
 
 // ---- Water -----------------------------------------------------------------------------------------------------------------
@@ -122,6 +124,7 @@ static float *face(const brick_pool *pool, int32_t brick, int32_t cell, int32_t 
 static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, int32_t drops)
 {
     brick_pool *pool = &world->bricks;
+    bricks_write(pool, brick);
     int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     float *pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick);
     bool touched = false;
@@ -148,6 +151,7 @@ static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells
 static void still_brick(weir_world *world, int32_t brick, const brick_mask *cells)
 {
     const brick_pool *pool = &world->bricks;
+    bricks_read(pool, brick);
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
@@ -157,6 +161,7 @@ static void still_brick(weir_world *world, int32_t brick, const brick_mask *cell
                 int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
                 int32_t there = region_step(pool, brick, cell, axis, side, &next);
                 float *flow = face(pool, brick, cell, axis, side);
+                bricks_read(pool, there);
                 if (flow && bricks_ints(pool, CHANNEL_MASS, there)[next] == 0) *flow = 0;
             }
         }
@@ -188,6 +193,7 @@ static weir_status apply_fill(weir_world *world, const world_edit *edit)
 static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, weir_vec flow)
 {
     brick_pool *pool = &world->bricks;
+    bricks_read(pool, brick);
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     const float parts[3] = {flow.x, flow.y, flow.z};
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
@@ -227,6 +233,7 @@ static weir_status apply_channel(weir_world *world, const world_edit *edit)
     region_walk walk = region_walk_live(pool, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (!region_mask(&edit->place, pool->coord[brick], &cells)) continue;
+        bricks_write(pool, brick);
         float *values = bricks_floats(pool, edit->channel, brick);
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = cells.plane[z] & pool->open[brick].plane[z]; left;)
@@ -243,6 +250,7 @@ static weir_status apply_channel(weir_world *world, const world_edit *edit)
 static void shut_cell(weir_world *world, int32_t brick, int32_t cell)
 {
     brick_pool *pool = &world->bricks;
+    bricks_write(pool, brick);
     int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     world->removed += mass[cell];
     mass[cell] = 0;

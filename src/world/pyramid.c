@@ -59,7 +59,8 @@ static void free_bricks(pyramid *p, pyramid_level *level)
     memory_free(p->mem, level->near, room * sizeof *level->near);
     memory_free(p->mem, level->child, room * sizeof *level->child);
     memory_free(p->mem, level->parent, room * sizeof *level->parent);
-    for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) memory_free(p->mem, level->channel[c], room * BRICK_CELLS * sizeof(float));
+    for (int32_t c = 0; c < PYRAMID_CHANNELS; c++)
+        if (level->channel[c]) memory_free(p->mem, level->channel[c], room * BRICK_CELLS * sizeof(float));
     level->near = NULL;
     level->child = NULL;
     level->parent = NULL;
@@ -78,7 +79,7 @@ static bool bricks_room(pyramid *p, pyramid_level *level)
     level->child = memory_alloc(p->mem, (size_t)room * sizeof *level->child);
     level->parent = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->parent);
     bool got = level->near && level->child && level->parent;
-    for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) {
+    for (int32_t c = 0; c < PYRAMID_CHANNELS && !p->tables_only; c++) {
         level->channel[c] = memory_alloc(p->mem, (size_t)room * BRICK_CELLS * sizeof(float));
         if (level->channel[c])
             memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
@@ -145,13 +146,13 @@ static bool build_level(pyramid *p, pyramid_level *level, const weir_coord *coor
     for (int32_t b = 1; b < end; b++)
         if (!alive || alive[b]) add_child(level, parent[b], coord[b], b);
     link_neighbours(level);
-    clear_childless(level);
+    if (!p->tables_only) clear_childless(level);
     return true;
 }
 
-void pyramid_create(memory *mem, pyramid *p)
+void pyramid_create(memory *mem, bool tables_only, pyramid *p)
 {
-    *p = (pyramid){.mem = mem, .version = UINT64_MAX};
+    *p = (pyramid){.mem = mem, .version = UINT64_MAX, .tables_only = tables_only};
 }
 
 void pyramid_destroy(pyramid *p)

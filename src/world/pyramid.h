@@ -47,9 +47,10 @@ typedef struct pyramid {
     int32_t top;                          // the coarsest level; 0: no bricks at all
     pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parent
     uint64_t version;                     // of the pool it was built for
+    bool tables_only;                     // a device keeps the channels: there are none here
 } pyramid;
 
-void pyramid_create(memory *mem, pyramid *p);
+void pyramid_create(memory *mem, bool tables_only, pyramid *p);
 void pyramid_destroy(pyramid *p);
 
 // Builds the levels for the pool's live bricks, unless they are the ones it was built for. A failure (memory) leaves a pyramid

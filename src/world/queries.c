@@ -20,6 +20,8 @@ static float mean_flow(const weir_world *world, int32_t brick, int32_t cell, int
     const brick_pool *pool = world_bricks(world);
     int32_t next;
     int32_t there = region_step(pool, brick, cell, axis, 1, &next);
+    bricks_read(pool, brick);
+    bricks_read(pool, there);
     float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
     float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
     return 0.5f * (low + high) * world_speed(world);
@@ -34,6 +36,7 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     const brick_pool *pool = world_bricks(world);
     int32_t brick = bricks_find(pool, brick_of_cell(cell));
     int32_t i = cell_index(cell);
+    bricks_read(pool, brick);
     int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
     if (brick == BRICK_NOTHING) return answer;
     answer.fill = (float)drops * PER_DROP;
@@ -49,7 +52,9 @@ float weir_world_channel(const weir_world *world, const char *channel, weir_coor
     int32_t index = world_channel(world, channel);
     if (index < 0) return 0;
     const brick_pool *pool = world_bricks(world);
-    return bricks_floats(pool, index, bricks_find(pool, brick_of_cell(cell)))[cell_index(cell)];
+    int32_t brick = bricks_find(pool, brick_of_cell(cell));
+    bricks_read(pool, brick);
+    return bricks_floats(pool, index, brick)[cell_index(cell)];
 }
 
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------
@@ -100,6 +105,7 @@ static box_total total_box(const weir_world *world, weir_box box)
     const brick_pool *pool = world_bricks(world);
     box_total total = {0};
     brick_mask cells;
+    region_bring(pool, box);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
@@ -196,6 +202,7 @@ weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *f
 
     const brick_pool *pool = world_bricks(world);
     brick_mask cells;
+    region_bring(pool, inside);
     region_walk walk = region_walk_live(pool, inside);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -250,6 +257,7 @@ float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t 
             y &= ~7;  // on to the brick below
             continue;
         }
+        bricks_read(pool, brick);
         int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
         // What lies in the cell above stands on this one, what is missing here lowers it.
         if (drops >= WEIR_FULL / 2)
@@ -266,6 +274,7 @@ double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t 
     weir_box box = {{x, y_min, z}, {x + 1, y_max, z + 1}};
     int64_t drops = 0;
     brick_mask cells;
+    region_bring(pool, box);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
@@ -308,6 +317,7 @@ float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
     const brick_pool *pool = world_bricks(world);
     int64_t wet = 0;
     brick_mask cells;
+    region_bring(pool, box);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -436,6 +446,7 @@ weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direc
             ray_leave(&r, BRICK_EDGE);
             continue;
         }
+        bricks_read(pool, brick);
         int32_t i = cell_index(cell), drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
         if (!mask_has(&open, i)) return ray_hit(&r, WEIR_HIT_TERRAIN);
         if (drops > 0 && (float)drops * PER_DROP >= min_fill) return ray_hit(&r, WEIR_HIT_WATER);
@@ -519,6 +530,7 @@ weir_ledger weir_world_ledger(const weir_world *world)
         const world_frozen *f = &world->frozen;
         ledger = (weir_ledger){.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
     }
+    bricks_bring_all(pool);
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, b);

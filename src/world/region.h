@@ -120,6 +120,22 @@ static inline int32_t region_walk_next(region_walk *walk)
     return BRICK_NOTHING;
 }
 
+// Brings the values of the live bricks of a box here, many at a time.
+static inline void region_bring(const brick_pool *pool, weir_box box)
+{
+    enum { BATCH = 256 };
+    int32_t bricks[BATCH], count = 0;
+    if (!pool->home) return;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        bricks[count++] = brick;
+        if (count < BATCH) continue;
+        bricks_bring(pool, bricks, count);
+        count = 0;
+    }
+    bricks_bring(pool, bricks, count);
+}
+
 // The next cell towards an axis (0 x, 1 y, 2 z) and side (-1, +1): its brick, which may be the nothing, and its index there.
 static inline int32_t region_step(const brick_pool *pool, int32_t brick, int32_t cell, int32_t axis, int32_t side,
                                   int32_t *next)

@@ -429,6 +429,8 @@ static void move_in(weir_world *world, arrival *a)
     // What was built for the old bricks is built anew, a capacity that was asked for stays, and peaks are those of the world.
     pool->version += old.bricks.version + 1;
     pool->least = old.bricks.least;
+    pool->home = old.bricks.home;
+    for (int32_t b = 1; pool->home && b < pool->end; b++) pool->place[b] = PLACE_HERE;
     if (pool->peak_live < old.bricks.peak_live) pool->peak_live = old.bricks.peak_live;
     if (pool->peak_bytes < old.bricks.peak_bytes) pool->peak_bytes = old.bricks.peak_bytes;
     // Marks that the game got from the world as it was must find that everything has changed.

@@ -232,6 +232,7 @@ static bool sort_world(const weir_world *world, memory *mem, sorted *s)
     s->bricks = memory_alloc(mem, (size_t)s->brick_count * sizeof *s->bricks);
     s->terrain = memory_alloc(mem, (size_t)s->terrain_count * sizeof *s->terrain);
     if ((s->brick_count && !s->bricks) || (s->terrain_count && !s->terrain)) return false;
+    bricks_bring_all(&world->bricks);
     if (s->brick_count) bricks_sorted(&world->bricks, s->bricks);
     if (s->terrain_count) {
         int32_t count = 0;

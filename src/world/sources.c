@@ -27,6 +27,7 @@ static int64_t moved_at(const brick_pool *pool, const world_source *source, int6
     region_walk walk = region_walk_live(pool, source->box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (!region_box_mask(source->box, pool->coord[brick], &cells)) continue;
+        bricks_read(pool, brick);
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = cells.plane[z] & pool->open[brick].plane[z]; left;) {
@@ -71,6 +72,7 @@ static void move(weir_world *world, const world_source *source, int64_t drops)
     region_walk walk = region_walk_ordered(pool, source->box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (!region_box_mask(source->box, pool->coord[brick], &cells)) continue;
+        bricks_write(pool, brick);
         int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         int64_t moved = 0;
         for (int32_t z = 0; z < BRICK_EDGE; z++) {

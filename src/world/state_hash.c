@@ -65,6 +65,7 @@ static uint64_t hash_water(const weir_world *world)
         for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
             job.channels[job.channel_count++] = world->rules[r].values[i];
 
+    bricks_bring_all(job.pool);
     // While a background step runs the workers are its own.
     if (world->busy)
         hash_bricks(&job, 0, job.pool->end, 0);

@@ -261,6 +261,7 @@ void world_terrain_changed_brick(weir_world *world, weir_coord brick)
     int32_t there = bricks_find(pool, brick);
     if (there) {
         terrain_open(&world->terrain, brick, &pool->open[there]);
+        bricks_tell(pool, there);
         pool->version++;
     }
     for (int32_t k = 0; k < 27; k++) {
@@ -272,6 +273,7 @@ void world_terrain_changed_brick(weir_world *world, weir_coord brick)
 
 int64_t world_count_brick(brick_pool *pool, int32_t brick)
 {
+    bricks_read(pool, brick);
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     int64_t drops = 0;
     for (int32_t i = 0; i < BRICK_CELLS; i++) drops += mass[i];

@@ -56,6 +56,7 @@ weir_status world_freeze(weir_world *world)
     if (status != WEIR_OK) return status;
     status = bricks_mirror(&world->bricks, channels_to_read(world), &world->front);
     if (status != WEIR_OK) return status;
+    bricks_bring_all(&world->bricks);
     copy_job job = {&world->bricks, &world->front};
     workers_run(world->workers, copy_bricks, &job, world->bricks.end, COPY_GRAIN);
 

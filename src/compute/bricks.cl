@@ -1,0 +1,41 @@
+// Kernels that carry bricks and what is known of them between the host and the device. One work-group per brick.
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+pack_bricks(global const int *bricks, global const uint *channel, global uint *block, int first)
+{
+    const int from = bricks[get_group_id(0)] * BRICK_CELLS, to = (first + (int)get_group_id(0)) * BRICK_CELLS;
+    EACH(i, BRICK_CELLS) block[to + i] = channel[from + i];
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+unpack_bricks(global const int *bricks, global uint *channel, global const uint *block, int first)
+{
+    const int to = bricks[get_group_id(0)] * BRICK_CELLS, from = (first + (int)get_group_id(0)) * BRICK_CELLS;
+    EACH(i, BRICK_CELLS) channel[to + i] = block[from + i];
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clear_bricks(global const int *bricks, global uint *channel)
+{
+    const int at = bricks[get_group_id(0)] * BRICK_CELLS;
+    EACH(i, BRICK_CELLS) channel[at + i] = 0;
+}
+
+// Brick b goes to place[b]; 0: it is dead.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+move_bricks(global const int *place, global const uint *from, global uint *to)
+{
+    const int brick = (int)get_group_id(0);
+    if (place[brick] > 0) EACH(i, BRICK_CELLS) to[place[brick] * BRICK_CELLS + i] = from[brick * BRICK_CELLS + i];
+}
+
+// A row of news says all that the host knows of one brick.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+take_news(global const device_news *news, global int *near, global uint *open, global int *coords, global uchar *clear)
+{
+    global const device_news *row = &news[get_group_id(0)];
+    const int brick = row->brick;
+    EACH(i, 27) near[27 * brick + i] = row->near[i];
+    EACH(i, 16) open[16 * brick + i] = row->open[i];
+    EACH(i, 3) coords[3 * brick + i] = row->coord[i];
+    ONCE clear[brick] = (uchar)row->clear;
+}

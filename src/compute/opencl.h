@@ -1,0 +1,140 @@
+// The inside of the OpenCL backend: a queue on a device (opencl_queue.c), the bricks there (opencl_bricks.c), and the passes over
+// them (opencl.c).
+#ifndef WEIR_COMPUTE_OPENCL_H
+#define WEIR_COMPUTE_OPENCL_H
+
+#include "compute/backend.h"
+#include "compute/opencl_program.h"
+#include "compute/opencl_shared.h"
+
+// ---- opencl_queue.c --------------------------------------------------------------------------------------------------------
+
+#define OPENCL_KERNELS(ITEM)                                                                                                   \
+    ITEM(pack_bricks)                                                                                                          \
+    ITEM(unpack_bricks)                                                                                                        \
+    ITEM(clear_bricks) ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) \
+        ITEM(divergence) ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) \
+            ITEM(level_down) ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail)        \
+                ITEM(classic_move) ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
+
+typedef enum kernel_id {
+#define KERNEL_ENUM(name) KERNEL_##name,
+    OPENCL_KERNELS(KERNEL_ENUM)
+#undef KERNEL_ENUM
+        KERNEL_COUNT
+} kernel_id;
+
+enum { OPENCL_EVENTS = 512 };  // timed launches in one update; more are not timed
+
+typedef struct timed_launch {
+    cl_event event;
+    const char *name;  // of the rule its time is booked under
+} timed_launch;
+
+// A queue of commands. The first failure stays: what comes after it does nothing.
+typedef struct opencl_queue {
+    const opencl_api *cl;
+    opencl_device device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel[KERNEL_COUNT];
+    size_t group;      // work-items in a group
+    cl_int error;      // the first failure
+    const char *what;  // and what failed
+    int64_t up, down;  // bytes sent to the device and brought from it
+    bool timing;       // whether launches are timed now
+    timed_launch timed[OPENCL_EVENTS];
+    int32_t timed_count;
+    const char *rule;  // that launches belong to
+    double build_seconds;
+} opencl_queue;
+
+// Finds the device, builds the kernels and tests that it keeps the contract.
+weir_status queue_create(const char *which, weir_logger logger, opencl_queue *q);
+void queue_destroy(opencl_queue *q);
+
+// WEIR_OK, or the sentence of the first failure.
+weir_status queue_status(const opencl_queue *q);
+
+// A buffer on the device, NULL after a failure. Its content does not matter.
+cl_mem queue_buffer(opencl_queue *q, int64_t bytes);
+void queue_free(opencl_queue *q, cl_mem *buffer);
+
+void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes);
+// Waits until the bytes are there.
+void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes);
+// Does not wait: *done gets an event for queue_wait.
+void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done);
+void queue_wait(opencl_queue *q, cl_event *done);
+void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
+void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes);
+void queue_finish(opencl_queue *q);
+
+// Books the times of finished launches, `weight` times over.
+void queue_book(opencl_queue *q, weir_world *world, double weight);
+
+typedef struct kernel_arg {
+    size_t size;
+    const void *value;
+} kernel_arg;
+
+void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count);
+
+// LAUNCH(q, move, groups, &list, &near, ...): each argument by its address, of the size of what is there.
+#define KERNEL_ARG(pointer)          \
+    {                                \
+        sizeof *(pointer), (pointer) \
+    }
+#define LAUNCH(q, name, groups, ...)                                                                              \
+    do {                                                                                                          \
+        const kernel_arg launch_args[] = {__VA_ARGS__};                                                           \
+        queue_launch(q, KERNEL_##name, groups, launch_args, (int32_t)(sizeof launch_args / sizeof *launch_args)); \
+    } while (0)
+#define A(value)                \
+    {                           \
+        sizeof(value), &(value) \
+    }
+
+// ---- opencl_bricks.c -------------------------------------------------------------------------------------------------------
+
+// The bricks on the device, at the same indices as in the pool.
+typedef struct device_bricks {
+    opencl_queue *queue;
+    weir_world *world;
+    brick_home home;
+    int32_t capacity;
+    cl_mem channel[CHANNEL_MAX];
+    int64_t channel_bytes[CHANNEL_MAX];
+    int32_t channel_count;
+    cl_mem near, open, coords, clear;  // what the host tells of them
+    cl_mem active, dry, facts;         // what the kernels note of them
+    cl_mem list;                       // live bricks
+    int32_t live;
+    uint64_t version;  // of the pool that the device knows
+    cl_mem names;      // bricks that a copy is about
+    int64_t names_bytes;
+    cl_mem block;  // their values, packed
+    int64_t block_bytes;
+    void *host_block;  // the same here
+    size_t host_bytes;
+    uint8_t *facts_here;
+    int32_t facts_room;
+} device_bricks;
+
+void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
+void device_bricks_destroy(device_bricks *d);
+
+// Makes room for all bricks of the pool and tells the device where they lie. Fails on memory, with nothing changed.
+weir_status device_bricks_prepare(device_bricks *d);
+
+// Sends what was edited here.
+void device_bricks_send(device_bricks *d);
+
+// Copies a whole channel between the pool and the device, for rules that run here.
+void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
+void device_bricks_send_channel(device_bricks *d, int32_t channel);
+
+int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
+
+#endif

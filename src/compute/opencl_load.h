@@ -1,0 +1,71 @@
+// OpenCL, found when the program runs. Nothing is linked: a machine without OpenCL has a CPU engine, not a program that does not
+// start. All calls go through one table of pointers: cl->CreateBuffer(...) is clCreateBuffer.
+#ifndef WEIR_COMPUTE_OPENCL_LOAD_H
+#define WEIR_COMPUTE_OPENCL_LOAD_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <weir/base.h>
+
+// Every function in use, without its prefix.
+#define OPENCL_FUNCTIONS(ITEM)      \
+    ITEM(GetPlatformIDs)            \
+    ITEM(GetPlatformInfo)           \
+    ITEM(GetDeviceIDs)              \
+    ITEM(GetDeviceInfo)             \
+    ITEM(CreateContext)             \
+    ITEM(GetContextInfo)            \
+    ITEM(RetainContext)             \
+    ITEM(ReleaseContext)            \
+    ITEM(CreateCommandQueue)        \
+    ITEM(GetCommandQueueInfo)       \
+    ITEM(RetainCommandQueue)        \
+    ITEM(ReleaseCommandQueue)       \
+    ITEM(CreateBuffer)              \
+    ITEM(CreateSubBuffer)           \
+    ITEM(GetMemObjectInfo)          \
+    ITEM(RetainMemObject)           \
+    ITEM(ReleaseMemObject)          \
+    ITEM(EnqueueReadBuffer)         \
+    ITEM(EnqueueWriteBuffer)        \
+    ITEM(EnqueueCopyBuffer)         \
+    ITEM(EnqueueFillBuffer)         \
+    ITEM(EnqueueMapBuffer)          \
+    ITEM(EnqueueUnmapMemObject)     \
+    ITEM(EnqueueNDRangeKernel)      \
+    ITEM(EnqueueMarkerWithWaitList) \
+    ITEM(CreateProgramWithSource)   \
+    ITEM(CreateProgramWithBinary)   \
+    ITEM(BuildProgram)              \
+    ITEM(GetProgramInfo)            \
+    ITEM(GetProgramBuildInfo)       \
+    ITEM(RetainProgram)             \
+    ITEM(ReleaseProgram)            \
+    ITEM(CreateKernel)              \
+    ITEM(SetKernelArg)              \
+    ITEM(GetKernelInfo)             \
+    ITEM(GetKernelWorkGroupInfo)    \
+    ITEM(RetainKernel)              \
+    ITEM(ReleaseKernel)             \
+    ITEM(GetEventInfo)              \
+    ITEM(GetEventProfilingInfo)     \
+    ITEM(WaitForEvents)             \
+    ITEM(RetainEvent)               \
+    ITEM(ReleaseEvent)              \
+    ITEM(Flush)                     \
+    ITEM(Finish)
+
+typedef struct opencl_api {
+#define OPENCL_POINTER(name) __typeof__(&cl##name) name;
+    OPENCL_FUNCTIONS(OPENCL_POINTER)
+#undef OPENCL_POINTER
+} opencl_api;
+
+// The table, loaded once for all threads; it stays until the program ends. WEIR_ERROR_UNSUPPORTED and a sentence when there is no
+// OpenCL. The environment variable WEIR_OPENCL_LIBRARY names a library to take instead of the system's.
+weir_status opencl_load(const opencl_api **cl);
+
+// "CL_OUT_OF_RESOURCES"; for sentences.
+const char *opencl_error_name(cl_int error);
+
+#endif

@@ -1,0 +1,71 @@
+// What the OpenCL kernels and their host both know. Written in the common part of C11 and OpenCL C 1.2, with types of 4 bytes only,
+// so that it has one layout everywhere.
+#ifndef WEIR_COMPUTE_OPENCL_SHARED_H
+#define WEIR_COMPUTE_OPENCL_SHARED_H
+
+#ifdef __OPENCL_VERSION__
+typedef uint device_uint;
+#else
+#include <stdint.h>
+typedef uint32_t device_uint;
+#endif
+
+// The numbers of an update: as in pass_args of the CPU backend.
+typedef struct device_numbers {
+    float gravity_x, gravity_y, gravity_z;
+    int down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
+    float head, inverse_head;  // size of gravity along that axis
+    float keep, max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, noise;
+    float force_scale;  // flow that an acceleration of 1 gives per update
+    device_uint noise_seed, update;
+    int smooths;
+    int source_count;
+} device_numbers;
+
+// A force in a region.
+typedef struct device_force {
+    int min_x, min_y, min_z, max_x, max_y, max_z;
+    float x, y, z;
+} device_force;
+
+// One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree. In the floats a level has
+// its channels one after the other, `room` bricks each; brick 0 is nothing and, like octants without a child, zero for ever.
+typedef struct device_level {
+    int first;  // where its channels begin in the floats, counted in bricks: channel c of brick b is brick first + c * room + b
+    int room;
+    int count;  // bricks, the nothing included
+    int near;   // where its neighbours begin in the tree, 27 per brick
+    int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
+} device_level;
+
+// What a coarse cell holds, as in the CPU's pyramid. Level 0, the live bricks, has none of it and only a way up. Every cycle begins
+// with the border faces on x, y and z in DIAGONAL, ERROR and ERROR_NEXT.
+enum {
+    DEVICE_LINK_X,
+    DEVICE_LINK_Y,
+    DEVICE_LINK_Z,
+    DEVICE_DIAGONAL,
+    DEVICE_RIGHT,
+    DEVICE_ERROR,
+    DEVICE_ERROR_NEXT,
+    DEVICE_THICK_X,
+    DEVICE_THICK_Y,
+    DEVICE_THICK_Z,
+    DEVICE_COUNT,
+    DEVICE_LEVEL_CHANNELS
+};
+
+// What the host knows of a brick.
+typedef struct device_news {
+    int brick;
+    int near[27];
+    device_uint open[16];
+    int coord[3];
+    int clear;  // 1: the brick and its 26 neighbours are open throughout
+} device_news;
+
+// Bits of what a device says of a brick after a move.
+#define DEVICE_WET 1
+#define DEVICE_CHANGED 2
+
+#endif
