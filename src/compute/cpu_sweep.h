@@ -17,7 +17,8 @@ enum {
     PLANE_START = 32,  // where x = 0 lies in the first row: at a whole register
     PLANE_END = 48,    // what a long loop may look at behind the last row
     PLANE = PLANE_START + 8 * (BOX_X + 2) * (8 * BOX_Y + 2 * PLANE_RIM) + PLANE_END,
-    WIDEST = 16  // cells in the widest register
+    WIDEST = 16,  // cells in the widest register
+    AHEAD = 2     // how many planes ahead of its use memory is asked for
 };
 
 typedef float cell_plane[PLANE];
@@ -76,12 +77,12 @@ INLINE void ask_for_plane(const float *cells)
     for (int i = 0; i < 64; i += 16) ask_for(cells + i);
 }
 
-// Copies rows y0..y1 of a plane of a channel, rims in x included, and asks for the plane behind it.
+// Copies rows y0..y1 of a plane of a channel, rims in x included, and asks for one to come.
 static void plane_gather(void *plane, const void *channel, const box_sweep *w, int z, int y0, int y1)
 {
     const size_t stride = (size_t)w->stride;
-    const float *from = (const float *)channel + 64 * (z & 7), *ahead = (const float *)channel + 64 * ((z + 1) & 7);
-    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*behind)[BOX_X + 2] = w->box->brick[LAYER(z + 1)];
+    const float *from = (const float *)channel + 64 * (z & 7), *ahead = (const float *)channel + 64 * ((z + AHEAD) & 7);
+    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*behind)[BOX_X + 2] = w->box->brick[LAYER(z + AHEAD)];
 #define PIECE                                                                                                  \
     {                                                                                                          \
         float *row = (float *)plane + to;                                                                      \
