@@ -7,27 +7,27 @@
 #include "world/world.h"
 
 // Every pass: its name in the code, and under which name its time is booked.
-#define PASS_LIST(ITEM)                            \
-    ITEM(LIMIT, "flux and limits")                 \
-    ITEM(MOVE, "mass and flow advection")          \
-    ITEM(VISCOSITY, "viscosity")                   \
-    ITEM(FORCES, "forces and noise")               \
-    ITEM(DIVERGENCE, "divergence and smoothing")   \
-    ITEM(SMOOTH, "smoothing")                      \
-    ITEM(RESTRICT, "residual and coarse operator") \
-    ITEM(LEVEL_BUILD, "coarse levels")             \
-    ITEM(LEVEL_LINK, "coarse levels")              \
-    ITEM(LEVEL_DOWN, "coarse levels")              \
-    ITEM(LEVEL_RESTRICT, "coarse levels")          \
-    ITEM(LEVEL_SWEEP, "coarse levels")             \
-    ITEM(LEVEL_UP, "coarse levels")                \
-    ITEM(LEVEL_SMOOTH, "coarse levels")            \
-    ITEM(CORRECT, "coarse correction")             \
-    ITEM(GRADIENT, "pressure gradient")            \
-    ITEM(CLASSIC_MOVE, "mass and flow advection")  \
-    ITEM(CLASSIC_DIVERGENCE, "divergence")         \
-    ITEM(CLASSIC_PRESSURE, "pressure")             \
-    ITEM(CLASSIC_GRADIENT, "pressure gradient")    \
+#define PASS_LIST(ITEM)                                 \
+    ITEM(LIMIT, "flux and limits")                      \
+    ITEM(MOVE, "mass and flow advection")               \
+    ITEM(VISCOSITY, "viscosity")                        \
+    ITEM(FORCES, "forces and noise")                    \
+    ITEM(DIVERGENCE, "divergence and smoothing")        \
+    ITEM(SMOOTH, "smoothing")                           \
+    ITEM(RESTRICT, "residual and coarse operator")      \
+    ITEM(LEVEL_BUILD, "coarse levels")                  \
+    ITEM(LEVEL_LINK, "coarse levels")                   \
+    ITEM(LEVEL_DOWN, "coarse levels")                   \
+    ITEM(LEVEL_RESTRICT, "coarse levels")               \
+    ITEM(LEVEL_SWEEP, "coarse levels")                  \
+    ITEM(LEVEL_UP, "coarse levels")                     \
+    ITEM(LEVEL_SMOOTH, "coarse levels")                 \
+    ITEM(CORRECT, "coarse correction")                  \
+    ITEM(GRADIENT, "pressure gradient")                 \
+    ITEM(CLASSIC_MOVE, "mass and flow advection")       \
+    ITEM(CLASSIC_DIVERGENCE, "divergence and pressure") \
+    ITEM(CLASSIC_PRESSURE, "pressure")                  \
+    ITEM(CLASSIC_GRADIENT, "pressure and gradient")     \
     ITEM(DRAIN_SIDES, "open sides")
 
 typedef enum pass_id {
@@ -48,7 +48,8 @@ struct backend {
     void (*begin)(backend *b);
     // After the last pass. A device may have failed meanwhile. NULL: nothing to do.
     weir_status (*finish)(backend *b);
-    // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, the number of iterations for CLASSIC_PRESSURE.
+    // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, and the number of pressure iterations for
+    // those of classic.
     void (*run)(backend *b, pass_id pass, int32_t level);
     // Runs a game's rule over all live bricks.
     void (*run_rule)(backend *b, world_rule *rule);

@@ -8,9 +8,12 @@
 #include "compute/backend.h"
 #include "compute/rule_host.h"
 #include <fenv.h>
+#include <string.h>
 
 enum {
-    RUN_GRAIN = 2,   // runs in one piece of work
+    RUN_GRAIN = 2,  // runs in one piece of work
+    BOX_GRAIN = 1,  // boxes in one piece of work
+    BOXES_PER_WORKER = 4,
     LEVEL_GRAIN = 8  // coarse bricks in one piece of work
 };
 
@@ -19,6 +22,7 @@ typedef struct brick_notes {
     brick_mask *active;  // see pass_args
     uint8_t *clear;
     uint8_t *dry;
+    uint8_t *held;
     int32_t room;  // bricks there is room for
 } brick_notes;
 
@@ -29,7 +33,9 @@ typedef struct cpu_backend {
     pyramid levels;
     brick_run *runs;
     int32_t run_count, run_room;
-    uint64_t runs_version;  // of the pool the runs were made for
+    uint64_t runs_version;  // of the pool the runs and boxes were made for
+    brick_box *boxes;       // classic only
+    int32_t box_count, box_room;
     brick_notes notes;
     char *scratch;  // one cpu_scratch per worker
     worker_sum *sums;
@@ -48,6 +54,7 @@ typedef struct cpu_backend {
 typedef struct pass_task {
     cpu_backend *cpu;
     run_kernel *on_run;
+    box_kernel *on_box;
     level_kernel *on_level;
     int32_t level;
     int32_t count;
@@ -67,6 +74,8 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
         int32_t item = cpu->backwards ? task->count - 1 - i : i;
         if (task->on_run) {
             task->on_run(&cpu->args, scratch, &cpu->runs[item]);
+        } else if (task->on_box) {
+            task->on_box(&cpu->args, scratch, &cpu->boxes[item]);
         } else if (task->on_level) {
             task->on_level(&cpu->args, scratch, task->level, item + 1);
         } else if (task->restrict_fine) {
@@ -82,6 +91,13 @@ static void over_runs(cpu_backend *cpu, run_kernel *kernel)
     cpu->backwards = !cpu->backwards;
     pass_task task = {.cpu = cpu, .on_run = kernel, .count = cpu->run_count};
     workers_run(cpu->world->workers, pass_piece, &task, cpu->run_count, RUN_GRAIN);
+}
+
+static void over_boxes(cpu_backend *cpu, box_kernel *kernel)
+{
+    cpu->backwards = !cpu->backwards;
+    pass_task task = {.cpu = cpu, .on_box = kernel, .count = cpu->box_count};
+    workers_run(cpu->world->workers, pass_piece, &task, cpu->box_count, BOX_GRAIN);
 }
 
 static void over_level(cpu_backend *cpu, level_kernel *kernel, int32_t level)
@@ -125,6 +141,7 @@ static void point_channels(cpu_backend *cpu)
     a->active = cpu->notes.active;
     a->clear = cpu->notes.clear;
     a->dry = cpu->notes.dry;
+    a->held = cpu->notes.held;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
     a->wet = pool->wet;
@@ -182,6 +199,7 @@ static void free_notes(memory *mem, brick_notes *notes)
     memory_free(mem, notes->active, (size_t)notes->room * sizeof *notes->active);
     memory_free(mem, notes->clear, (size_t)notes->room);
     memory_free(mem, notes->dry, (size_t)notes->room);
+    memory_free(mem, notes->held, (size_t)notes->room);
 }
 
 static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
@@ -190,7 +208,8 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     notes->active = memory_alloc_zero(mem, (size_t)room * sizeof *notes->active);
     notes->clear = memory_alloc(mem, (size_t)room);
     notes->dry = memory_alloc_zero(mem, (size_t)room);
-    if (notes->active && notes->clear && notes->dry) return true;
+    notes->held = memory_alloc(mem, (size_t)room);
+    if (notes->active && notes->clear && notes->dry && notes->held) return true;
     free_notes(mem, notes);
     return false;
 }
@@ -209,6 +228,96 @@ static void find_clear(cpu_backend *cpu)
         if (all) clear[b] |= CLEAR;
     }
     for (int32_t b = 1; b < pool->end; b++) clear[b] &= CLEAR;
+}
+
+// Boxes by their place, while they are made: a hash table of indices into the list, plus one.
+typedef struct box_table {
+    int32_t *slot;
+    uint32_t mask;
+    int32_t z_bits;
+} box_table;
+
+static weir_coord box_of_brick(const box_table *table, weir_coord c)
+{
+    return (weir_coord){c.x >> BOX_X_BITS, c.y >> BOX_Y_BITS, c.z >> table->z_bits};
+}
+
+// The slot of the box in which a brick belongs.
+static int32_t *box_slot(const cpu_backend *cpu, const box_table *table, weir_coord brick)
+{
+    weir_coord c = box_of_brick(table, brick);
+    uint32_t hash = (uint32_t)c.x * 0x9e3779b1u ^ (uint32_t)c.y * 0x85ebca77u ^ (uint32_t)c.z * 0xc2b2ae3du;
+    for (hash ^= hash >> 15;; hash++) {
+        int32_t *slot = &table->slot[hash & table->mask];
+        if (*slot == 0) return slot;
+        weir_coord there = box_of_brick(table, cpu->boxes[*slot - 1].low);
+        if (there.x == c.x && there.y == c.y && there.z == c.z) return slot;
+    }
+}
+
+// The box in which a brick belongs, made if it is not there yet. NULL when memory ran out.
+static brick_box *find_box(cpu_backend *cpu, const box_table *table, weir_coord c)
+{
+    int32_t *slot = box_slot(cpu, table, c);
+    if (*slot) return &cpu->boxes[*slot - 1];
+    if (cpu->box_count == cpu->box_room) {
+        int32_t room = cpu->box_room ? 2 * cpu->box_room : 16;
+        brick_box *boxes =
+            memory_resize(&cpu->world->mem, cpu->boxes, (size_t)cpu->box_room * sizeof *boxes, (size_t)room * sizeof *boxes);
+        if (!boxes) return NULL;
+        cpu->boxes = boxes;
+        cpu->box_room = room;
+    }
+    brick_box *box = &cpu->boxes[cpu->box_count++];
+    *slot = cpu->box_count;
+    *box = (brick_box){.low = c};
+    return box;
+}
+
+static void grow_axis(int32_t *low, int32_t *count, int32_t at)
+{
+    int32_t end = *low + *count > at + 1 ? *low + *count : at + 1;
+    if (at < *low) *low = at;
+    *count = end - *low;
+}
+
+// Puts a brick and all around it into its box.
+static void place_in_box(brick_box *box, const brick_pool *pool, int32_t brick)
+{
+    weir_coord c = pool->coord[brick];
+    for (int32_t k = 0; k < 27; k++) {
+        weir_coord at = brick_neighbour(c, k);
+        box->brick[at.z - box->low.z + 1][at.y - box->low.y + 1][at.x - box->low.x + 1] = pool->near[brick][k];
+    }
+}
+
+// Cuts the live bricks into boxes, each as large as the bricks in it ask for.
+static weir_status make_boxes(cpu_backend *cpu)
+{
+    weir_world *world = cpu->world;
+    const brick_pool *pool = &world->bricks;
+    uint32_t slots = 16;
+    while (slots < 2 * (uint32_t)pool->live) slots *= 2;
+    box_table table = {memory_alloc_zero(&world->mem, slots * sizeof(int32_t)), slots - 1, BOX_Z_BITS};
+    while (table.z_bits > 0 && pool->live >> (BOX_X_BITS + BOX_Y_BITS + table.z_bits) < BOXES_PER_WORKER * cpu->workers)
+        table.z_bits--;
+    bool made = table.slot != NULL;
+    cpu->box_count = 0;
+    for (int32_t b = 1; b < pool->end && made; b++) {
+        if (!pool->alive[b]) continue;
+        weir_coord c = pool->coord[b];
+        brick_box *box = find_box(cpu, &table, c);
+        made = box != NULL;
+        if (!made) break;
+        grow_axis(&box->low.x, &box->nx, c.x);
+        grow_axis(&box->low.y, &box->ny, c.y);
+        grow_axis(&box->low.z, &box->nz, c.z);
+    }
+    for (int32_t b = 1; b < pool->end && made; b++)
+        if (pool->alive[b]) place_in_box(find_box(cpu, &table, pool->coord[b]), pool, b);
+    memory_free(&world->mem, table.slot, slots * sizeof(int32_t));
+    if (!made) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making boxes of %d bricks", pool->live);
+    return WEIR_OK;
 }
 
 // Cuts the live bricks into runs along x. A run begins where no brick lies to the left.
@@ -231,6 +340,10 @@ static weir_status make_runs(cpu_backend *cpu)
             return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", pool->capacity);
         free_notes(&world->mem, &cpu->notes);
         cpu->notes = fresh;
+    }
+    if (world->solver == WEIR_SOLVER_CLASSIC) {
+        weir_status status = make_boxes(cpu);
+        if (status != WEIR_OK) return status;
     }
     find_clear(cpu);
     cpu->run_count = 0;
@@ -344,16 +457,24 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
         swap_channels(world, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         point_channels(cpu);
         break;
-    case PASS_CLASSIC_MOVE: over_runs(cpu, k->classic_move); break;
-    case PASS_CLASSIC_DIVERGENCE: over_runs(cpu, k->classic_divergence); break;
+    case PASS_CLASSIC_MOVE:
+        memcpy(cpu->notes.held, world->bricks.wet, (size_t)world->bricks.end);
+        over_boxes(cpu, k->classic_move);
+        break;
+    case PASS_CLASSIC_DIVERGENCE:
+        cpu->args.iterations = level;
+        over_boxes(cpu, k->classic_divergence);
+        break;
     case PASS_CLASSIC_PRESSURE:
         cpu->args.iterations = level;
-        over_runs(cpu, k->classic_pressure);
+        over_boxes(cpu, k->classic_pressure);
         swap_channels(world, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
         point_channels(cpu);
         break;
     case PASS_CLASSIC_GRADIENT:
-        over_runs(cpu, k->classic_gradient);
+        cpu->args.iterations = level;
+        over_boxes(cpu, k->classic_gradient);
+        if (level > 0) swap_channels(world, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
         swap_channels(world, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         swap_flow(world);
         point_channels(cpu);
@@ -406,7 +527,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)sizeof(brick_run) +
-           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2);
+           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + 3);
 }
 
 static void destroy(backend *base)
@@ -415,6 +536,7 @@ static void destroy(backend *base)
     memory *mem = &cpu->world->mem;
     pyramid_destroy(&cpu->levels);
     memory_free(mem, cpu->runs, (size_t)cpu->run_room * sizeof(brick_run));
+    memory_free(mem, cpu->boxes, (size_t)cpu->box_room * sizeof(brick_box));
     free_notes(mem, &cpu->notes);
     memory_free(mem, cpu->ones, cpu->kernels->tile_size);
     memory_free(mem, cpu->sixths, cpu->kernels->tile_size);

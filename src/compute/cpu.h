@@ -14,6 +14,23 @@ typedef struct brick_run {
     int32_t brick[RUN_MAX];
 } brick_run;
 
+// A box of bricks that lie together, worked on as one by sweeps along z. Boxes begin at coordinates that are multiples of their size.
+enum {
+    BOX_X_BITS = 2,
+    BOX_Y_BITS = 1,
+    BOX_Z_BITS = 3,           // fewer where there would not be enough boxes for all threads
+    BOX_X = 1 << BOX_X_BITS,  // most bricks along each axis
+    BOX_Y = 1 << BOX_Y_BITS,
+    BOX_Z = 1 << BOX_Z_BITS
+};
+
+typedef struct brick_box {
+    weir_coord low;      // coordinate of its first brick
+    int32_t nx, ny, nz;  // bricks along each axis
+    // The bricks by z, y, x, and those around them, from -1 on: nothing where none is near the box's own.
+    int32_t brick[BOX_Z + 2][BOX_Y + 2][BOX_X + 2];
+} brick_box;
+
 // All that a pass reads. Set up once per update.
 typedef struct pass_args {
     // Bricks.
@@ -26,6 +43,7 @@ typedef struct pass_args {
     brick_mask *active;    // cells whose pressure is above its floor
     uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
     uint8_t *wet;
+    const uint8_t *held;  // wet as it was before the move (classic)
     int64_t *changed;
     int64_t change;
     const pyramid *levels;
@@ -47,7 +65,7 @@ typedef struct pass_args {
     int64_t update;
     int32_t smooths;
     int32_t sweeps;      // of the coarsest level in this visit
-    int32_t iterations;  // of the pressure in this visit (classic)
+    int32_t iterations;  // of the pressure in this sweep (classic)
     const world_source *sources;
     int32_t source_count;
 } pass_args;
@@ -61,12 +79,13 @@ typedef struct worker_sum {
 } worker_sum;
 
 typedef void run_kernel(const pass_args *a, cpu_scratch *s, const brick_run *r);
+typedef void box_kernel(const pass_args *a, cpu_scratch *s, const brick_box *box);
 typedef void level_kernel(const pass_args *a, cpu_scratch *s, int32_t level, int32_t brick);
 
 typedef struct cpu_kernels {
     size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
     run_kernel *limit, *move, *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
-    run_kernel *classic_move, *classic_divergence, *classic_pressure, *classic_gradient;
+    box_kernel *classic_move, *classic_divergence, *classic_pressure, *classic_gradient;
     // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Returns the largest residual.
     float (*restrict_fine)(const pass_args *a, cpu_scratch *s, int32_t brick);
     level_kernel *correct_fine;

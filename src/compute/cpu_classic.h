@@ -1,253 +1,525 @@
-// Kernels of the thesis's rules (docs/how-it-works.md). Part of cpu_kernels.c.
+// Kernels of the thesis's rules (docs/how-it-works.md), as sweeps. Part of cpu_kernels.c.
 #ifndef WEIR_COMPUTE_CPU_CLASSIC_H
 #define WEIR_COMPUTE_CPU_CLASSIC_H
 
-#include "compute/cpu_pressure.h"
+#include "compute/cpu_move.h"
+#include "compute/cpu_boxes.h"
 #include "rules/classic.h"
+#include "rules/pressure.h"
 
-// Whole drops that cross each face of one row. Cells may hold more than a float counts exactly, so drops stay integers here.
-KERNEL classic_moved_row(const int count, int32_t *restrict F, const float *restrict f, const float *restrict m,
-                         const int stride)
+typedef struct classic_move_planes {
+    _Alignas(64) drop_plane drops[2], whole[3][2];
+    cell_plane m[4], m2[2], leaves[2], flow[3][4], open[2];
+    cell_plane cross[3][4];  // fill that would cross a face
+    cell_plane moved;
+} classic_move_planes;
+
+typedef struct classic_pressure_planes {
+    _Alignas(64) drop_plane drops;
+    cell_plane m[2], flow, F[2], Fz[2];
+    cell_plane divergence[4], p[5][4];
+    cell_plane open[8], inverse[4];
+} classic_pressure_planes;
+
+typedef union classic_scratch {
+    classic_move_planes move;
+    classic_pressure_planes pressure;
+} classic_scratch;
+
+KERNEL classic_fill(const int count, float *restrict m, const int32_t *restrict drops)
 {
     LANES
-    for (int i = 0; i < count; i++) F[i] = (int32_t)(rule_classic_flux(f[i], m[i - stride], m[i]) * RULE_DROPS);
+    for (int i = 0; i < count; i++) m[i] = (float)drops[i] * RULE_DROP;
 }
 
-KERNEL classic_mass_row(const int count, int32_t *restrict after, float *restrict m2, const int32_t *restrict before,
-                        const int32_t *restrict x, const int32_t *restrict y, const int32_t *restrict z)
+// ---- Move ------------------------------------------------------------------------------------------------------------------
+
+// What crosses the faces between the cells `low` and `m`, as fill and as whole drops. Cells may hold more than a float counts exactly,
+// so drops stay integers here.
+KERNEL classic_cross_row(const int count, float *restrict cross, int32_t *restrict whole, const float *restrict f,
+                         const float *low, const float *m)
 {
     LANES
     for (int i = 0; i < count; i++) {
-        after[i] = before[i] + (x[i] - x[i + 1]) + (z[i] - z[i + TZ]) + (y[i] - y[i + TY]);
+        cross[i] = rule_classic_cross(f[i], low[i], m[i]);
+        whole[i] = (int32_t)(rule_classic_flux(f[i], low[i], m[i]) * RULE_DROPS);
+    }
+}
+
+KERNEL classic_mass_row(const int count, const int stride, int32_t *restrict after, float *restrict m2,
+                        const int32_t *restrict before, const int32_t *restrict x, const int32_t *restrict y,
+                        const int32_t *restrict z, const int32_t *restrict z_next)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        after[i] = before[i] + (x[i] - x[i + 1]) + (z[i] - z_next[i]) + (y[i] - y[i + stride]);
         m2[i] = (float)after[i] * RULE_DROP;
     }
 }
 
 // Share of each cell's mass that leaves it.
-KERNEL classic_leaving_row(const int count, float *restrict out, const float *restrict x, const float *restrict y,
-                           const float *restrict z)
+KERNEL classic_leaving_row(const int count, const int stride, float *restrict out, const float *restrict x,
+                           const float *restrict y, const float *restrict z, const float *restrict z_next)
 {
     LANES
-    for (int i = 0; i < count; i++) out[i] = rule_classic_leaving(x[i], x[i + 1], y[i], y[i + TY], z[i], z[i + TZ]);
+    for (int i = 0; i < count; i++) out[i] = rule_classic_leaving(x[i], x[i + 1], y[i], y[i + stride], z[i], z_next[i]);
 }
 
-// The flow along A; v1 and v2 are the flows across.
-KERNEL classic_carry_row(const int count, float *restrict out, const float *restrict u, const float *restrict v1,
-                         const float *restrict v2, const float *restrict leaves, const float *restrict m,
-                         const float *restrict m2, const float *restrict open, const int A, const int T1, const int T2,
-                         float empty, float gravity)
+// What a face sees across its axis: what crosses the transverse faces of the cell below it and of the one above, and the flows of the
+// faces beside it.
+typedef struct classic_across {
+    const float *low_in, *low_out, *high_in, *high_out;
+    const float *u_before, *u_behind;
+} classic_across;
+
+// What it sees along its axis: its own flow, the flows of the faces before and behind it, and what crosses those.
+typedef struct classic_along {
+    const float *u, *u_before, *u_behind;
+    const float *cross_before, *cross_behind;
+} classic_along;
+
+// And the cells on one side of it.
+typedef struct classic_cells {
+    const float *m, *m2, *leaves, *open;
+} classic_cells;
+
+KERNEL classic_carry_row(const int count, float *restrict out, const classic_along f, const classic_across v1,
+                         const classic_across v2, const classic_cells low, const classic_cells high, float empty, float gravity)
 {
+#define ACROSS(v)                                                                                                 \
+    (rule_classic_crossing_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
+     rule_classic_crossing_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
     LANES
     for (int i = 0; i < count; i++) {
-        int l = i - A;
-        float forward = u[i] > 0.0f ? 1.0f : 0.0f;
-        float backward = 1.0f - forward;
-        float leaving = forward * leaves[l] + backward * leaves[i];
-        float momentum = u[i] * (forward * m[l] + backward * m[i]);
-        float in = rule_classic_along(u[l], m[l - A], u[i + A], m[i + A]);
-#define ACROSS(v, S)                                                              \
-    ((rule_classic_across(v[l], m[l - (S)], rule_max(0.0f, u[i - (S)])) +         \
-      rule_classic_across(-v[l + (S)], m[l + (S)], rule_max(0.0f, u[i + (S)]))) + \
-     (rule_classic_across(v[i], m[i - (S)], rule_min(0.0f, u[i - (S)])) +         \
-      rule_classic_across(-v[i + (S)], m[i + (S)], rule_min(0.0f, u[i + (S)]))))
-        in = in + (ACROSS(v1, T1) + ACROSS(v2, T2));
-#undef ACROSS
+        float u = f.u[i], m_low = low.m[i], m_high = high.m[i], m2_low = low.m2[i], m2_high = high.m2[i];
+        float leaves_low = low.leaves[i], leaves_high = high.leaves[i];
+        float leaving = u > 0.0f ? leaves_low : leaves_high;
+        float momentum = u * (u > 0.0f ? m_low : m_high);
+        float in = rule_classic_crossing_along(f.cross_before[i], f.u_before[i], f.cross_behind[i], f.u_behind[i]);
+        in = in + (ACROSS(v1) + ACROSS(v2));
         float p = (momentum - momentum * leaving) + in;
-        float onward = p > 0.0f ? 1.0f : 0.0f;
-        float carrier = onward * m2[l] + (1.0f - onward) * m2[i];
-        float w = open[l] * open[i];
-        float holds = carrier > empty ? 1.0f : 0.0f;
-        float touches = m2[l] + m2[i] > empty ? 1.0f : 0.0f;
-        out[i] = holds * (w * p / rule_max(carrier, 1e-30f)) + touches * (w * gravity) + 0.0f;
+        float carrier = p > 0.0f ? m2_low : m2_high;
+        float w = low.open[i] * high.open[i];
+        float carried = carrier > empty ? w * p / rule_max(carrier, 1e-30f) : 0.0f;
+        float fallen = m2_low + m2_high > empty ? w * gravity : 0.0f;
+        out[i] = carried + fallen + 0.0f;
     }
+#undef ACROSS
 }
 
-KERNEL classic_store_mass(const pass_args *a, const brick_run *r, const int n, const int32_t *after, const int32_t *before)
+// Whether the bricks around a layer held mass before the move.
+static bool classic_layer_wet(const box_sweep *w, int layer)
 {
-    int32_t any[RUN_MAX] = {0}, differs[RUN_MAX] = {0};
-    for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            int i = T(0, y, z);
-            scatter(a->mass_next, r, n, y, z, after + i);
-            for (int k = 0; k < n; k++) {
-                for (int x = 0; x < 8; x++) {
-                    any[k] |= after[i + 8 * k + x];
-                    differs[k] |= after[i + 8 * k + x] ^ before[i + 8 * k + x];
-                }
-            }
-        }
-    }
-    for (int k = 0; k < n; k++) {
-        a->wet[r->brick[k]] = any[k] != 0;
-        if (differs[k]) a->changed[r->brick[k]] = a->change;
-    }
+    const brick_box *box = w->box;
+    for (int z = layer - 1; z <= layer + 1; z++)
+        for (int y = 0; y < box->ny + 2; y++)
+            for (int x = 0; x < box->nx + 2; x++)
+                if (w->a->held[box->brick[z][y][x]]) return true;
+    return false;
 }
 
-KERNEL classic_move_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+static void classic_gather_mass(const box_sweep *w, classic_move_planes *s, int z)
 {
-    if (!gather_drops(s->m, s->drops, a->mass, a, r, n, 2, 2)) {
-        move_nothing(a, r);
-        return;
-    }
-    int32_t *F[3] = {s->whole[0], s->whole[1], s->whole[2]};
-    for (int axis = 0; axis < 3; axis++) gather(s->flow[axis], a->flow[axis], a, r, n, -1, 8, -1, 8);
-    const float *open = gather_open(s->open, a, r, n, 1, 0);
-    const int wide = 8 * n + 2 * RIM_X;
-    for (int z = -1; z <= 8; z++) {
-        for (int y = -1; y <= 8; y++) {
-            int i = T(-RIM_X, y, z);
-            if (y < 8 && z < 8) classic_moved_row(wide, F[0] + i, s->flow[0] + i, s->m + i, 1);
-            if (z < 8) classic_moved_row(wide, F[1] + i, s->flow[1] + i, s->m + i, TY);
-            if (y < 8) classic_moved_row(wide, F[2] + i, s->flow[2] + i, s->m + i, TZ);
-        }
-    }
-    for (int z = -1; z < 8; z++) {
-        for (int y = -1; y < 8; y++) {
-            int i = T(-RIM_X, y, z);
-            classic_mass_row(8 * n + RIM_X, s->drops_next + i, s->m2 + i, s->drops + i, F[0] + i, F[1] + i, F[2] + i);
-            classic_leaving_row(8 * n + RIM_X, s->q + i, s->flow[0] + i, s->flow[1] + i, s->flow[2] + i);
-        }
-    }
-    classic_store_mass(a, r, n, s->drops_next, s->drops);
-    for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            float row[8 * RUN_MAX];
-            int i = T(0, y, z);
-            const float *x = s->flow[0] + i, *up = s->flow[1] + i, *deep = s->flow[2] + i;
-            const float *m = s->m + i, *m2 = s->m2 + i, *o = open + i;
-            classic_carry_row(8 * n, row, x, up, deep, s->q + i, m, m2, o, 1, TY, TZ, a->empty, a->gravity[0]);
-            scatter(a->flow_next[0], r, n, y, z, row);
-            classic_carry_row(8 * n, row, up, x, deep, s->q + i, m, m2, o, TY, 1, TZ, a->empty, a->gravity[1]);
-            scatter(a->flow_next[1], r, n, y, z, row);
-            classic_carry_row(8 * n, row, deep, up, x, s->q + i, m, m2, o, TZ, TY, 1, a->empty, a->gravity[2]);
-            scatter(a->flow_next[2], r, n, y, z, row);
-            for (int axis = 0; axis < 3; axis++) {
-                if (!a->moved[axis]) continue;
-                for (int k = 0; k < 8 * n; k++) row[k] = (float)F[axis][i + k] * RULE_DROP;
-                scatter(a->moved[axis], r, n, y, z, row);
-            }
-        }
-    }
+    plane_gather(SLOT(s->drops, z), w->a->mass, w, z, -2, w->rows);
+    int i = rows_begin(w, -2);
+    classic_fill(rows_count(w, -2, w->rows), SLOT(s->m, z) + i, SLOT(s->drops, z) + i);
 }
 
-KERNEL classic_flux_row(const int count, float *restrict F, const float *restrict f, const float *restrict m, const int stride)
+// A row of a plane that lies in a ring, and of the planes below and above it.
+#define BELOW(ring) (SLOT(ring, slot - 1) + i)
+#define HERE(ring) (SLOT(ring, slot) + i)
+#define ABOVE(ring) (SLOT(ring, slot + 1) + i)
+
+// The next three work on WIDEST cells at once, from place `i` of the plane in a slot on. With a known slot and stride all they look at
+// lies at constant distances.
+
+// What crosses their faces.
+KERNEL classic_cross_cells(classic_move_planes *s, const int stride, const int slot, int i)
 {
-    LANES
-    for (int i = 0; i < count; i++) F[i] = rule_classic_flux(f[i], m[i - stride], m[i]);
+    const float *m = HERE(s->m);
+    classic_cross_row(WIDEST, HERE(s->cross[0]), HERE(s->whole[0]), HERE(s->flow[0]), m - 1, m);
+    classic_cross_row(WIDEST, HERE(s->cross[1]), HERE(s->whole[1]), HERE(s->flow[1]), m - stride, m);
+    classic_cross_row(WIDEST, HERE(s->cross[2]), HERE(s->whole[2]), HERE(s->flow[2]), BELOW(s->m), m);
 }
 
-KERNEL classic_divergence_row(const int count, float *restrict out, const float *restrict m, const float *restrict x,
-                              const float *restrict y, const float *restrict z, const float *restrict open)
+// Their new mass, and what leaves them.
+KERNEL classic_mass_cells(classic_move_planes *s, const int stride, const int slot, int i, int32_t *after)
 {
-    LANES
-    for (int i = 0; i < count; i++)
-        out[i] = open[i] * ((m[i] - 1.0f) + (((x[i] - x[i + 1]) + (z[i] - z[i + TZ])) + (y[i] - y[i + TY])));
+    classic_mass_row(WIDEST, stride, after, HERE(s->m2), HERE(s->drops), HERE(s->whole[0]), HERE(s->whole[1]),
+                     HERE(s->whole[2]), ABOVE(s->whole[2]));
+    classic_leaving_row(WIDEST, stride, HERE(s->leaves), HERE(s->flow[0]), HERE(s->flow[1]), HERE(s->flow[2]),
+                        ABOVE(s->flow[2]));
 }
 
-// 1 over the number of open faces along one row of a run tile.
-KERNEL classic_inverse_row(const int count, float *restrict out, const float *restrict o)
+// Their new flow.
+KERNEL classic_carry_cells(const pass_args *a, classic_move_planes *s, const int stride, const int slot, int i,
+                           const float *const open[2], float *out_x, float *out_y, float *out_z)
+{
+    const float *cross_x = HERE(s->cross[0]), *cross_y = HERE(s->cross[1]);
+    const float *cross_z = HERE(s->cross[2]), *cross_z1 = ABOVE(s->cross[2]);
+    const float *below_x = BELOW(s->cross[0]), *below_y = BELOW(s->cross[1]);
+    const float *x = HERE(s->flow[0]), *y = HERE(s->flow[1]), *z = HERE(s->flow[2]);
+    const float *m = HERE(s->m), *m2 = HERE(s->m2), *leaves = HERE(s->leaves), *o = open[1] + i;
+    const classic_across x_by_y = {cross_y - 1, cross_y - 1 + stride, cross_y, cross_y + stride, x - stride, x + stride};
+    const classic_across x_by_z = {cross_z - 1, cross_z1 - 1, cross_z, cross_z1, BELOW(s->flow[0]), ABOVE(s->flow[0])};
+    const classic_across y_by_x = {cross_x - stride, cross_x - stride + 1, cross_x, cross_x + 1, y - 1, y + 1};
+    const classic_across y_by_z = {cross_z - stride, cross_z1 - stride, cross_z,
+                                   cross_z1,         BELOW(s->flow[1]), ABOVE(s->flow[1])};
+    const classic_across z_by_y = {below_y, below_y + stride, cross_y, cross_y + stride, z - stride, z + stride};
+    const classic_across z_by_x = {below_x, below_x + 1, cross_x, cross_x + 1, z - 1, z + 1};
+    const classic_along along_x = {x, x - 1, x + 1, cross_x - 1, cross_x + 1};
+    const classic_along along_y = {y, y - stride, y + stride, cross_y - stride, cross_y + stride};
+    const classic_along along_z = {z, BELOW(s->flow[2]), ABOVE(s->flow[2]), BELOW(s->cross[2]), cross_z1};
+    const classic_cells low_x = {m - 1, m2 - 1, leaves - 1, o - 1},
+                        low_y = {m - stride, m2 - stride, leaves - stride, o - stride};
+    const classic_cells low_z = {BELOW(s->m), BELOW(s->m2), BELOW(s->leaves), open[0] + i}, high = {m, m2, leaves, o};
+    classic_carry_row(WIDEST, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
+    classic_carry_row(WIDEST, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
+    classic_carry_row(WIDEST, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
+}
+
+#undef BELOW
+#undef HERE
+#undef ABOVE
+
+// Writes a row of a plane back to its bricks, and asks for where the row behind it goes: `cell` is the number of its first cell in
+// each.
+KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, const int cell, const void *row)
+{
+    float *to = (float *)channel + cell;
+    for (int x = 0; x < nx; x++) {
+        if (bricks[x] == BRICK_NOTHING) continue;
+        float *cells = to + (size_t)bricks[x] * BRICK_CELLS;
+        ask_for(cells + 64);
+        memcpy(cells, (const float *)row + 8 * x, 32);
+    }
+}
+
+// Which bricks of a plane hold mass now, and which changed.
+typedef struct classic_notes {
+    int32_t any[8 * BOX_X], differs[8 * BOX_X];
+} classic_notes;
+
+KERNEL classic_note_row(const int count, classic_notes *notes, const int32_t *restrict after, const int32_t *restrict before)
 {
     LANES
     for (int i = 0; i < count; i++) {
-        float faces = ((o[i - 1] + o[i + 1]) + (o[i - TZ] + o[i + TZ])) + (o[i - TY] + o[i + TY]);
+        notes->any[i] |= after[i];
+        notes->differs[i] |= after[i] ^ before[i];
+    }
+}
+
+// Notes of a row of bricks. They begin anew with the first plane.
+static void classic_book_notes(const pass_args *a, const int32_t *bricks, int nx, int z, const classic_notes *notes)
+{
+    for (int x = 0; x < nx; x++) {
+        int32_t any = 0, differs = 0;
+        for (int i = 8 * x; i < 8 * x + 8; i++) any |= notes->any[i], differs |= notes->differs[i];
+        if (bricks[x] == BRICK_NOTHING) continue;
+        a->wet[bricks[x]] = (uint8_t)((((z & 7) != 0) & a->wet[bricks[x]]) | (any != 0));
+        if (differs) a->changed[bricks[x]] = a->change;
+    }
+}
+
+static void classic_store_moved(const box_sweep *w, classic_move_planes *s, int z)
+{
+    int i = rows_begin(w, 0);
+    for (int axis = 0; axis < 3; axis++) {
+        if (!w->a->moved[axis]) continue;
+        classic_fill(rows_count(w, 0, w->rows - 1), s->moved + i, SLOT(s->whole[axis], z) + i);
+        plane_scatter(w->a->moved[axis], w, z, s->moved);
+    }
+}
+
+// New mass of the row of plane z that begins at `i`, and what is noted of it. Row -1 and plane z0 - 1 are not the box's own.
+KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
+                           bool own, classic_notes *notes)
+{
+    const int nx = stride / 8 - 2;
+    int32_t after[8 * (BOX_X + 2) + WIDEST];
+    for (int x = 0; x < stride; x += WIDEST) classic_mass_cells(s, stride, slot, i - WIDEST + x, after + x);
+    if (!own || y < 0) return;
+    const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    classic_store_row(w->a->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + WIDEST);
+    if ((y & 7) == 0) *notes = (classic_notes){{0}};
+    classic_note_row(8 * nx, notes, after + WIDEST, SLOT(s->drops, slot) + i);
+    if ((y & 7) == 7) classic_book_notes(w->a, bricks, nx, z, notes);
+}
+
+KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
+                           const float *const open[2])
+{
+    const pass_args *a = w->a;
+    const int nx = stride / 8 - 2;
+    float out[3][8 * BOX_X];
+    for (int x = 0; x < 8 * nx; x += WIDEST)
+        classic_carry_cells(a, s, stride, slot, i + x, open, out[0] + x, out[1] + x, out[2] + x);
+    const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    for (int axis = 0; axis < 3; axis++)
+        classic_store_row(a->flow_next[axis], bricks, nx, 8 * (y & 7) + 64 * (z & 7), out[axis]);
+}
+
+// Works out what crosses the faces of plane z + 1, then the new mass and flow of plane z, row by row: so that what a row looks at is
+// brought near the processor once. The flow follows one row behind the mass, whose values must have arrived in memory when it looks
+// at them one cell aside.
+INLINE void classic_move_rows(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int z0,
+                              const float *const open[2])
+{
+    classic_notes notes;
+    for (int y = -1; y <= w->rows; y++) {
+        const int i = PLANE_START + stride * (y + PLANE_RIM);
+        for (int x = 0; x < stride; x += WIDEST) classic_cross_cells(s, stride, slot + 1, i - WIDEST + x);
+        if (z < z0 - 1) continue;
+        if (y < w->rows) classic_mass_of_row(w, s, stride, slot, z, y, i, z >= z0, &notes);
+        if (z >= z0 && y > 0) classic_flow_of_row(w, s, stride, slot, z, y - 1, i - stride, open);
+    }
+}
+
+// The same, with what is usual as constants.
+static void classic_move_plane(const box_sweep *w, classic_move_planes *s, int z, int z0, const float *const open[2])
+{
+    const int widest = 8 * (BOX_X + 2), slot = z & 3;
+    if (w->stride != widest)
+        classic_move_rows(w, s, w->stride, slot, z, z0, open);
+    else if (slot == 0)
+        classic_move_rows(w, s, widest, 0, z, z0, open);
+    else if (slot == 1)
+        classic_move_rows(w, s, widest, 1, z, z0, open);
+    else if (slot == 2)
+        classic_move_rows(w, s, widest, 2, z, z0, open);
+    else
+        classic_move_rows(w, s, widest, 3, z, z0, open);
+}
+
+// Moves planes z0 to z1 - 1.
+static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s, int z0, int z1)
+{
+    const float *open[2] = {NULL, NULL};
+    classic_gather_mass(w, s, z0 - 2);
+    for (int next = z0 - 1; next <= z1; next++) {
+        const int z = next - 1;
+        classic_gather_mass(w, s, next);
+        for (int axis = 0; axis < 3; axis++) plane_gather(SLOT(s->flow[axis], next), w->a->flow[axis], w, next, -1, w->rows);
+        open[0] = open[1];
+        if (z >= z0 - 1 && (!open[0] || !plane_goes_on(w, z))) {
+            float *fresh = open[0] == s->open[0] ? s->open[1] : s->open[0];
+            plane_open(fresh, w, z, -1, w->rows - 1);
+            open[1] = fresh;
+        }
+        classic_move_plane(w, s, z, z0, open);
+        if (z >= z0) classic_store_moved(w, s, z);
+    }
+}
+
+// A layer of bricks without any mass around it.
+static void classic_move_nothing(const box_sweep *w, int layer)
+{
+    for (int y = 1; y <= w->box->ny; y++) {
+        for (int x = 1; x <= w->box->nx; x++) {
+            const brick_run one = {1, {w->box->brick[layer][y][x]}};
+            if (one.brick[0] != BRICK_NOTHING) move_nothing(w->a, &one);
+        }
+    }
+}
+
+static void classic_move(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+{
+    const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
+    for (int layer = 1, end; layer <= box->nz; layer = end) {
+        end = layer + 1;
+        if (!classic_layer_wet(w, layer)) {
+            classic_move_nothing(w, layer);
+            continue;
+        }
+        while (end <= box->nz && classic_layer_wet(w, end)) end++;
+        classic_move_planes_from(w, &((classic_scratch *)scratch)->move, 8 * (layer - 1), 8 * (end - 1));
+    }
+}
+
+// ---- Pressure --------------------------------------------------------------------------------------------------------------
+
+KERNEL classic_flux(const int count, float *restrict F, const float *restrict f, const float *low, const float *m)
+{
+    LANES
+    for (int i = 0; i < count; i++) F[i] = rule_classic_flux(f[i], low[i], m[i]);
+}
+
+// 1 over the number of open faces; 0 in solid cells.
+KERNEL classic_inverse(const int count, const int stride, float *restrict out, const float *below, const float *o,
+                       const float *above)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        float faces = ((o[i - 1] + o[i + 1]) + (below[i] + above[i])) + (o[i - stride] + o[i + stride]);
         float inverse = 1.0f / rule_max(faces, 1.0f);
         out[i] = faces > 0.0f ? o[i] * inverse : 0.0f;
     }
 }
 
 // The excess to come, and the first iteration of the pressure, which starts from nothing.
-KERNEL classic_divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
-{
-    gather_fill(s->m, a->mass_next, a, r, n, 1, 1);
-    const float *open = gather_open(s->open, a, r, n, 1, 1);
-    gather(s->flow[0], a->flow_next[0], a, r, n, 0, 7, 0, 7);
-    gather(s->flow[1], a->flow_next[1], a, r, n, 0, 8, 0, 7);
-    gather(s->flow[2], a->flow_next[2], a, r, n, 0, 7, 0, 8);
-    for (int z = 0; z <= 8; z++) {
-        for (int y = 0; y <= 8; y++) {
-            int i = T(0, y, z);
-            if (y < 8 && z < 8) classic_flux_row(8 * n + 8, s->F[0] + i, s->flow[0] + i, s->m + i, 1);
-            if (z < 8) classic_flux_row(8 * n, s->F[1] + i, s->flow[1] + i, s->m + i, TY);
-            if (y < 8) classic_flux_row(8 * n, s->F[2] + i, s->flow[2] + i, s->m + i, TZ);
-        }
-    }
-    for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            float row[8 * RUN_MAX], inverse[8 * RUN_MAX], p[8 * RUN_MAX];
-            int i = T(0, y, z);
-            classic_divergence_row(8 * n, row, s->m + i, s->F[0] + i, s->F[1] + i, s->F[2] + i, open + i);
-            classic_inverse_row(8 * n, inverse, open + i);
-            for (int k = 0; k < 8 * n; k++) p[k] = rule_classic_pressure(0.0f, row[k], inverse[k]);
-            scatter(a->divergence, r, n, y, z, row);
-            scatter(a->pressure, r, n, y, z, p);
-        }
-    }
-}
-
-KERNEL classic_pressure_row(const int count, float *restrict out, const float *restrict p, const float *restrict divergence,
-                            const float *restrict inverse)
+KERNEL classic_divergence(const int count, const int stride, float *restrict out, float *restrict p, const float *restrict m,
+                          const float *restrict x, const float *restrict y, const float *restrict z, const float *restrict z1,
+                          const float *restrict open, const float *restrict inverse)
 {
     LANES
     for (int i = 0; i < count; i++) {
-        float sum = ((p[i - 1] + p[i + 1]) + (p[i - TZ] + p[i + TZ])) + (p[i - TY] + p[i + TY]);
+        out[i] = open[i] * ((m[i] - 1.0f) + (((x[i] - x[i + 1]) + (z[i] - z1[i])) + (y[i] - y[i + stride])));
+        p[i] = rule_classic_pressure(0.0f, out[i], inverse[i]);
+    }
+}
+
+KERNEL classic_iterate(const int count, const int stride, float *restrict out, const float *restrict below,
+                       const float *restrict p, const float *restrict above, const float *restrict divergence,
+                       const float *restrict inverse)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        float sum = ((p[i - 1] + p[i + 1]) + (below[i] + above[i])) + (p[i - stride] + p[i + stride]);
         out[i] = rule_classic_pressure(sum, divergence[i], inverse[i]);
     }
 }
 
-// One to three iterations in one visit: the first ones also on the rim, as far as the later ones look.
-KERNEL classic_pressure_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+// The terrain of the last planes: open cells, and 1 over the number of open faces. Planes with the same terrain share them.
+typedef struct classic_terrain {
+    const float *open[8], *inverse[4];
+    int opens, inverses;  // how many were made
+} classic_terrain;
+
+static void classic_add_open(const box_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
 {
-    int rim = a->iterations - 1;
-    gather(s->p, a->pressure, a, r, n, -rim - 1, 8 + rim, -rim - 1, 8 + rim);
-    gather(s->m, a->divergence, a, r, n, -rim, 7 + rim, -rim, 7 + rim);
-    const float *inverse = a->sixths;
-    if (!run_clear(a, r)) {
-        inverse = s->m2;
-        gather_open(s->open, a, r, n, rim + 1, rim + 1);
-        for (int z = -rim; z < 8 + rim; z++)
-            for (int y = -rim; y < 8 + rim; y++)
-                classic_inverse_row(8 * n + 2 * RIM_X, s->m2 + T(-RIM_X, y, z), s->open + T(-RIM_X, y, z));
+    if (t->opens > 0 && plane_goes_on(w, z)) {
+        SLOT(t->open, z) = SLOT(t->open, z - 1);
+        return;
     }
-    float *from = s->p, *to = s->F[0];
-    for (; rim >= 0; rim--) {
-        for (int z = -rim; z < 8 + rim; z++) {
-            for (int y = -rim; y < 8 + rim; y++) {
-                int i = T(-RIM_X, y, z);
-                if (rim > 0) {
-                    classic_pressure_row(8 * n + 2 * RIM_X, to + i, from + i, s->m + i, inverse + i);
-                } else {
-                    i = T(0, y, z);
-                    classic_pressure_row(8 * n, to + i, from + i, s->m + i, inverse + i);
-                    scatter(a->pressure_next, r, n, y, z, to + i);
-                }
-            }
-        }
-        float *swap = from;
-        from = to;
-        to = swap;
+    float *plane = SLOT(s->open, t->opens++);
+    plane_open(plane, w, z, y0, y1);
+    SLOT(t->open, z) = plane;
+}
+
+static void classic_add_inverse(const box_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
+{
+    const float *below = SLOT(t->open, z - 1), *open = SLOT(t->open, z), *above = SLOT(t->open, z + 1);
+    if (t->inverses > 0 && SLOT(t->open, z - 2) == below && below == open && open == above) {
+        SLOT(t->inverse, z) = SLOT(t->inverse, z - 1);
+        return;
+    }
+    float *plane = SLOT(s->inverse, t->inverses++);
+    int i = rows_begin(w, y0);
+    classic_inverse(rows_count(w, y0, y1), w->stride, plane + i, below + i, open + i, above + i);
+    SLOT(t->inverse, z) = plane;
+}
+
+// Iteration `k` of plane z, on rows y0..y1.
+static void classic_iterate_plane(const box_sweep *w, classic_pressure_planes *s, const classic_terrain *t, int k, int z,
+                                  int y0, int y1)
+{
+    int i = rows_begin(w, y0);
+    classic_iterate(rows_count(w, y0, y1), w->stride, SLOT(s->p[k], z) + i, SLOT(s->p[k - 1], z - 1) + i,
+                    SLOT(s->p[k - 1], z) + i, SLOT(s->p[k - 1], z + 1) + i, SLOT(s->divergence, z) + i,
+                    SLOT(t->inverse, z) + i);
+}
+
+// The divergence, and the first iterations of the pressure. Iteration k of a plane runs one plane behind iteration k - 1, which
+// reaches one cell further around the box.
+static void classic_divergence_sweep(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+{
+    classic_pressure_planes *s = &((classic_scratch *)scratch)->pressure;
+    const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
+    const int last = a->iterations, rim = last - 1, rows = w->rows;
+    classic_terrain around = {{NULL}}, *t = &around;
+    for (int next = -last; next < w->planes + last; next++) {
+        plane_gather(s->drops, a->mass_next, w, next, -last, rows + rim);
+        int i = rows_begin(w, -last);
+        classic_fill(rows_count(w, -last, rows + rim), SLOT(s->m, next) + i, s->drops + i);
+        classic_add_open(w, s, t, next, -last, rows + rim);
+        if (next < -rim) continue;
+        const int z = next - 1, count = rows_count(w, -rim, rows - 1 + rim);
+        i = rows_begin(w, -rim);
+        plane_gather(s->flow, a->flow_next[2], w, next, -rim, rows - 1 + rim);
+        classic_flux(count, SLOT(s->Fz, next) + i, s->flow + i, SLOT(s->m, z) + i, SLOT(s->m, next) + i);
+        if (z < -rim) continue;
+        const float *m = SLOT(s->m, z) + i;
+        plane_gather(s->flow, a->flow_next[0], w, z, -rim, rows - 1 + rim);
+        classic_flux(count, s->F[0] + i, s->flow + i, m - 1, m);
+        plane_gather(s->flow, a->flow_next[1], w, z, -rim, rows + rim);
+        classic_flux(rows_count(w, -rim, rows + rim), s->F[1] + i, s->flow + i, m - w->stride, m);
+        classic_add_inverse(w, s, t, z, -rim, rows - 1 + rim);
+        classic_divergence(count, w->stride, SLOT(s->divergence, z) + i, SLOT(s->p[1], z) + i, m, s->F[0] + i, s->F[1] + i,
+                           SLOT(s->Fz, z) + i, SLOT(s->Fz, next) + i, SLOT(t->open, z) + i, SLOT(t->inverse, z) + i);
+        if (z >= 0 && z < w->planes) plane_scatter(a->divergence, w, z, SLOT(s->divergence, z));
+        for (int k = 2; k <= last && z - k + 1 >= k - last; k++)
+            classic_iterate_plane(w, s, t, k, z - k + 1, k - last, rows - 1 + last - k);
+        int done = z - last + 1;
+        if (done >= 0) plane_scatter(a->pressure, w, done, SLOT(s->p[last], done));
     }
 }
 
-// In place: no face looks at another face's flow.
-KERNEL classic_gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+// The flow after the pressure difference across its face, in place: no face looks at another face's flow.
+static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low, const float *p, const float *open_low,
+                                   const float *open)
 {
-    gather(s->p, a->pressure, a, r, n, -1, 7, -1, 7);
-    const float *open = gather_open(s->open, a, r, n, 1, 0);
-    gather_own(s->flow[0], a->flow_next[0], r, n);
-    gather_own(s->flow[1], a->flow_next[1], r, n);
-    gather_own(s->flow[2], a->flow_next[2], r, n);
-    for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            float row[8 * RUN_MAX];
-            int i = T(0, y, z);
-            gradient_row(8 * n, row, s->flow[0] + i, s->p + i, open + i, 1, a->keep, a->max_flow);
-            scatter(a->flow_next[0], r, n, y, z, row);
-            gradient_row(8 * n, row, s->flow[1] + i, s->p + i, open + i, TY, a->keep, a->max_flow);
-            scatter(a->flow_next[1], r, n, y, z, row);
-            gradient_row(8 * n, row, s->flow[2] + i, s->p + i, open + i, TZ, a->keep, a->max_flow);
-            scatter(a->flow_next[2], r, n, y, z, row);
-        }
+    const pass_args *a = w->a;
+    const float keep = a->keep, limit = a->max_flow;
+    const int stride = w->stride;
+    float *const x = a->flow_next[0] + 64 * (z & 7), *const y = a->flow_next[1] + 64 * (z & 7),
+                 *const deep = a->flow_next[2] + 64 * (z & 7);
+#define PIECE                                                                                                       \
+    {                                                                                                               \
+        const size_t start = (size_t)brick * BRICK_CELLS;                                                           \
+        ask_for_plane(x + start + 64);                                                                              \
+        ask_for_plane(y + start + 64);                                                                              \
+        ask_for_plane(deep + start + 64);                                                                           \
+        for (int row = 0; row < 8; row++) {                                                                         \
+            const int i = at + row * stride;                                                                        \
+            const size_t c = start + (size_t)(8 * row);                                                             \
+            LANES                                                                                                   \
+            for (int k = 0; k < 8; k++) {                                                                           \
+                float here = p[i + k], o = open[i + k];                                                             \
+                x[c + k] = rule_gradient(x[c + k], open[i + k - 1] * o, p[i + k - 1], here, keep, limit);           \
+                y[c + k] = rule_gradient(y[c + k], open[i + k - stride] * o, p[i + k - stride], here, keep, limit); \
+                deep[c + k] = rule_gradient(deep[c + k], open_low[i + k] * o, p_low[i + k], here, keep, limit);     \
+            }                                                                                                       \
+        }                                                                                                           \
     }
+    OWN_BRICKS(w, z, PIECE)
+#undef PIECE
+}
+
+// Further iterations of the pressure, and after the last ones the gradient. One cell below the box counts as the box's own, since the
+// gradient looks at it.
+INLINE void classic_iterations(const pass_args *a, cpu_scratch *scratch, const brick_box *box, const bool gradient)
+{
+    classic_pressure_planes *s = &((classic_scratch *)scratch)->pressure;
+    const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
+    const int last = a->iterations, rows = w->rows;
+    classic_terrain around = {{NULL}}, *t = &around;
+    for (int next = -1 - last; next < w->planes + last; next++) {
+        plane_gather(SLOT(s->p[0], next), a->pressure, w, next, -1 - last, rows - 1 + last);
+        classic_add_open(w, s, t, next, -1 - last, rows - 1 + last);
+        const int z = next - 1;
+        if (last > 0 && z >= -last) {
+            plane_gather(SLOT(s->divergence, z), a->divergence, w, z, -last, rows - 2 + last);
+            classic_add_inverse(w, s, t, z, -last, rows - 2 + last);
+        }
+        for (int k = 1; k <= last && next - k >= k - last - 1; k++)
+            classic_iterate_plane(w, s, t, k, next - k, k - last - 1, rows - 1 + last - k);
+        const int done = next - last;
+        if (done < 0) continue;
+        if (last > 0) plane_scatter(a->pressure_next, w, done, SLOT(s->p[last], done));
+        if (gradient)
+            classic_gradient_plane(w, done, SLOT(s->p[last], done - 1), SLOT(s->p[last], done), SLOT(t->open, done - 1),
+                                   SLOT(t->open, done));
+    }
+}
+
+static void classic_pressure_sweep(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+{
+    classic_iterations(a, scratch, box, false);
+}
+
+static void classic_gradient_sweep(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+{
+    classic_iterations(a, scratch, box, true);
 }
 
 #endif

@@ -21,10 +21,6 @@ RUN_KERNEL(viscosity)
 RUN_KERNEL(forces)
 RUN_KERNEL(divergence)
 RUN_KERNEL(gradient)
-RUN_KERNEL(classic_move)
-RUN_KERNEL(classic_divergence)
-RUN_KERNEL(classic_pressure)
-RUN_KERNEL(classic_gradient)
 
 static void smooth(const pass_args *a, cpu_scratch *s, const brick_run *r)
 {
@@ -37,7 +33,7 @@ static void smooth_back(const pass_args *a, cpu_scratch *s, const brick_run *r)
 }
 
 const cpu_kernels CPU_KERNELS = {
-    .scratch_size = sizeof(cpu_scratch),
+    .scratch_size = sizeof(cpu_scratch) > sizeof(classic_scratch) ? sizeof(cpu_scratch) : sizeof(classic_scratch),
     .tile_size = sizeof(run_tile),
     .limit = limit,
     .move = move,
@@ -48,9 +44,9 @@ const cpu_kernels CPU_KERNELS = {
     .smooth_back = smooth_back,
     .gradient = gradient,
     .classic_move = classic_move,
-    .classic_divergence = classic_divergence,
-    .classic_pressure = classic_pressure,
-    .classic_gradient = classic_gradient,
+    .classic_divergence = classic_divergence_sweep,
+    .classic_pressure = classic_pressure_sweep,
+    .classic_gradient = classic_gradient_sweep,
     .restrict_fine = restrict_fine,
     .correct_fine = correct_fine,
     .build = build_level_brick,

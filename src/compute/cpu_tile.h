@@ -135,13 +135,6 @@ static void gather(void *tile, const void *channel, const pass_args *a, const br
 #undef PIECE
 }
 
-// Copies only the run's own cells: for kernels that write where others might read.
-static void gather_own(void *tile, const void *channel, const brick_run *r, const int n)
-{
-    for (int k = 0; k < n; k++)
-        copy_rows((float *)tile + T(8 * k, 0, 0), (const float *)channel + (size_t)r->brick[k] * BRICK_CELLS, 8, 8, 8);
-}
-
 // As gather, for the limits, which are unpacked into the shares q and h.
 static void gather_limits(float *q, float *h, const uint32_t *channel, const pass_args *a, const brick_run *r, const int n,
                           const int low, const int high)
@@ -162,14 +155,6 @@ static bool gather_fill(float *tile, const int32_t *mass, const pass_args *a, co
     int32_t all = 0;
     for (int i = 0; i < 8; i++) all |= any[i];
     return all != 0;
-}
-
-// Copies the mass as whole drops and as fill. Returns whether there is any.
-static bool gather_drops(float *tile, int32_t *drops, const int32_t *mass, const pass_args *a, const brick_run *r, const int n,
-                         const int low, const int high)
-{
-    gather(drops, mass, a, r, n, -low, 7 + high, -low, 7 + high);
-    return gather_fill(tile, mass, a, r, n, low, high);
 }
 
 // Whether all cells of a run and of all its neighbours are open.

@@ -10,7 +10,7 @@
 
 enum {
     TIMED_EVERY = 8,  // updates, of which one is timed
-    TAIL_BRICKS = 9,  // levels of up to so many bricks, the nothing included, are done by one work-group
+    TAIL_BRICKS = 2,  // levels of up to so many bricks, the nothing included, are done by one work-group
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
@@ -351,6 +351,19 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     }
 }
 
+// Iterations of the classic pressure, two per launch.
+static void iterate_pressure(opencl_backend *o, int32_t count)
+{
+    device_bricks *d = &o->bricks;
+    for (; count > 0; count -= 2) {
+        channels c = find_channels(o);
+        cl_int iterations = count < 2 ? count : 2;
+        LAUNCH(&o->queue, classic_pressure, d->live, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open), A(d->near),
+               A(d->list), A(iterations));
+        swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+    }
+}
+
 static void run(backend *base, pass_id pass, int32_t level)
 {
     opencl_backend *o = (opencl_backend *)base;
@@ -358,7 +371,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    cl_int iterations = level, smooths = o->numbers.smooths, top = p->tables.top;
+    cl_int smooths = o->numbers.smooths, top = p->tables.top;
     q->rule = backend_pass_name(pass);
     switch (pass) {
     case PASS_LIMIT: LAUNCH(q, limit, d->live, A(d->list), A(d->near), A(c.mass), FLOW, A(c.limits), A(o->numbers)); break;
@@ -401,13 +414,12 @@ static void run(backend *base, pass_id pass, int32_t level)
         ask_facts(o);
         LAUNCH(q, classic_divergence, d->live, A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->open), A(d->near),
                A(d->list));
+        iterate_pressure(o, level - 1);
         break;
-    case PASS_CLASSIC_PRESSURE:
-        LAUNCH(q, classic_pressure, d->live, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open), A(d->near),
-               A(d->list), A(iterations));
-        swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
-        break;
+    case PASS_CLASSIC_PRESSURE: iterate_pressure(o, level); break;
     case PASS_CLASSIC_GRADIENT:
+        iterate_pressure(o, level);
+        c = find_channels(o);
         LAUNCH(q, classic_gradient, d->live, A(c.pressure), NEXT, A(d->open), A(d->near), A(d->list), A(o->numbers));
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         swap_flow(o);

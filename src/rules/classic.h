@@ -7,22 +7,40 @@
 #define CLASSIC_C 0.5f
 #define CLASSIC_MOST 128.0f  // a cell this full takes in nothing, so that drops fit their integer under any abuse
 
-// Fill that crosses a face.
+// Fill that would cross a face.
+RULE float rule_classic_cross(float f, float m_low, float m_high)
+{
+    return CLASSIC_C * f * (f > 0.0f ? m_low : m_high);
+}
+
+// Fill that does: none into a cell that holds too much.
 RULE float rule_classic_flux(float f, float m_low, float m_high)
 {
-    float F = CLASSIC_C * (rule_max(f, 0.0f) * m_low + rule_min(f, 0.0f) * m_high);
     float taker = f > 0.0f ? m_high : m_low;
-    return taker < CLASSIC_MOST ? F : 0.0f;
+    return taker < CLASSIC_MOST ? rule_classic_cross(f, m_low, m_high) : 0.0f;
 }
 
 // Share of a cell's mass that leaves it, from the flows on its faces.
 RULE float rule_classic_leaving(float x0, float x1, float y0, float y1, float z0, float z1)
 {
-    return CLASSIC_C * ((rule_max(0.0f, x1) + rule_max(0.0f, -x0)) +
-                        ((rule_max(0.0f, y1) + rule_max(0.0f, -y0)) + (rule_max(0.0f, z1) + rule_max(0.0f, -z0))));
+    return CLASSIC_C * ((rule_positive(x1) - rule_negative(x0)) +
+                        ((rule_positive(y1) - rule_negative(y0)) + (rule_positive(z1) - rule_negative(z0))));
 }
 
-// Momentum that comes in along the axis: from the cell behind the low one, and from the cell behind the high one.
+// Momentum that comes in along the axis: what crosses the face before and the face behind, and their flows.
+RULE float rule_classic_crossing_along(float cross_low, float u_low, float cross_high, float u_high)
+{
+    return cross_low * rule_positive(u_low) - cross_high * rule_negative(u_high);
+}
+
+// Momentum that comes into one cell across the axis: what crosses its lower and its upper transverse face, and the part of the flow
+// where it comes from that points out of the cell through our face.
+RULE float rule_classic_crossing_across(float cross_low, float u_low, float cross_high, float u_high)
+{
+    return rule_positive(cross_low) * u_low - rule_negative(cross_high) * u_high;
+}
+
+// The same from flows and fills; for backends that do not keep what crosses.
 RULE float rule_classic_along(float u_low, float m_low_low, float u_high, float m_high_high)
 {
     float forward = rule_max(0.0f, u_low);
@@ -30,8 +48,6 @@ RULE float rule_classic_along(float u_low, float m_low_low, float u_high, float 
     return CLASSIC_C * forward * m_low_low * forward - CLASSIC_C * backward * m_high_high * backward;
 }
 
-// Momentum that comes in across the axis through one transverse face: v is the flow through it towards the cell, m and u the
-// fill and flow of where it comes from; only the part of u that points out of the receiving cell through our face counts.
 RULE float rule_classic_across(float v, float m, float u)
 {
     return CLASSIC_C * rule_max(0.0f, v) * m * u;
@@ -39,7 +55,8 @@ RULE float rule_classic_across(float v, float m, float u)
 
 RULE float rule_classic_pressure(float sum, float divergence, float inverse_n)
 {
-    return rule_still(rule_max(0.0f, (divergence * (1.0f / CLASSIC_C) + sum) * inverse_n));
+    float p = (divergence * (1.0f / CLASSIC_C) + sum) * inverse_n;
+    return p > RULE_STILL ? p : 0.0f;
 }
 
 #endif

@@ -1,0 +1,157 @@
+// Sweeps: a box of bricks worked through along z, plane by plane. Part of cpu_kernels.c.
+//
+// Only the last few planes of a value are kept, in a ring. A rule runs on a plane as soon as the planes it looks at are there, so
+// that nothing is copied or computed twice along z. A plane holds the cells of the box and around it, row behind row:
+//
+//     | 8 rim | 8 to 32 cells | 8 rim | 8 rim | 8 to 32 cells | 8 rim | ...        P(sweep, x, y)
+//
+// Rules run over whole rows, rims included, as one long loop. Near the ends of the rows that gives numbers of no meaning; they
+// creep one cell further in with every rule, and never reach the box.
+#ifndef WEIR_COMPUTE_CPU_BOXES_H
+#define WEIR_COMPUTE_CPU_BOXES_H
+
+#include "compute/cpu_tile.h"
+
+enum {
+    PLANE_RIM = 5,     // rows before and behind the box
+    PLANE_START = 32,  // where x = 0 lies in the first row: at a whole register
+    PLANE_END = 48,    // what a long loop may look at behind the last row
+    PLANE = PLANE_START + 8 * (BOX_X + 2) * (8 * BOX_Y + 2 * PLANE_RIM) + PLANE_END,
+    WIDEST = 16,  // cells in the widest register
+    AHEAD = 2     // how many planes ahead of its use memory is asked for
+};
+
+typedef float cell_plane[PLANE];
+typedef int32_t drop_plane[PLANE];
+
+typedef struct box_sweep {
+    const pass_args *a;
+    const brick_box *box;
+    int stride;        // from row to row
+    int rows, planes;  // of cells in the box
+} box_sweep;
+
+#define P(w, x, y) (PLANE_START + (x) + (w)->stride * ((y) + PLANE_RIM))
+
+// The slot of a plane in a ring of a power of two.
+#define SLOT(ring, z) ((ring)[(z) & (int)(sizeof(ring) / sizeof(ring)[0] - 1)])
+
+// The bricks in which a plane lies, those around the box included.
+#define LAYER(z) (((z) + 8) >> 3)
+
+// Rows y0..y1 as one loop of independent cells: where it begins, and how many cells it has, in whole registers.
+static inline int rows_begin(const box_sweep *w, int y0)
+{
+    return P(w, -WIDEST, y0);
+}
+
+static inline int rows_count(const box_sweep *w, int y0, int y1)
+{
+    return w->stride * (y1 - y0 + 1) + WIDEST;
+}
+
+static inline box_sweep sweep_begin(const pass_args *a, const brick_box *box)
+{
+    return (box_sweep){a, box, 8 * (box->nx + 2), 8 * box->ny, 8 * box->nz};
+}
+
+// Visits rows y0..y1 of a plane brick by brick. PIECE sees the number `by`, `bx` of the brick, `to`, the place of its first row in the
+// plane, `first`, the number of that row in the brick, and `count`, how many rows there are.
+#define PLANE_PIECES(w, y0, y1, PIECE)                                                   \
+    for (int by = 0; by < (w)->box->ny + 2; by++) {                                      \
+        const int low = 8 * by - 8 > (y0) ? 8 * by - 8 : (y0);                           \
+        const int high = 8 * by - 1 < (y1) ? 8 * by - 1 : (y1);                          \
+        const int first = low & 7, count = high - low + 1;                               \
+        if (count <= 0) continue;                                                        \
+        for (int bx = 0, to = P(w, -8, low); bx < (w)->box->nx + 2; bx++, to += 8) PIECE \
+    }
+
+// Asks for a cache line or a plane of a brick before it is needed: planes are too short for the processor to see a pattern.
+INLINE void ask_for(const float *cells)
+{
+    __builtin_prefetch(cells, 0, 2);
+}
+
+INLINE void ask_for_plane(const float *cells)
+{
+    for (int i = 0; i < 64; i += 16) ask_for(cells + i);
+}
+
+// Copies rows y0..y1 of a plane of a channel, rims in x included, and asks for one to come.
+static void plane_gather(void *plane, const void *channel, const box_sweep *w, int z, int y0, int y1)
+{
+    const size_t stride = (size_t)w->stride;
+    const float *from = (const float *)channel + 64 * (z & 7), *ahead = (const float *)channel + 64 * ((z + AHEAD) & 7);
+    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*behind)[BOX_X + 2] = w->box->brick[LAYER(z + AHEAD)];
+#define PIECE                                                                                                  \
+    {                                                                                                          \
+        float *row = (float *)plane + to;                                                                      \
+        const float *cells = from + (size_t)bricks[by][bx] * BRICK_CELLS + 8 * first;                          \
+        const float *soon = ahead + (size_t)behind[by][bx] * BRICK_CELLS + 8 * first;                          \
+        if (count == 8) {                                                                                      \
+            ask_for_plane(soon);                                                                               \
+            _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++, row += stride) memcpy(row, cells + 8 * y, 32); \
+        } else {                                                                                               \
+            for (int y = 0; y < count; y += 2) ask_for(soon + 8 * y);                                          \
+            for (int y = 0; y < count; y++, row += stride) memcpy(row, cells + 8 * y, 32);                     \
+        }                                                                                                      \
+    }
+    PLANE_PIECES(w, y0, y1, PIECE)
+#undef PIECE
+}
+
+// Whether the terrain of a plane is that of the plane before it.
+static bool plane_goes_on(const box_sweep *w, int z)
+{
+    const brick_mask *open = w->a->open;
+    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*before)[BOX_X + 2] = w->box->brick[LAYER(z - 1)];
+    uint64_t differs = 0;
+    for (int y = 0; y < w->box->ny + 2; y++)
+        for (int x = 0; x < w->box->nx + 2; x++)
+            differs |= open[bricks[y][x]].plane[z & 7] ^ open[before[y][x]].plane[(z - 1) & 7];
+    return differs == 0;
+}
+
+// The open cells of rows y0..y1 of a plane as 1 and 0.
+static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
+{
+    const pass_args *a = w->a;
+    const size_t stride = (size_t)w->stride;
+    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)];
+#define PIECE                                                                                               \
+    {                                                                                                       \
+        float *row = plane + to;                                                                            \
+        uint64_t flags = a->open[bricks[by][bx]].plane[z & 7] >> 8 * first;                                 \
+        for (int y = 0; y < count; y++, row += stride, flags >>= 8) memcpy(row, a->flags[flags & 255], 32); \
+    }
+    PLANE_PIECES(w, y0, y1, PIECE)
+#undef PIECE
+}
+
+// Visits the live bricks of the box in one plane: PIECE sees `brick` and `at`, the place of its first row in the plane.
+#define OWN_BRICKS(w, z, PIECE)                                      \
+    for (int by = 1; by <= (w)->box->ny; by++) {                     \
+        for (int bx = 1; bx <= (w)->box->nx; bx++) {                 \
+            const int32_t brick = (w)->box->brick[LAYER(z)][by][bx]; \
+            const int at = P(w, 8 * bx - 8, 8 * by - 8);             \
+            if (brick != BRICK_NOTHING) PIECE                        \
+        }                                                            \
+    }
+
+// Writes the box's own cells of a plane back to its bricks, and asks for where the next ones go.
+static void plane_scatter(void *channel, const box_sweep *w, int z, const void *plane)
+{
+    const size_t stride = (size_t)w->stride;
+    float *to = (float *)channel + 64 * (z & 7);
+#define PIECE                                                                                              \
+    {                                                                                                      \
+        const float *row = (const float *)plane + at;                                                      \
+        float *cells = to + (size_t)brick * BRICK_CELLS;                                                   \
+        ask_for_plane(cells + 64);                                                                         \
+        _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++, row += stride) memcpy(cells + 8 * y, row, 32); \
+    }
+    OWN_BRICKS(w, z, PIECE)
+#undef PIECE
+}
+
+#endif
