@@ -34,32 +34,6 @@ static inline void sum_octant(float *restrict to, const float *restrict v)
 
 // ---- From the live bricks to level 1 ---------------------------------------------------------------------------------------
 
-// A brick's mask and its six neighbours' faces, so that a neighbour's bit is a shift away.
-typedef struct mask_view {
-    const brick_mask *own, *x0, *x1, *y0, *y1, *z0, *z1;
-} mask_view;
-
-static inline mask_view view_mask(const brick_mask *masks, const int32_t near[27])
-{
-    return (mask_view){&masks[near[NEAR(0, 0, 0)]],  &masks[near[NEAR(-1, 0, 0)]], &masks[near[NEAR(1, 0, 0)]],
-                       &masks[near[NEAR(0, -1, 0)]], &masks[near[NEAR(0, 1, 0)]],  &masks[near[NEAR(0, 0, -1)]],
-                       &masks[near[NEAR(0, 0, 1)]]};
-}
-
-#define COLUMN_0 UINT64_C(0x0101010101010101)
-
-// The plane z of the mask, moved so that each bit shows the neighbour at -1 or +1 on an axis.
-static inline uint64_t plane_shifted(const mask_view *v, int z, int axis, int step)
-{
-    uint64_t own = v->own->plane[z];
-    if (axis == 0 && step < 0) return (own << 1 & ~COLUMN_0) | (v->x0->plane[z] >> 7 & COLUMN_0);
-    if (axis == 0) return (own >> 1 & ~(COLUMN_0 << 7)) | (v->x1->plane[z] & COLUMN_0) << 7;
-    if (axis == 1 && step < 0) return own << 8 | v->y0->plane[z] >> 56;
-    if (axis == 1) return own >> 8 | v->y1->plane[z] << 56;
-    if (step < 0) return z > 0 ? v->own->plane[z - 1] : v->z0->plane[7];
-    return z < 7 ? v->own->plane[z + 1] : v->z1->plane[0];
-}
-
 // Counts of 2 x 2 bits of two planes: nibbles of the even rows; `even` has the cells x = 0, 2 of the parent, `odd` 1, 3.
 typedef struct counts {
     uint64_t even, odd;
@@ -172,38 +146,37 @@ static inline bool view_full(const mask_view *v)
            mask_full(v->z0) && mask_full(v->z1);
 }
 
+// The numbers of open faces of the cells of a brick, as floats; far from terrain that is a constant.
+static void faces_of_plane(const pass_args *a, int32_t brick, const mask_view *open, int z, float faces[PLANE])
+{
+    static const float number[8] = {0, 1, 2, 3, 4, 5, 6};
+    if (a->clear[brick])
+        for (int c = 0; c < PLANE; c++) faces[c] = 6.0f;
+    else
+        spread_counts(faces, count_neighbours(open, z), number);
+}
+
 // The residual of the active cells of a brick; returns the largest.
 static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *restrict out)
 {
-    float *p = s->block[0], *open = s->block[2];
-    const float *divergence = a->divergence + (size_t)brick * BRICK_CELLS;
-    gather_block(p, a->pressure_next, a->near[brick]);
-    bool clear = a->clear[brick];
-    if (!clear) gather_block_open(open, a, a->near[brick]);
-    float most[8] = {0};
+    gather_brick(s->tile[0], &s->sides[0], a->pressure_next, a->near[brick]);
+    mask_view open = view_mask(a->open, a->near[brick]);
+    float most[PLANE] = {0};
     for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            const float *row = p + B(0, y, z);
-            const float *o = open + B(0, y, z);
-            const float *active = a->flags[a->active[brick].plane[z] >> 8 * y & 255];
-            const float *d = divergence + 8 * y + 64 * z;
-            float faces[8];
-            if (clear)
-                for (int x = 0; x < 8; x++) faces[x] = 6.0f;
-            else
-                for (int x = 0; x < 8; x++)
-                    faces[x] = ((o[x - 1] + o[x + 1]) + (o[x - BZ] + o[x + BZ])) + (o[x - BY] + o[x + BY]);
-            LANES
-            for (int x = 0; x < 8; x++) {
-                float sum = ((row[x - 1] + row[x + 1]) + (row[x - BZ] + row[x + BZ])) + (row[x - BY] + row[x + BY]);
-                float left = active[x] * (d[x] + sum - faces[x] * row[x]);
-                out[x + 8 * y + 64 * z] = left;
-                most[x] = rule_max(most[x], rule_abs(left));
-            }
+        const float *restrict p = s->tile[0] + P(z), *restrict d = a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
+        float active[PLANE], faces[PLANE], along_x[PLANE];
+        sums_along_x(along_x, p, s->sides[0].low + PLANE * z, s->sides[0].high + PLANE * z);
+        spread_flags(active, a->active[brick].plane[z], a->flags);
+        faces_of_plane(a, brick, &open, z, faces);
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            float left = active[c] * (d[c] + SUM_OF_SIX(p, along_x, c) - faces[c] * p[c]);
+            out[PLANE * z + c] = left;
+            most[c] = rule_max(most[c], rule_abs(left));
         }
     }
     float largest = 0;
-    for (int x = 0; x < 8; x++) largest = rule_max(largest, most[x]);
+    for (int c = 0; c < PLANE; c++) largest = rule_max(largest, most[c]);
     return largest;
 }
 
@@ -228,6 +201,12 @@ static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
         sum_octant(pyramid_cells(level, PYRAMID_RIGHT, parent) + octant_start(o), s->brick[1]);
     }
     return largest;
+}
+
+static inline void store_block(float *restrict out, const float *restrict tile)
+{
+    for (int z = 0; z < 8; z++)
+        for (int y = 0; y < 8; y++) memcpy(out + 8 * y + 64 * z, tile + B(0, y, z), 32);
 }
 
 // ---- Between coarse levels -------------------------------------------------------------------------------------------------

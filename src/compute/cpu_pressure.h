@@ -2,6 +2,7 @@
 #ifndef WEIR_COMPUTE_CPU_PRESSURE_H
 #define WEIR_COMPUTE_CPU_PRESSURE_H
 
+#include "compute/cpu_brick.h"
 #include "compute/cpu_move.h"
 #include "rules/pressure.h"
 
@@ -16,41 +17,21 @@ KERNEL divergence_row(const int count, float *restrict out, const float *restric
     }
 }
 
-// 1 over the number of open faces of every cell of a brick; 0 in solid cells. `open` is a block tile.
-static inline void inverse_faces(float *restrict out, const float *restrict open)
-{
-    for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            const float *o = open + B(0, y, z);
-            float *to = out + 8 * y + 64 * z;
-            LANES
-            for (int i = 0; i < 8; i++) {
-                float faces = ((o[i - 1] + o[i + 1]) + (o[i - BZ] + o[i + BZ])) + (o[i - BY] + o[i + BY]);
-                float inverse = 1.0f / rule_max(faces, 1.0f);
-                to[i] = faces > 0.0f ? o[i] * inverse : 0.0f;
-            }
-        }
-    }
-}
-
-// R7: sweeps inside one brick with the rim as it is. p and q are block tiles with the same rim; returns the one with the result.
-static inline float *smooth_block(float *p, float *q, const float *restrict divergence, const float *restrict inverse,
-                                  const float *restrict floor, int sweeps)
+// R7: sweeps inside one brick with the values beyond its sides as they are. p and q are brick tiles with the same values there;
+// returns the one with the result.
+static inline float *smooth_tile(float *p, float *q, const brick_sides *sides, const float *divergence, const float *inverse,
+                                 const float *floor, int sweeps)
 {
     for (int k = 0; k < sweeps; k++) {
-        const float *restrict from = p;
-        float *restrict to = q;
         for (int z = 0; z < 8; z++) {
-            for (int y = 0; y < 8; y++) {
-                int row = B(0, y, z);
-                int cell = 8 * y + 64 * z;
-                LANES
-                for (int x = 0; x < 8; x++) {
-                    int i = row + x;
-                    float sum = ((from[i - 1] + from[i + 1]) + (from[i - BZ] + from[i + BZ])) + (from[i - BY] + from[i + BY]);
-                    to[i] = rule_smooth(from[i], sum, divergence[cell + x], inverse[cell + x], floor[cell + x]);
-                }
-            }
+            const float *restrict from = p + P(z);
+            const float *restrict d = divergence + PLANE * z, *restrict n = inverse + PLANE * z,
+                                  *restrict f = floor + PLANE * z;
+            float *restrict to = q + P(z);
+            float along_x[PLANE];
+            sums_along_x(along_x, from, sides->low + PLANE * z, sides->high + PLANE * z);
+            LANES
+            for (int c = 0; c < PLANE; c++) to[c] = rule_smooth(from[c], SUM_OF_SIX(from, along_x, c), d[c], n[c], f[c]);
         }
         float *swap = p;
         p = q;
@@ -59,24 +40,18 @@ static inline float *smooth_block(float *p, float *q, const float *restrict dive
     return p;
 }
 
-static inline void store_block(float *restrict out, const float *restrict tile)
+// 1 over the number of open faces of every cell of a brick; 0 in solid cells. Far from terrain that is a constant.
+static const float *inverse_faces(const pass_args *a, cpu_scratch *s, int32_t brick)
 {
-    for (int z = 0; z < 8; z++)
-        for (int y = 0; y < 8; y++) memcpy(out + 8 * y + 64 * z, tile + B(0, y, z), 32);
-}
-
-// Open cells and the inverse number of faces of a brick. Far from terrain both are constants.
-typedef struct brick_faces {
-    const float *open;     // block tile
-    const float *inverse;  // 512 cells
-} brick_faces;
-
-static brick_faces faces_of_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
-{
-    if (a->clear[brick]) return (brick_faces){a->ones, a->sixths};
-    gather_block_open(s->block[2], a, a->near[brick]);
-    inverse_faces(s->brick[0], s->block[2]);
-    return (brick_faces){s->block[2], s->brick[0]};
+    static const float inverse[8] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
+    if (a->clear[brick]) return a->sixths;
+    mask_view open = view_mask(a->open, a->near[brick]);
+    for (int z = 0; z < 8; z++) {
+        plane_counts n = count_neighbours(&open, z);
+        uint64_t own = open.own->plane[z];
+        spread_counts(s->brick[0] + PLANE * z, (plane_counts){n.ones & own, n.twos & own, n.fours & own}, inverse);
+    }
+    return s->brick[0];
 }
 
 static void fill_brick(float *channel, int32_t brick, float value)
@@ -92,39 +67,46 @@ static void rest_brick(const pass_args *a, int32_t brick, float *to)
     memset(&a->active[brick], 0, sizeof a->active[brick]);
 }
 
-// Smooths one brick from one pressure channel to another and notes its active cells.
-static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *tile, const float *inverse, float *to)
+// Smooths one brick from s->tile[0] to a pressure channel and notes its active cells.
+static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *to)
 {
     size_t at = (size_t)brick * BRICK_CELLS;
-    const float *divergence = a->divergence + at;
     const float *floor = a->floor + at;
-    copy_rim(s->block[1], tile);
-    float *p = smooth_block(tile, s->block[1], divergence, inverse, floor, a->smooths);
-    store_block(to + at, p);
-    for (int z = 0; z < 8; z++) {
-        uint64_t bits = 0;
-        for (int y = 0; y < 8; y++) bits |= row_above(p + B(0, y, z), floor + 8 * y + 64 * z) << 8 * y;
-        a->active[brick].plane[z] = bits;
-    }
+    copy_rows_beyond(s->tile[1], s->tile[0]);
+    const float *p =
+        smooth_tile(s->tile[0], s->tile[1], &s->sides[0], a->divergence + at, inverse_faces(a, s, brick), floor, a->smooths);
+    store_planes(to + at, p);
+    for (int z = 0; z < 8; z++) a->active[brick].plane[z] = plane_above(p + P(z), floor + PLANE * z);
 }
 
-// R6: the floor of the pressure: the head of part-filled cells.
-static void floor_brick(const pass_args *a, int32_t brick, const float *p, const float *open, const float *m)
+// R6: the floor of the pressure: the head of part-filled cells. The pressure is in s->tile[0].
+static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
 {
-    static const int stride[3] = {1, BY, BZ};
-    int below = a->down_sign < 0 ? -stride[a->down_axis] : stride[a->down_axis];
+    const int axis = a->down_axis, step = a->down_sign < 0 ? -1 : 1;
+    const int32_t *mass = a->mass_next + (size_t)brick * BRICK_CELLS;
     float *floor = a->floor + (size_t)brick * BRICK_CELLS;
     float g = a->head, inverse_g = a->inverse_head;
+    mask_view open = view_mask(a->open, a->near[brick]);
     for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            const float *p_row = p + B(0, y, z) + below;
-            const float *o_row = open + B(0, y, z);
-            const float *b_row = o_row + below;
-            const float *m_row = m + TY * y + TZ * z;
-            float *restrict to = floor + 8 * y + 64 * z;
-            LANES
-            for (int x = 0; x < 8; x++) to[x] = rule_head(m_row[x], p_row[x], 1.0f - b_row[x], o_row[x], g, inverse_g);
+        const float *p = s->tile[0] + P(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
+        const float *restrict below = p + step * (axis == 1 ? PY : PZ);
+        const float *restrict own = a->ones, *restrict under = a->ones;
+        float beside[PLANE], own_flags[PLANE], under_flags[PLANE];
+        if (axis == 0) {
+            for (int c = 0; c < PLANE; c++) beside[c] = step < 0 ? LOW_OF(p, low, c) : HIGH_OF(p, high, c);
+            below = beside;
         }
+        if (!a->clear[brick]) {
+            spread_flags(own_flags, open.own->plane[z], a->flags);
+            spread_flags(under_flags, plane_shifted(&open, z, axis, step), a->flags);
+            own = own_flags;
+            under = under_flags;
+        }
+        const int32_t *restrict drops = mass + PLANE * z;
+        float *restrict to = floor + PLANE * z;
+        LANES
+        for (int c = 0; c < PLANE; c++)
+            to[c] = rule_head((float)drops[c] * RULE_DROP, below[c], 1.0f - under[c], own[c], g, inverse_g);
     }
 }
 
@@ -148,15 +130,14 @@ KERNEL divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r, co
     }
     for (int k = 0; k < n; k++) {
         int32_t brick = r->brick[k];
-        gather_block(s->block[0], a->pressure, a->near[brick]);
-        if (!wet && block_is_zero(s->block[0])) {
+        gather_brick(s->tile[0], &s->sides[0], a->pressure, a->near[brick]);
+        if (!wet && brick_is_zero(s->tile[0], &s->sides[0])) {
             fill_brick(a->floor, brick, 0.0f);
             rest_brick(a, brick, a->pressure_next);
             continue;
         }
-        brick_faces faces = faces_of_brick(a, s, brick);
-        floor_brick(a, brick, s->block[0], faces.open, s->m + T(8 * k, 0, 0));
-        smooth_brick(a, s, brick, s->block[0], faces.inverse, a->pressure_next);
+        floor_brick(a, s, brick);
+        smooth_brick(a, s, brick, a->pressure_next);
     }
 }
 
@@ -165,12 +146,12 @@ static void smooth_run(const pass_args *a, cpu_scratch *s, const brick_run *r, c
 {
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
-        gather_block(s->block[0], from, a->near[brick]);
-        if (a->dry[brick] && block_is_zero(s->block[0])) {
+        gather_brick(s->tile[0], &s->sides[0], from, a->near[brick]);
+        if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
             rest_brick(a, brick, to);
             continue;
         }
-        smooth_brick(a, s, brick, s->block[0], faces_of_brick(a, s, brick).inverse, to);
+        smooth_brick(a, s, brick, to);
     }
 }
 
