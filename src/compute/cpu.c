@@ -20,6 +20,7 @@ typedef struct brick_notes {
     brick_mask *active;  // see pass_args
     uint8_t *clear;
     uint8_t *dry;
+    uint8_t *full;
     int32_t room;  // bricks there is room for
 } brick_notes;
 
@@ -131,6 +132,7 @@ static void point_channels(cpu_backend *cpu)
     a->active = cpu->notes.active;
     a->clear = cpu->notes.clear;
     a->dry = cpu->notes.dry;
+    a->full = cpu->notes.full;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
     a->wet = pool->wet;
@@ -191,6 +193,7 @@ static void free_notes(memory *mem, brick_notes *notes)
     memory_free(mem, notes->active, (size_t)notes->room * sizeof *notes->active);
     memory_free(mem, notes->clear, (size_t)notes->room);
     memory_free(mem, notes->dry, (size_t)notes->room);
+    memory_free(mem, notes->full, (size_t)notes->room);
 }
 
 static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
@@ -199,7 +202,11 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     notes->active = memory_alloc_zero(mem, (size_t)room * sizeof *notes->active);
     notes->clear = memory_alloc(mem, (size_t)room);
     notes->dry = memory_alloc_zero(mem, (size_t)room);
-    if (notes->active && notes->clear && notes->dry) return true;
+    notes->full = memory_alloc_zero(mem, (size_t)room);
+    if (notes->active && notes->clear && notes->dry && notes->full) {
+        notes->full[BRICK_NOTHING] = 1;
+        return true;
+    }
     free_notes(mem, notes);
     return false;
 }
@@ -514,7 +521,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)sizeof(brick_run) +
-           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2);
+           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 3);
 }
 
 static void destroy(backend *base)

@@ -11,6 +11,7 @@
 #include "compute/cpu_tile.h"
 
 #define P(z) (16 + PZ * ((z) + 1))
+#define M(z) (16 + MZ * ((z) + 2))
 
 #define EIGHT_TIMES(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 
@@ -36,6 +37,20 @@ static inline void sums_along_x(float *restrict out, const float *restrict p, co
 #else
     LANES
     for (int c = 0; c < PLANE; c++) out[c] = LOW_OF(p, low, c) + HIGH_OF(p, high, c);
+#endif
+}
+
+// The values at x - 1 of the cells of a plane.
+static inline void values_below_x(float *restrict out, const float *restrict p, const float *restrict low)
+{
+#ifdef __AVX512F__
+    for (int c = 0; c < PLANE; c += 16) {
+        __m512i own = _mm512_loadu_si512(p + c);
+        _mm512_storeu_si512(out + c, _mm512_mask_alignr_epi32(_mm512_loadu_si512(low + c), 0xfefe, own, own, 15));
+    }
+#else
+    LANES
+    for (int c = 0; c < PLANE; c++) out[c] = LOW_OF(p, low, c);
 #endif
 }
 
@@ -118,6 +133,82 @@ static inline void copy_rows_beyond(float *restrict to, const float *restrict fr
 static inline void store_planes(float *restrict out, const float *restrict tile)
 {
     for (int z = 0; z < 8; z++) memcpy(out + PLANE * z, tile + P(z), 4 * PLANE);
+}
+
+// ---- Fill ------------------------------------------------------------------------------------------------------------------
+
+// Turns drops into fill. Returns whether there are any.
+INLINE bool fill_cells(float *restrict to, const int32_t *restrict drops, const int count)
+{
+    int32_t any[16] = {0};
+    for (int c = 0; c < count; c += 16) {
+        LANES
+        for (int i = 0; i < 16; i++) {
+            any[i] |= drops[c + i];
+            to[c + i] = (float)drops[c + i] * RULE_DROP;
+        }
+    }
+    int32_t all = 0;
+    for (int i = 0; i < 16; i++) all |= any[i];
+    return all != 0;
+}
+
+// The fill of a brick's own cells.
+static bool gather_own_fill(float *tile, const int32_t *mass, int32_t brick)
+{
+    bool any = false;
+    for (int z = 0; z < 8; z++) any |= fill_cells(tile + M(z), mass + (size_t)brick * BRICK_CELLS + PLANE * z, PLANE);
+    return any;
+}
+
+// The fill of a brick and of two cells beyond its sides in y and z.
+static bool gather_brick_fill(float *tile, const int32_t *mass, const int32_t near[27])
+{
+    const int32_t *y0 = mass + (size_t)near[NEAR(0, -1, 0)] * BRICK_CELLS + 6 * PY;
+    const int32_t *y1 = mass + (size_t)near[NEAR(0, 1, 0)] * BRICK_CELLS;
+    const int32_t *z0 = mass + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 6 * PLANE;
+    const int32_t *z1 = mass + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS;
+    bool any = gather_own_fill(tile, mass, near[BRICK_SELF]);
+    for (int z = 0; z < 8; z++) {
+        any |= fill_cells(tile + M(z) - 2 * PY, y0 + PLANE * z, 2 * PY);
+        any |= fill_cells(tile + M(z) + PLANE, y1 + PLANE * z, 2 * PY);
+    }
+    for (int z = 0; z < 2; z++) {
+        any |= fill_cells(tile + M(z - 2), z0 + PLANE * z, PLANE);
+        any |= fill_cells(tile + M(z + 8), z1 + PLANE * z, PLANE);
+    }
+    return any;
+}
+
+// Whether there is any fill in two cells beyond a brick's sides in x.
+static bool fill_beyond_x(const float *low, const float *high)
+{
+    float sum = 0;
+    for (int z = 0; z < 8; z++)
+        for (int y = 0; y < 8; y++) {
+            const float *l = low + M(z) + PY * y, *h = high + M(z) + PY * y;
+            sum += (l[6] + l[7]) + (h[0] + h[1]);
+        }
+    return sum > 0.0f;
+}
+
+// The values at x + step of the cells of a plane; `beyond` is the same plane of the brick on that side.
+INLINE void values_along_x(float *restrict out, const float *restrict own, const float *restrict beyond, const int step)
+{
+    const int across = step < 0 ? step + 8 : step - 8;
+#ifdef __AVX512F__
+    const __mmask16 outside = (__mmask16)(0x0101 * (step < 0 ? (1 << -step) - 1 : 256 - (256 >> step)));
+    for (int c = 0; c < PLANE; c += 16)
+        _mm512_storeu_ps(out + c, _mm512_mask_loadu_ps(_mm512_loadu_ps(own + c + step), outside, beyond + c + across));
+#else
+    for (int y = 0; y < PLANE; y += 8) {
+        float both[16];
+        memcpy(both + (step < 0 ? 8 : 0), own + y, 32);
+        memcpy(both + (step < 0 ? 0 : 8), beyond + y, 32);
+        memcpy(out + y, both + (step < 0 ? step + 8 : step), 32);
+    }
+    (void)across;
+#endif
 }
 
 // ---- Masks -----------------------------------------------------------------------------------------------------------------

@@ -6,14 +6,51 @@
 #include "compute/cpu_move.h"
 #include "rules/pressure.h"
 
-// R6 on one row: divergence from the flux tiles.
-KERNEL divergence_row(const int count, float *restrict out, const float *restrict m, const float *restrict x,
-                      const float *restrict y, const float *restrict z, float rate, float cap)
+// R1 on some faces, with the fill of the four cells around each.
+KERNEL flux_cells(const int count, float *restrict F, const float *restrict f, const float *restrict m_ll,
+                  const float *restrict m_l, const float *restrict m_r, const float *restrict m_rr)
 {
     LANES
-    for (int i = 0; i < count; i++) {
-        float net = ((x[i] - x[i + 1]) + (z[i] - z[i + TZ])) + (y[i] - y[i + TY]);
-        out[i] = rule_divergence(m[i], net, rate, cap);
+    for (int i = 0; i < count; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+}
+
+// R1 on a brick's lower faces in x; low and high are the fill tiles of its neighbours.
+static void flux_along_x(float *F, const float *flow, const float *low, const float *m, const float *high)
+{
+    for (int z = 0; z < 8; z++) {
+        float m_ll[PLANE], m_l[PLANE], m_rr[PLANE];
+        values_along_x(m_ll, m + M(z), low + M(z), -2);
+        values_along_x(m_l, m + M(z), low + M(z), -1);
+        values_along_x(m_rr, m + M(z), high + M(z), 1);
+        flux_cells(PLANE, F + PLANE * z, flow + PLANE * z, m_ll, m_l, m + M(z), m_rr);
+    }
+}
+
+// R6 in one brick: Fx is the flux through its lower faces in x, Fx_next that of its neighbour.
+static void divergence_brick(const pass_args *a, int32_t brick, const float *m, const float *Fx, const float *Fx_next)
+{
+    size_t at = (size_t)brick * BRICK_CELLS;
+    const float *flow_y = a->flow_next[1], *flow_z = a->flow_next[2];
+    const float *next_y = flow_y + (size_t)a->near[brick][NEAR(0, 1, 0)] * BRICK_CELLS;
+    const float *next_z = flow_z + (size_t)a->near[brick][NEAR(0, 0, 1)] * BRICK_CELLS;
+    float Fz[2][PLANE];
+    flux_cells(PLANE, Fz[0], flow_z + at, m + M(-2), m + M(-1), m + M(0), m + M(1));
+    for (int z = 0; z < 8; z++) {
+        const float *plane = m + M(z);
+        float Fy[PLANE + PY], x_high[PLANE];
+        flux_cells(PLANE, Fy, flow_y + at + PLANE * z, plane - 2 * PY, plane - PY, plane, plane + PY);
+        const float *row = plane + PLANE;
+        flux_cells(PY, Fy + PLANE, next_y + PLANE * z, row - 2 * PY, row - PY, row, row + PY);
+        flux_cells(PLANE, Fz[(z + 1) & 1], z < 7 ? flow_z + at + PLANE * (z + 1) : next_z, plane - MZ, plane, plane + MZ,
+                   plane + 2 * MZ);
+        values_along_x(x_high, Fx + PLANE * z, Fx_next + PLANE * z, 1);
+        const float *restrict x = Fx + PLANE * z, *restrict z_low = Fz[z & 1], *restrict z_high = Fz[(z + 1) & 1];
+        float *restrict to = a->divergence + at + PLANE * z;
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            float net = ((x[c] - x_high[c]) + (z_low[c] - z_high[c])) + (Fy[c] - Fy[c + PY]);
+            to[c] = rule_divergence(plane[c], net, a->excess_rate, a->excess_cap);
+        }
     }
 }
 
@@ -79,14 +116,16 @@ static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, floa
     for (int z = 0; z < 8; z++) a->active[brick].plane[z] = plane_above(p + P(z), floor + PLANE * z);
 }
 
-// R6: the floor of the pressure: the head of part-filled cells. The pressure is in s->tile[0].
-static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
+// R6: the floor of the pressure: the head of part-filled cells. The pressure is in s->tile[0]. Notes whether all open cells are wet.
+static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const float *fill)
 {
     const int axis = a->down_axis, step = a->down_sign < 0 ? -1 : 1;
-    const int32_t *mass = a->mass_next + (size_t)brick * BRICK_CELLS;
     float *floor = a->floor + (size_t)brick * BRICK_CELLS;
     float g = a->head, inverse_g = a->inverse_head;
     mask_view open = view_mask(a->open, a->near[brick]);
+    uint64_t empty = 0;
+    float least[PLANE];
+    for (int c = 0; c < PLANE; c++) least[c] = a->empty;
     for (int z = 0; z < 8; z++) {
         const float *p = s->tile[0] + P(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
         const float *restrict below = p + step * (axis == 1 ? PY : PZ);
@@ -102,41 +141,67 @@ static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
             own = own_flags;
             under = under_flags;
         }
-        const int32_t *restrict drops = mass + PLANE * z;
+        const float *restrict m = fill + M(z);
         float *restrict to = floor + PLANE * z;
         LANES
-        for (int c = 0; c < PLANE; c++)
-            to[c] = rule_head((float)drops[c] * RULE_DROP, below[c], 1.0f - under[c], own[c], g, inverse_g);
+        for (int c = 0; c < PLANE; c++) to[c] = rule_head(m[c], below[c], 1.0f - under[c], own[c], g, inverse_g);
+        empty |= open.own->plane[z] & plane_above(least, m);
+    }
+    a->full[brick] = empty == 0;
+}
+
+// Whether no brick near holds water.
+static bool none_near(const pass_args *a, int32_t brick)
+{
+    for (int k = 0; k < 27; k++)
+        if (a->wet[a->near[brick][k]]) return false;
+    return true;
+}
+
+// R6 for a run. Brick by brick from high x to low, because the flux through the lower faces of one is that through the upper faces
+// of the one before.
+static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
+{
+    const int n = r->count;
+    bool any[RUN_MAX];
+    for (int k = 0; k < n; k++) any[k] = gather_brick_fill(s->fill[k + 1], a->mass_next, a->near[r->brick[k]]);
+    int32_t first = a->near[r->brick[0]][NEAR(-1, 0, 0)], after = a->near[r->brick[n - 1]][NEAR(1, 0, 0)];
+    gather_own_fill(s->fill[0], a->mass_next, first);
+    gather_own_fill(s->fill[n + 1], a->mass_next, after);
+    float *Fx = s->flux_x[0] + 16, *Fx_next = s->flux_x[1] + 16;
+    flux_along_x(Fx_next, a->flow_next[0] + (size_t)after * BRICK_CELLS, s->fill[n], s->fill[n + 1], s->fill[n + 1]);
+    for (int k = n - 1; k >= 0; k--) {
+        int32_t brick = r->brick[k];
+        const float *m = s->fill[k + 1];
+        // Viscosity carries flow a cell further, over edges too.
+        a->dry[brick] = !any[k] && !fill_beyond_x(s->fill[k], s->fill[k + 2]) && (a->viscosity == 0.0f || none_near(a, brick));
+        if (a->dry[brick]) {
+            memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
+            fill_brick(a->divergence, brick, -1.0f);
+        } else {
+            flux_along_x(Fx, a->flow_next[0] + (size_t)brick * BRICK_CELLS, s->fill[k], m, s->fill[k + 2]);
+            divergence_brick(a, brick, m, Fx, Fx_next);
+        }
+        float *swap = Fx;
+        Fx = Fx_next;
+        Fx_next = swap;
     }
 }
 
 // R6, and the first smoothing of R7.
-KERNEL divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+static void divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
 {
-    bool wet = gather_fill(s->m, a->mass_next, a, r, n, 2, 2);
-    for (int k = 0; k < n; k++) a->dry[r->brick[k]] = !wet;
-    if (wet) {
-        flux_own(a, s, r, n, a->flow_next);
-        for (int z = 0; z < 8; z++) {
-            for (int y = 0; y < 8; y++) {
-                float row[8 * RUN_MAX];
-                int i = T(0, y, z);
-                divergence_row(8 * n, row, s->m + i, s->F[0] + i, s->F[1] + i, s->F[2] + i, a->excess_rate, a->excess_cap);
-                scatter(a->divergence, r, n, y, z, row);
-            }
-        }
-    } else {
-        for (int k = 0; k < n; k++) fill_brick(a->divergence, r->brick[k], -1.0f);
-    }
-    for (int k = 0; k < n; k++) {
+    divergence_of_run(a, s, r);
+    for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
         gather_brick(s->tile[0], &s->sides[0], a->pressure, a->near[brick]);
-        if (!wet && brick_is_zero(s->tile[0], &s->sides[0])) {
+        if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
             fill_brick(a->floor, brick, 0.0f);
+            a->full[brick] = 0;
             rest_brick(a, brick, a->pressure_next);
             continue;
         }
-        floor_brick(a, s, brick);
+        floor_brick(a, s, brick, s->fill[k + 1]);
         smooth_brick(a, s, brick, a->pressure_next);
     }
 }
@@ -171,8 +236,50 @@ KERNEL donor_row(const int count, float *restrict out, const float *restrict f, 
     for (int i = 0; i < count; i++) out[i] = rule_empty_donor(f[i], f[i - along], f[i + along], m[i - along], m[i], empty);
 }
 
+// R8 in a brick whose faces have no empty donors, so that R9 changes nothing. Closed faces carry nothing and count as such.
+static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
+{
+    float *p = s->tile[0], *low = s->sides[0].low;
+    gather_planes(p, a->pressure, brick);
+    gather_rows_below(p, a->pressure, a->near[brick]);
+    gather_low(low, a->pressure, a->near[brick]);
+    mask_view open = view_mask(a->open, a->near[brick]);
+    const bool clear = a->clear[brick];
+    for (int z = 0; z < 8; z++) {
+        const float *plane = p + P(z);
+        size_t at = (size_t)brick * BRICK_CELLS + (size_t)(PLANE * z);
+        float beside[PLANE], faces[PLANE];
+        values_below_x(beside, plane, low + PLANE * z);
+        const float *below[3] = {beside, plane - PY, plane - PZ};
+        for (int axis = 0; axis < 3; axis++) {
+            if (!clear) spread_flags(faces, open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->flags);
+            const float *restrict f = a->flow_next[axis] + at, *restrict p_low = below[axis], *restrict p_high = plane;
+            const float *restrict w = clear ? a->ones : faces;
+            float *restrict to = a->flow[axis] + at;
+            LANES
+            for (int c = 0; c < PLANE; c++) to[c] = rule_gradient(f[c], w[c], p_low[c], p_high[c], a->keep, a->max_flow);
+        }
+    }
+}
+
+// Whether all open cells of a run, and of the bricks below it on each axis, are wet. The nothing has none, and counts as such.
+static bool run_full(const pass_args *a, const brick_run *r)
+{
+    for (int k = 0; k < r->count; k++) {
+        const int32_t *near = a->near[r->brick[k]];
+        if (!a->full[r->brick[k]] || !a->full[near[NEAR(-1, 0, 0)]] || !a->full[near[NEAR(0, -1, 0)]] ||
+            !a->full[near[NEAR(0, 0, -1)]])
+            return false;
+    }
+    return true;
+}
+
 KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
 {
+    if (run_full(a, r)) {
+        for (int k = 0; k < n; k++) gradient_full_brick(a, s, r->brick[k]);
+        return;
+    }
     gather(s->p, a->pressure, a, r, n, -2, 8, -2, 8);
     if (run_dry(a, r) && rows_are_zero(s->p, n, -1, 7, -1, 7)) {
         for (int axis = 0; axis < 3; axis++) clear_bricks(a->flow[axis], r);

@@ -3,6 +3,7 @@
 //     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
 //     block tile  x: 4 rim | 8 cells | 4 rim           y, z: 1 rim | 8 cells | 1 rim      B(x, y, z)
 //     brick tile  x: 8 cells, no rim                   y, z: 1 rim | 8 cells | 1 rim      P(z), see cpu_brick.h
+//     fill tile   x: 8 cells, no rim                   y, z: 2 rim | 8 cells | 2 rim      M(z), see cpu_brick.h
 //
 // Kernels work on whole rows along x, of a length that is a multiple of four. Rows that reach into the rim are 8 cells longer than
 // the run. Lanes whose neighbours are not in the tile hold numbers of no meaning and are never stored.
@@ -37,7 +38,9 @@ enum {
     PLANE = 64,  // cells in a plane of a brick
     PY = 8,      // strides of a brick tile
     PZ = 80,
-    BRICK_TILE = 16 + 10 * PZ
+    BRICK_TILE = 16 + 10 * PZ,
+    MZ = 96,  // stride of z in a fill tile
+    FILL_TILE = 16 + 12 * MZ + 16
 };
 
 #define T(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
@@ -46,6 +49,7 @@ enum {
 typedef float run_tile[TILE + 2 * PAD];
 typedef float block_tile[BLOCK];
 typedef float brick_tile[BRICK_TILE];
+typedef float fill_tile[FILL_TILE];
 
 // The values beyond a brick's sides in x, beside the cells that touch them. In all other cells they are zero, always.
 typedef struct brick_sides {
@@ -58,6 +62,8 @@ struct cpu_scratch {
     _Alignas(64) block_tile block[8];
     _Alignas(64) brick_tile tile[8];
     _Alignas(64) brick_sides sides[2];
+    _Alignas(64) fill_tile fill[RUN_MAX + 2];
+    _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
     _Alignas(64) float brick[6][BRICK_CELLS];
 };
 
