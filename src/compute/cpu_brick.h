@@ -23,24 +23,7 @@ static const _Alignas(64) float STAYS_HIGH[PLANE] = {EIGHT_TIMES(1, 1, 1, 1, 1, 
 #define LOW_OF(p, low, c) (STAYS_LOW[c] * (p)[(c)-1] + (low)[c])
 #define HIGH_OF(p, high, c) (STAYS_HIGH[c] * (p)[(c) + 1] + (high)[c])
 
-// The sums of each cell's two neighbours in x, p being a plane of a brick tile.
-static inline void sums_along_x(float *restrict out, const float *restrict p, const float *restrict low,
-                                const float *restrict high)
-{
-#ifdef __AVX512F__
-    for (int c = 0; c < PLANE; c += 16) {
-        __m512i own = _mm512_loadu_si512(p + c);
-        __m512i below = _mm512_mask_alignr_epi32(_mm512_loadu_si512(low + c), 0xfefe, own, own, 15);
-        __m512i above = _mm512_mask_alignr_epi32(_mm512_loadu_si512(high + c), 0x7f7f, own, own, 1);
-        _mm512_storeu_ps(out + c, _mm512_add_ps(_mm512_castsi512_ps(below), _mm512_castsi512_ps(above)));
-    }
-#else
-    LANES
-    for (int c = 0; c < PLANE; c++) out[c] = LOW_OF(p, low, c) + HIGH_OF(p, high, c);
-#endif
-}
-
-// The values at x - 1 of the cells of a plane.
+// The values at x - 1 and x + 1 of the cells of a plane.
 static inline void values_below_x(float *restrict out, const float *restrict p, const float *restrict low)
 {
 #ifdef __AVX512F__
@@ -52,6 +35,30 @@ static inline void values_below_x(float *restrict out, const float *restrict p, 
     LANES
     for (int c = 0; c < PLANE; c++) out[c] = LOW_OF(p, low, c);
 #endif
+}
+
+static inline void values_above_x(float *restrict out, const float *restrict p, const float *restrict high)
+{
+#ifdef __AVX512F__
+    for (int c = 0; c < PLANE; c += 16) {
+        __m512i own = _mm512_loadu_si512(p + c);
+        _mm512_storeu_si512(out + c, _mm512_mask_alignr_epi32(_mm512_loadu_si512(high + c), 0x7f7f, own, own, 1));
+    }
+#else
+    LANES
+    for (int c = 0; c < PLANE; c++) out[c] = HIGH_OF(p, high, c);
+#endif
+}
+
+// The sums of each cell's two neighbours in x, p being a plane of a brick tile.
+static inline void sums_along_x(float *restrict out, const float *restrict p, const float *restrict low,
+                                const float *restrict high)
+{
+    float below[PLANE], above[PLANE];
+    values_below_x(below, p, low);
+    values_above_x(above, p, high);
+    LANES
+    for (int c = 0; c < PLANE; c++) out[c] = below[c] + above[c];
 }
 
 // The sum over the six neighbours, p being a plane of a brick tile and along_x what sums_along_x made of it.

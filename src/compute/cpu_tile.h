@@ -1,7 +1,6 @@
 // Tiles: the values around a run of bricks, copied together so that a neighbour is a constant offset. Part of cpu_kernels.c.
 //
 //     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
-//     block tile  x: 4 rim | 8 cells | 4 rim           y, z: 1 rim | 8 cells | 1 rim      B(x, y, z)
 //     brick tile  x: 8 cells, no rim                   y, z: 1 rim | 8 cells | 1 rim      P(z), see cpu_brick.h
 //     fill tile   x: 8 cells, no rim                   y, z: 2 rim | 8 cells | 2 rim      M(z), see cpu_brick.h
 //
@@ -32,11 +31,8 @@ enum {
     TZ = TY * (8 + 2 * RIM),  // stride of z
     TILE = TZ * (8 + 2 * RIM),
     PAD = 2 * TZ,  // wide rows and unused rim rows may look this far out
-    BY = 16,
-    BZ = 160,
-    BLOCK = 1600 + 2 * BZ,
-    PLANE = 64,  // cells in a plane of a brick
-    PY = 8,      // strides of a brick tile
+    PLANE = 64,    // cells in a plane of a brick
+    PY = 8,        // strides of a brick tile
     PZ = 80,
     BRICK_TILE = 16 + 10 * PZ,
     MZ = 96,  // stride of z in a fill tile
@@ -44,10 +40,8 @@ enum {
 };
 
 #define T(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
-#define B(x, y, z) (BZ + (x) + RIM_X + BY * ((y) + 1) + BZ * ((z) + 1))
 
 typedef float run_tile[TILE + 2 * PAD];
-typedef float block_tile[BLOCK];
 typedef float brick_tile[BRICK_TILE];
 typedef float fill_tile[FILL_TILE];
 
@@ -59,12 +53,11 @@ typedef struct brick_sides {
 struct cpu_scratch {
     _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q, h;
     _Alignas(64) int32_t drops[TILE + 2 * PAD], drops_next[TILE + 2 * PAD], whole[3][TILE + 2 * PAD];
-    _Alignas(64) block_tile block[8];
-    _Alignas(64) brick_tile tile[8];
+    _Alignas(64) brick_tile tile[4];
     _Alignas(64) brick_sides sides[2];
     _Alignas(64) fill_tile fill[RUN_MAX + 2];
     _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
-    _Alignas(64) float brick[6][BRICK_CELLS];
+    _Alignas(64) float brick[3][BRICK_CELLS], correction[8][BRICK_CELLS];
 };
 
 #define SPLIT(v) ((v) < 0 ? -1 : (v) > 7 ? 1 : 0)
@@ -231,36 +224,6 @@ static inline __attribute__((always_inline)) void scatter(void *channel, const b
 static inline void clear_bricks(void *channel, const brick_run *r)
 {
     for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
-}
-
-// The values beside a brick's six faces, into the rim of a block tile. Edges and corners are never read.
-static void gather_rim(float *tile, const float *channel, const int32_t near[27])
-{
-    const float *x0 = channel + (size_t)near[NEAR(-1, 0, 0)] * BRICK_CELLS + 7;
-    const float *x1 = channel + (size_t)near[NEAR(1, 0, 0)] * BRICK_CELLS;
-    const float *y0 = channel + (size_t)near[NEAR(0, -1, 0)] * BRICK_CELLS + 56;
-    const float *y1 = channel + (size_t)near[NEAR(0, 1, 0)] * BRICK_CELLS;
-    const float *z0 = channel + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 448;
-    const float *z1 = channel + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS;
-    for (int z = 0; z < 8; z++) {
-        memcpy(tile + B(0, -1, z), y0 + 64 * z, 32);
-        memcpy(tile + B(0, 8, z), y1 + 64 * z, 32);
-        memcpy(tile + B(0, z, -1), z0 + 8 * z, 32);
-        memcpy(tile + B(0, z, 8), z1 + 8 * z, 32);
-        for (int y = 0; y < 8; y++) {
-            tile[B(-1, y, z)] = x0[8 * y + 64 * z];
-            tile[B(8, y, z)] = x1[8 * y + 64 * z];
-        }
-    }
-}
-
-// A brick's values and its rim.
-static void gather_block(float *tile, const float *channel, const int32_t near[27])
-{
-    const float *own = channel + (size_t)near[BRICK_SELF] * BRICK_CELLS;
-    for (int z = 0; z < 8; z++)
-        for (int y = 0; y < 8; y++) memcpy(tile + B(0, y, z), own + 8 * y + 64 * z, 32);
-    gather_rim(tile, channel, near);
 }
 
 static inline bool run_dry(const pass_args *a, const brick_run *r)
