@@ -13,6 +13,10 @@ static inline int octant_start(int o)
     return 4 * (o & 1) + 32 * (o >> 1 & 1) + 256 * (o >> 2);
 }
 
+// A brick of level 1 is full if all cells of the live bricks below it, and all beside those, are active. Its operator is then always
+// the same, so it is made once and stays: only the right side and the errors change.
+enum { NOT_FULL, FULL, FULL_AND_MADE };
+
 // Sum over eight children, paired on the x-z diagonals so that mirroring in x and z and swapping them changes no bit.
 #define SUM_8(v000, v100, v010, v110, v001, v101, v011, v111) \
     (((v000 + v101) + (v100 + v001)) + ((v010 + v111) + (v110 + v011)))
@@ -156,19 +160,20 @@ static void fill_octant(const pyramid_level *level, pyramid_channel channel, int
             for (int x = 0; x < 4; x++) to[x + 8 * y + 64 * z] = value;
 }
 
-// The same counts where every cell, and every cell beside the brick, is active; or none is.
-static void count_uniform(const pyramid_level *level, int32_t parent, int octant, bool full)
+// The same counts where every cell, and every cell beside the brick, is active, or none is; `edge` is the number of fine cells along
+// the edge of a cell, 0 for none.
+static void count_uniform(const pyramid_level *level, int32_t parent, int octant, float edge)
 {
-    fill_octant(level, PYRAMID_LINK_X, parent, octant, full ? 4.0f : 0.0f);
-    fill_octant(level, PYRAMID_LINK_Y, parent, octant, full ? 4.0f : 0.0f);
-    fill_octant(level, PYRAMID_LINK_Z, parent, octant, full ? 4.0f : 0.0f);
+    fill_octant(level, PYRAMID_LINK_X, parent, octant, edge * edge);
+    fill_octant(level, PYRAMID_LINK_Y, parent, octant, edge * edge);
+    fill_octant(level, PYRAMID_LINK_Z, parent, octant, edge * edge);
     fill_octant(level, PYRAMID_DIAGONAL, parent, octant, 0.0f);
     fill_octant(level, PYRAMID_ERROR, parent, octant, 0.0f);
     fill_octant(level, PYRAMID_ERROR_NEXT, parent, octant, 0.0f);
-    fill_octant(level, PYRAMID_COUNT, parent, octant, full ? 8.0f : 0.0f);
-    fill_octant(level, PYRAMID_THICK_X, parent, octant, full ? 2.0f : 0.0f);
-    fill_octant(level, PYRAMID_THICK_Y, parent, octant, full ? 2.0f : 0.0f);
-    fill_octant(level, PYRAMID_THICK_Z, parent, octant, full ? 2.0f : 0.0f);
+    fill_octant(level, PYRAMID_COUNT, parent, octant, edge * edge * edge);
+    fill_octant(level, PYRAMID_THICK_X, parent, octant, edge);
+    fill_octant(level, PYRAMID_THICK_Y, parent, octant, edge);
+    fill_octant(level, PYRAMID_THICK_Z, parent, octant, edge);
 }
 
 static inline bool view_full(const mask_view *v)
@@ -211,23 +216,46 @@ static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, f
     return largest;
 }
 
+// Whether all cells below a brick of level 1 and beside them are active.
+static bool all_active(const pass_args *a, const pyramid_level *level, int32_t parent)
+{
+    for (int o = 0; o < 8; o++) {
+        int32_t brick = level->child[parent][o];
+        if (brick == BRICK_NOTHING) return false;
+        mask_view active = view_mask(a->active, a->near[brick]);
+        if (!view_full(&active)) return false;
+    }
+    return true;
+}
+
+// The counts of the operator over one live brick.
+static void count_octant(const pass_args *a, const pyramid_level *level, int32_t parent, int octant, int32_t brick)
+{
+    mask_view active = view_mask(a->active, a->near[brick]);
+    if (mask_empty(active.own))
+        count_uniform(level, parent, octant, 0.0f);
+    else if (view_full(&active))
+        count_uniform(level, parent, octant, 2.0f);
+    else
+        count_brick(level, parent, octant, active, view_mask(a->open, a->near[brick]));
+}
+
 static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
 {
     const pyramid_level *level = &a->levels->level[1];
+    if (!all_active(a, level, parent))
+        level->full[parent] = NOT_FULL;
+    else if (level->full[parent] == NOT_FULL)
+        level->full[parent] = FULL;
     float largest = 0;
     for (int o = 0; o < 8; o++) {
         int32_t brick = level->child[parent][o];
         if (brick == BRICK_NOTHING) continue;
+        if (level->full[parent] != FULL_AND_MADE) count_octant(a, level, parent, o, brick);
         if (mask_empty(&a->active[brick])) {
-            count_uniform(level, parent, o, false);
             fill_octant(level, PYRAMID_RIGHT, parent, o, 0.0f);
             continue;
         }
-        mask_view active = view_mask(a->active, a->near[brick]);
-        if (view_full(&active))
-            count_uniform(level, parent, o, true);
-        else
-            count_brick(level, parent, o, active, view_mask(a->open, a->near[brick]));
         largest = rule_max(largest, residual_brick(a, s, brick, s->brick[1]));
         sum_octant(pyramid_cells(level, PYRAMID_RIGHT, parent) + octant_start(o), s->brick[1]);
     }
@@ -288,9 +316,15 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
 static void build_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     (void)s;
-    const pyramid_level *level = &a->levels->level[l];
-    for (int o = 0; o < 8; o++)
-        if (level->child[brick][o] != 0) build_octant(&a->levels->level[l - 1], level->child[brick][o], level, brick, o);
+    const pyramid_level *level = &a->levels->level[l], *lower = &a->levels->level[l - 1];
+    for (int o = 0; o < 8; o++) {
+        int32_t child = level->child[brick][o];
+        if (child == 0) continue;
+        if (lower->full[child] != NOT_FULL)
+            count_uniform(level, brick, o, 4.0f);
+        else
+            build_octant(lower, child, level, brick, o);
+    }
 }
 
 // Planes of a coarse brick that have active cells: bit z.
@@ -307,7 +341,7 @@ static inline uint32_t active_planes(const pyramid_level *level, int32_t brick)
 static void link_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
-    if (active_planes(level, brick) == 0) return;
+    if (level->full[brick] == FULL_AND_MADE || active_planes(level, brick) == 0) return;
     for (int axis = 0; axis < 3; axis++) {
         float *link = pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), brick);
         const float *thick = level->channel[PYRAMID_THICK_X + axis];
@@ -433,7 +467,8 @@ static void down_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t br
         return;
     }
     brick_links links = gather_links(s, level, brick);
-    make_diagonal(level, brick, &links);
+    if (level->full[brick] != FULL_AND_MADE) make_diagonal(level, brick, &links);
+    if (level->full[brick] == FULL) level->full[brick] = FULL_AND_MADE;
     if (l == a->levels->top) {
         memset(error, 0, BRICK_CELLS * sizeof(float));
         return;

@@ -59,10 +59,12 @@ static void free_bricks(pyramid *p, pyramid_level *level)
     memory_free(p->mem, level->near, room * sizeof *level->near);
     memory_free(p->mem, level->child, room * sizeof *level->child);
     memory_free(p->mem, level->parent, room * sizeof *level->parent);
+    memory_free(p->mem, level->full, room * sizeof *level->full);
     for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) memory_free(p->mem, level->channel[c], room * BRICK_CELLS * sizeof(float));
     level->near = NULL;
     level->child = NULL;
     level->parent = NULL;
+    level->full = NULL;
     memset(level->channel, 0, sizeof level->channel);
     level->room = 0;
 }
@@ -77,7 +79,8 @@ static bool bricks_room(pyramid *p, pyramid_level *level)
     level->near = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->near);
     level->child = memory_alloc(p->mem, (size_t)room * sizeof *level->child);
     level->parent = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->parent);
-    bool got = level->near && level->child && level->parent;
+    level->full = memory_alloc(p->mem, (size_t)room * sizeof *level->full);
+    bool got = level->near && level->child && level->parent && level->full;
     for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) {
         level->channel[c] = memory_alloc(p->mem, (size_t)room * BRICK_CELLS * sizeof(float));
         if (level->channel[c])
@@ -142,6 +145,7 @@ static bool build_level(pyramid *p, pyramid_level *level, const weir_coord *coor
         if (!alive || alive[b]) parent[b] = parent_of(level, coord[b]);
     if (!bricks_room(p, level)) return false;
     memset(level->child, 0, (size_t)level->count * sizeof *level->child);
+    memset(level->full, 0, (size_t)level->count * sizeof *level->full);
     for (int32_t b = 1; b < end; b++)
         if (!alive || alive[b]) add_child(level, parent[b], coord[b], b);
     link_neighbours(level);
@@ -201,8 +205,8 @@ int64_t pyramid_bytes(const pyramid *p)
         bytes += room * (int64_t)sizeof *level->parent + level->slot_room * (int64_t)sizeof *level->slot;
         bytes += level->key_room * (int64_t)sizeof *level->coord;
         if (l > 0)
-            bytes +=
-                room * (int64_t)(sizeof *level->near + sizeof *level->child + PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
+            bytes += room * (int64_t)(sizeof *level->near + sizeof *level->child + sizeof *level->full +
+                                      PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
     }
     return bytes;
 }
