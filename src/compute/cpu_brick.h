@@ -144,59 +144,54 @@ static inline void store_planes(float *restrict out, const float *restrict tile)
 
 // ---- Fill ------------------------------------------------------------------------------------------------------------------
 
-// Turns drops into fill. Returns whether there are any.
-INLINE bool fill_cells(float *restrict to, const int32_t *restrict drops, const int count)
+INLINE void fill_cells(float *restrict to, const int32_t *restrict drops, const int count)
 {
-    int32_t any[16] = {0};
-    for (int c = 0; c < count; c += 16) {
-        LANES
-        for (int i = 0; i < 16; i++) {
-            any[i] |= drops[c + i];
-            to[c + i] = (float)drops[c + i] * RULE_DROP;
-        }
-    }
-    int32_t all = 0;
-    for (int i = 0; i < 16; i++) all |= any[i];
-    return all != 0;
+    LANES
+    for (int i = 0; i < count; i++) to[i] = (float)drops[i] * RULE_DROP;
 }
 
 // The fill of a brick's own cells.
-static bool gather_own_fill(float *tile, const int32_t *mass, int32_t brick)
+static void gather_own_fill(float *tile, const int32_t *mass, int32_t brick)
 {
-    bool any = false;
-    for (int z = 0; z < 8; z++) any |= fill_cells(tile + M(z), mass + (size_t)brick * BRICK_CELLS + PLANE * z, PLANE);
-    return any;
+    for (int z = 0; z < 8; z++) fill_cells(tile + M(z), mass + (size_t)brick * BRICK_CELLS + PLANE * z, PLANE);
 }
 
 // The fill of a brick and of two cells beyond its sides in y and z.
-static bool gather_brick_fill(float *tile, const int32_t *mass, const int32_t near[27])
+static void gather_brick_fill(float *tile, const int32_t *mass, const int32_t near[27])
 {
     const int32_t *y0 = mass + (size_t)near[NEAR(0, -1, 0)] * BRICK_CELLS + 6 * PY;
     const int32_t *y1 = mass + (size_t)near[NEAR(0, 1, 0)] * BRICK_CELLS;
     const int32_t *z0 = mass + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 6 * PLANE;
     const int32_t *z1 = mass + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS;
-    bool any = gather_own_fill(tile, mass, near[BRICK_SELF]);
+    gather_own_fill(tile, mass, near[BRICK_SELF]);
     for (int z = 0; z < 8; z++) {
-        any |= fill_cells(tile + M(z) - 2 * PY, y0 + PLANE * z, 2 * PY);
-        any |= fill_cells(tile + M(z) + PLANE, y1 + PLANE * z, 2 * PY);
+        fill_cells(tile + M(z) - 2 * PY, y0 + PLANE * z, 2 * PY);
+        fill_cells(tile + M(z) + PLANE, y1 + PLANE * z, 2 * PY);
     }
     for (int z = 0; z < 2; z++) {
-        any |= fill_cells(tile + M(z - 2), z0 + PLANE * z, PLANE);
-        any |= fill_cells(tile + M(z + 8), z1 + PLANE * z, PLANE);
+        fill_cells(tile + M(z - 2), z0 + PLANE * z, PLANE);
+        fill_cells(tile + M(z + 8), z1 + PLANE * z, PLANE);
     }
-    return any;
 }
 
-// Whether there is any fill in two cells beyond a brick's sides in x.
-static bool fill_beyond_x(const float *low, const float *high)
+// Whether there is any fill in two cells beyond a brick's sides; low and high are its neighbours in x.
+static bool fill_beyond(const float *low, const float *m, const float *high)
 {
-    float sum = 0;
-    for (int z = 0; z < 8; z++)
-        for (int y = 0; y < 8; y++) {
-            const float *l = low + M(z) + PY * y, *h = high + M(z) + PY * y;
-            sum += (l[6] + l[7]) + (h[0] + h[1]);
+    float sum[16] = {0};
+    for (int z = -2; z < 10; z++) {
+        bool beyond_z = z < 0 || z > 7;
+        for (int y = beyond_z ? 0 : -2; y < (beyond_z ? 8 : 10); y += 2) {
+            if (!beyond_z && y >= 0 && y < 8) continue;
+            for (int i = 0; i < 16; i++) sum[i] += m[M(z) + PY * y + i];
         }
-    return sum > 0.0f;
+        for (int y = 0; y < 8 && !beyond_z; y++) {
+            const float *l = low + M(z) + PY * y, *h = high + M(z) + PY * y;
+            sum[0] += (l[6] + l[7]) + (h[0] + h[1]);
+        }
+    }
+    float all = 0;
+    for (int i = 0; i < 16; i++) all += sum[i];
+    return all > 0.0f;
 }
 
 // The values at x + step of the cells of a plane; `beyond` is the same plane of the brick on that side.

@@ -163,8 +163,7 @@ static bool none_near(const pass_args *a, int32_t brick)
 static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
 {
     const int n = r->count;
-    bool any[RUN_MAX];
-    for (int k = 0; k < n; k++) any[k] = gather_brick_fill(s->fill[k + 1], a->mass_next, a->near[r->brick[k]]);
+    for (int k = 0; k < n; k++) gather_brick_fill(s->fill[k + 1], a->mass_next, a->near[r->brick[k]]);
     int32_t first = a->near[r->brick[0]][NEAR(-1, 0, 0)], after = a->near[r->brick[n - 1]][NEAR(1, 0, 0)];
     gather_own_fill(s->fill[0], a->mass_next, first);
     gather_own_fill(s->fill[n + 1], a->mass_next, after);
@@ -174,7 +173,8 @@ static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_ru
         int32_t brick = r->brick[k];
         const float *m = s->fill[k + 1];
         // Viscosity carries flow a cell further, over edges too.
-        a->dry[brick] = !any[k] && !fill_beyond_x(s->fill[k], s->fill[k + 2]) && (a->viscosity == 0.0f || none_near(a, brick));
+        a->dry[brick] =
+            !a->wet[brick] && !fill_beyond(s->fill[k], m, s->fill[k + 2]) && (a->viscosity == 0.0f || none_near(a, brick));
         if (a->dry[brick]) {
             memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
             fill_brick(a->divergence, brick, -1.0f);
@@ -246,18 +246,23 @@ static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t bric
     mask_view open = view_mask(a->open, a->near[brick]);
     const bool clear = a->clear[brick];
     for (int z = 0; z < 8; z++) {
-        const float *plane = p + P(z);
+        const float *restrict plane = p + P(z);
         size_t at = (size_t)brick * BRICK_CELLS + (size_t)(PLANE * z);
-        float beside[PLANE], faces[PLANE];
+        float beside[PLANE], faces[3][PLANE];
         values_below_x(beside, plane, low + PLANE * z);
-        const float *below[3] = {beside, plane - PY, plane - PZ};
-        for (int axis = 0; axis < 3; axis++) {
-            if (!clear) spread_flags(faces, open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->flags);
-            const float *restrict f = a->flow_next[axis] + at, *restrict p_low = below[axis], *restrict p_high = plane;
-            const float *restrict w = clear ? a->ones : faces;
-            float *restrict to = a->flow[axis] + at;
-            LANES
-            for (int c = 0; c < PLANE; c++) to[c] = rule_gradient(f[c], w[c], p_low[c], p_high[c], a->keep, a->max_flow);
+        if (!clear)
+            for (int axis = 0; axis < 3; axis++)
+                spread_flags(faces[axis], open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->flags);
+        const float *restrict wx = clear ? a->ones : faces[0], *restrict wy = clear ? a->ones : faces[1];
+        const float *restrict wz = clear ? a->ones : faces[2];
+        const float *restrict x = a->flow_next[0] + at, *restrict y = a->flow_next[1] + at,
+                              *restrict deep = a->flow_next[2] + at;
+        float *restrict to_x = a->flow[0] + at, *restrict to_y = a->flow[1] + at, *restrict to_z = a->flow[2] + at;
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            to_x[c] = rule_gradient(x[c], wx[c], beside[c], plane[c], a->keep, a->max_flow);
+            to_y[c] = rule_gradient(y[c], wy[c], plane[c - PY], plane[c], a->keep, a->max_flow);
+            to_z[c] = rule_gradient(deep[c], wz[c], plane[c - PZ], plane[c], a->keep, a->max_flow);
         }
     }
 }

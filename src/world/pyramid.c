@@ -53,6 +53,12 @@ static bool keys_reserve(pyramid *p, pyramid_level *level, int32_t room)
     return true;
 }
 
+// Values in a channel. The few on top keep a brick's channels from falling into the same sets of the cache.
+static size_t channel_size(int32_t room)
+{
+    return (size_t)room * BRICK_CELLS + 80;
+}
+
 static void free_bricks(pyramid *p, pyramid_level *level)
 {
     size_t room = (size_t)level->room;
@@ -60,11 +66,12 @@ static void free_bricks(pyramid *p, pyramid_level *level)
     memory_free(p->mem, level->child, room * sizeof *level->child);
     memory_free(p->mem, level->parent, room * sizeof *level->parent);
     memory_free(p->mem, level->full, room * sizeof *level->full);
-    for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) memory_free(p->mem, level->channel[c], room * BRICK_CELLS * sizeof(float));
+    memory_free(p->mem, level->cells, PYRAMID_CHANNELS * channel_size(level->room) * sizeof(float));
     level->near = NULL;
     level->child = NULL;
     level->parent = NULL;
     level->full = NULL;
+    level->cells = NULL;
     memset(level->channel, 0, sizeof level->channel);
     level->room = 0;
 }
@@ -80,13 +87,11 @@ static bool bricks_room(pyramid *p, pyramid_level *level)
     level->child = memory_alloc(p->mem, (size_t)room * sizeof *level->child);
     level->parent = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->parent);
     level->full = memory_alloc(p->mem, (size_t)room * sizeof *level->full);
-    bool got = level->near && level->child && level->parent && level->full;
-    for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) {
-        level->channel[c] = memory_alloc(p->mem, (size_t)room * BRICK_CELLS * sizeof(float));
-        if (level->channel[c])
-            memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
-        else
-            got = false;
+    level->cells = memory_alloc(p->mem, PYRAMID_CHANNELS * channel_size(room) * sizeof(float));
+    bool got = level->near && level->child && level->parent && level->full && level->cells;
+    for (int32_t c = 0; c < PYRAMID_CHANNELS && got; c++) {
+        level->channel[c] = level->cells + (size_t)c * channel_size(room);
+        memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
     }
     if (!got) free_bricks(p, level);
     return got;
