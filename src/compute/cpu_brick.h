@@ -15,8 +15,9 @@
 
 #define EIGHT_TIMES(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 
-// 0 in the cells of a plane at x = 0 or x = 7, else 1.
+// 0 in the cells of a plane that have no neighbour inside at x - 1, x - 2 and x + 1, else 1.
 static const _Alignas(64) float STAYS_LOW[PLANE] = {EIGHT_TIMES(0, 1, 1, 1, 1, 1, 1, 1)};
+static const _Alignas(64) float STAYS_LOW_2[PLANE] = {EIGHT_TIMES(0, 0, 1, 1, 1, 1, 1, 1)};
 static const _Alignas(64) float STAYS_HIGH[PLANE] = {EIGHT_TIMES(1, 1, 1, 1, 1, 1, 1, 0)};
 
 // The values at x - 1 and x + 1 of cell c of a plane; `low` and `high` are the plane's values from beyond the brick's sides.
@@ -194,7 +195,7 @@ static bool fill_beyond(const float *low, const float *m, const float *high)
     return all > 0.0f;
 }
 
-// The values at x + step of the cells of a plane; `beyond` is the same plane of the brick on that side.
+// The values at x + step of the cells of a plane, step being -2, -1 or 1; `beyond` is the same plane of the brick on that side.
 INLINE void values_along_x(float *restrict out, const float *restrict own, const float *restrict beyond, const int step)
 {
     const int across = step < 0 ? step + 8 : step - 8;
@@ -203,13 +204,9 @@ INLINE void values_along_x(float *restrict out, const float *restrict own, const
     for (int c = 0; c < PLANE; c += 16)
         _mm512_storeu_ps(out + c, _mm512_mask_loadu_ps(_mm512_loadu_ps(own + c + step), outside, beyond + c + across));
 #else
-    for (int y = 0; y < PLANE; y += 8) {
-        float both[16];
-        memcpy(both + (step < 0 ? 8 : 0), own + y, 32);
-        memcpy(both + (step < 0 ? 0 : 8), beyond + y, 32);
-        memcpy(out + y, both + (step < 0 ? step + 8 : step), 32);
-    }
-    (void)across;
+    const float *stays = step == -2 ? STAYS_LOW_2 : step == -1 ? STAYS_LOW : STAYS_HIGH;
+    LANES
+    for (int c = 0; c < PLANE; c++) out[c] = stays[c] * own[c + step] + (1.0f - stays[c]) * beyond[c + across];
 #endif
 }
 
@@ -267,6 +264,16 @@ static inline void spread_counts(float *restrict out, plane_counts n, const floa
         number = _mm512_or_epi32(number, _mm512_maskz_set1_epi32((__mmask16)(n.twos >> c), 2));
         number = _mm512_or_epi32(number, _mm512_maskz_set1_epi32((__mmask16)(n.fours >> c), 4));
         _mm512_storeu_ps(out + c, _mm512_permutexvar_ps(number, values));
+    }
+#elif defined __AVX2__
+    const __m256i x = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), one = _mm256_set1_epi32(1);
+    __m256 values = _mm256_loadu_ps(table);
+    for (int c = 0; c < PLANE; c += 8) {
+        __m256i ones = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32((int)(n.ones >> c & 255)), x), one);
+        __m256i twos = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32((int)(n.twos >> c & 255)), x), one);
+        __m256i fours = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32((int)(n.fours >> c & 255)), x), one);
+        __m256i number = _mm256_add_epi32(ones, _mm256_add_epi32(_mm256_slli_epi32(twos, 1), _mm256_slli_epi32(fours, 2)));
+        _mm256_storeu_ps(out + c, _mm256_permutevar8x32_ps(values, number));
     }
 #else
     for (int c = 0; c < PLANE; c++) out[c] = table[(n.ones >> c & 1) | (n.twos >> c & 1) << 1 | (n.fours >> c & 1) << 2];
