@@ -23,6 +23,7 @@ typedef struct brick_notes {
     uint8_t *clear;
     uint8_t *dry;
     uint8_t *held;
+    uint8_t *full;
     int32_t room;  // bricks there is room for
 } brick_notes;
 
@@ -142,6 +143,7 @@ static void point_channels(cpu_backend *cpu)
     a->clear = cpu->notes.clear;
     a->dry = cpu->notes.dry;
     a->held = cpu->notes.held;
+    a->full = cpu->notes.full;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
     a->wet = pool->wet;
@@ -200,6 +202,7 @@ static void free_notes(memory *mem, brick_notes *notes)
     memory_free(mem, notes->clear, (size_t)notes->room);
     memory_free(mem, notes->dry, (size_t)notes->room);
     memory_free(mem, notes->held, (size_t)notes->room);
+    memory_free(mem, notes->full, (size_t)notes->room);
 }
 
 static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
@@ -209,7 +212,11 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     notes->clear = memory_alloc(mem, (size_t)room);
     notes->dry = memory_alloc_zero(mem, (size_t)room);
     notes->held = memory_alloc(mem, (size_t)room);
-    if (notes->active && notes->clear && notes->dry && notes->held) return true;
+    notes->full = memory_alloc_zero(mem, (size_t)room);
+    if (notes->active && notes->clear && notes->dry && notes->held && notes->full) {
+        notes->full[BRICK_NOTHING] = 1;
+        return true;
+    }
     free_notes(mem, notes);
     return false;
 }
@@ -527,7 +534,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)sizeof(brick_run) +
-           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + 3);
+           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + 4);
 }
 
 static void destroy(backend *base)

@@ -42,6 +42,7 @@ typedef struct pass_args {
     const float *sixths;   // a run tile that is all 1/6, for cells with six open faces
     brick_mask *active;    // cells whose pressure is above its floor
     uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
+    uint8_t *full;         // 1: all open cells of the brick hold water after the move; the nothing counts as such
     uint8_t *wet;
     const uint8_t *held;  // wet as it was before the move (classic)
     int64_t *changed;

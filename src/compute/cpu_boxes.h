@@ -3,7 +3,7 @@
 // Only the last few planes of a value are kept, in a ring. A rule runs on a plane as soon as the planes it looks at are there, so
 // that nothing is copied or computed twice along z. A plane holds the cells of the box and around it, row behind row:
 //
-//     | 8 rim | 8 to 32 cells | 8 rim | 8 rim | 8 to 32 cells | 8 rim | ...        P(sweep, x, y)
+//     | 8 rim | 8 to 32 cells | 8 rim | 8 rim | 8 to 32 cells | 8 rim | ...        BOX_AT(sweep, x, y)
 //
 // Rules run over whole rows, rims included, as one long loop. Near the ends of the rows that gives numbers of no meaning; they
 // creep one cell further in with every rule, and never reach the box.
@@ -16,13 +16,13 @@ enum {
     PLANE_RIM = 5,     // rows before and behind the box
     PLANE_START = 32,  // where x = 0 lies in the first row: at a whole register
     PLANE_END = 48,    // what a long loop may look at behind the last row
-    PLANE = PLANE_START + 8 * (BOX_X + 2) * (8 * BOX_Y + 2 * PLANE_RIM) + PLANE_END,
-    WIDEST = 16,  // cells in the widest register
-    AHEAD = 2     // how many planes ahead of its use memory is asked for
+    BOX_PLANE = PLANE_START + 8 * (BOX_X + 2) * (8 * BOX_Y + 2 * PLANE_RIM) + PLANE_END,
+    BOX_LANES = 16,  // cells in the widest register
+    AHEAD = 2        // how many planes ahead of its use memory is asked for
 };
 
-typedef float cell_plane[PLANE];
-typedef int32_t drop_plane[PLANE];
+typedef float cell_plane[BOX_PLANE];
+typedef int32_t drop_plane[BOX_PLANE];
 
 typedef struct box_sweep {
     const pass_args *a;
@@ -31,7 +31,7 @@ typedef struct box_sweep {
     int rows, planes;  // of cells in the box
 } box_sweep;
 
-#define P(w, x, y) (PLANE_START + (x) + (w)->stride * ((y) + PLANE_RIM))
+#define BOX_AT(w, x, y) (PLANE_START + (x) + (w)->stride * ((y) + PLANE_RIM))
 
 // The slot of a plane in a ring of a power of two.
 #define SLOT(ring, z) ((ring)[(z) & (int)(sizeof(ring) / sizeof(ring)[0] - 1)])
@@ -42,12 +42,12 @@ typedef struct box_sweep {
 // Rows y0..y1 as one loop of independent cells: where it begins, and how many cells it has, in whole registers.
 static inline int rows_begin(const box_sweep *w, int y0)
 {
-    return P(w, -WIDEST, y0);
+    return BOX_AT(w, -BOX_LANES, y0);
 }
 
 static inline int rows_count(const box_sweep *w, int y0, int y1)
 {
-    return w->stride * (y1 - y0 + 1) + WIDEST;
+    return w->stride * (y1 - y0 + 1) + BOX_LANES;
 }
 
 static inline box_sweep sweep_begin(const pass_args *a, const brick_box *box)
@@ -57,13 +57,13 @@ static inline box_sweep sweep_begin(const pass_args *a, const brick_box *box)
 
 // Visits rows y0..y1 of a plane brick by brick. PIECE sees the number `by`, `bx` of the brick, `to`, the place of its first row in the
 // plane, `first`, the number of that row in the brick, and `count`, how many rows there are.
-#define PLANE_PIECES(w, y0, y1, PIECE)                                                   \
-    for (int by = 0; by < (w)->box->ny + 2; by++) {                                      \
-        const int low = 8 * by - 8 > (y0) ? 8 * by - 8 : (y0);                           \
-        const int high = 8 * by - 1 < (y1) ? 8 * by - 1 : (y1);                          \
-        const int first = low & 7, count = high - low + 1;                               \
-        if (count <= 0) continue;                                                        \
-        for (int bx = 0, to = P(w, -8, low); bx < (w)->box->nx + 2; bx++, to += 8) PIECE \
+#define PLANE_PIECES(w, y0, y1, PIECE)                                                        \
+    for (int by = 0; by < (w)->box->ny + 2; by++) {                                           \
+        const int low = 8 * by - 8 > (y0) ? 8 * by - 8 : (y0);                                \
+        const int high = 8 * by - 1 < (y1) ? 8 * by - 1 : (y1);                               \
+        const int first = low & 7, count = high - low + 1;                                    \
+        if (count <= 0) continue;                                                             \
+        for (int bx = 0, to = BOX_AT(w, -8, low); bx < (w)->box->nx + 2; bx++, to += 8) PIECE \
     }
 
 // Asks for a cache line or a plane of a brick before it is needed: planes are too short for the processor to see a pattern.
@@ -133,7 +133,7 @@ static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
     for (int by = 1; by <= (w)->box->ny; by++) {                     \
         for (int bx = 1; bx <= (w)->box->nx; bx++) {                 \
             const int32_t brick = (w)->box->brick[LAYER(z)][by][bx]; \
-            const int at = P(w, 8 * bx - 8, 8 * by - 8);             \
+            const int at = BOX_AT(w, 8 * bx - 8, 8 * by - 8);        \
             if (brick != BRICK_NOTHING) PIECE                        \
         }                                                            \
     }

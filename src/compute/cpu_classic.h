@@ -2,8 +2,8 @@
 #ifndef WEIR_COMPUTE_CPU_CLASSIC_H
 #define WEIR_COMPUTE_CPU_CLASSIC_H
 
-#include "compute/cpu_move.h"
 #include "compute/cpu_boxes.h"
+#include "compute/cpu_move.h"
 #include "rules/classic.h"
 #include "rules/pressure.h"
 
@@ -86,7 +86,7 @@ typedef struct classic_cells {
 KERNEL classic_carry_row(const int count, float *restrict out, const classic_along f, const classic_across v1,
                          const classic_across v2, const classic_cells low, const classic_cells high, float empty, float gravity)
 {
-#define ACROSS(v)                                                                                                 \
+#define ACROSS(v)                                                                                                          \
     (rule_classic_crossing_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
      rule_classic_crossing_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
     LANES
@@ -130,24 +130,24 @@ static void classic_gather_mass(const box_sweep *w, classic_move_planes *s, int 
 #define HERE(ring) (SLOT(ring, slot) + i)
 #define ABOVE(ring) (SLOT(ring, slot + 1) + i)
 
-// The next three work on WIDEST cells at once, from place `i` of the plane in a slot on. With a known slot and stride all they look at
+// The next three work on BOX_LANES cells at once, from place `i` of the plane in a slot on. With a known slot and stride all they look at
 // lies at constant distances.
 
 // What crosses their faces.
 KERNEL classic_cross_cells(classic_move_planes *s, const int stride, const int slot, int i)
 {
     const float *m = HERE(s->m);
-    classic_cross_row(WIDEST, HERE(s->cross[0]), HERE(s->whole[0]), HERE(s->flow[0]), m - 1, m);
-    classic_cross_row(WIDEST, HERE(s->cross[1]), HERE(s->whole[1]), HERE(s->flow[1]), m - stride, m);
-    classic_cross_row(WIDEST, HERE(s->cross[2]), HERE(s->whole[2]), HERE(s->flow[2]), BELOW(s->m), m);
+    classic_cross_row(BOX_LANES, HERE(s->cross[0]), HERE(s->whole[0]), HERE(s->flow[0]), m - 1, m);
+    classic_cross_row(BOX_LANES, HERE(s->cross[1]), HERE(s->whole[1]), HERE(s->flow[1]), m - stride, m);
+    classic_cross_row(BOX_LANES, HERE(s->cross[2]), HERE(s->whole[2]), HERE(s->flow[2]), BELOW(s->m), m);
 }
 
 // Their new mass, and what leaves them.
 KERNEL classic_mass_cells(classic_move_planes *s, const int stride, const int slot, int i, int32_t *after)
 {
-    classic_mass_row(WIDEST, stride, after, HERE(s->m2), HERE(s->drops), HERE(s->whole[0]), HERE(s->whole[1]),
+    classic_mass_row(BOX_LANES, stride, after, HERE(s->m2), HERE(s->drops), HERE(s->whole[0]), HERE(s->whole[1]),
                      HERE(s->whole[2]), ABOVE(s->whole[2]));
-    classic_leaving_row(WIDEST, stride, HERE(s->leaves), HERE(s->flow[0]), HERE(s->flow[1]), HERE(s->flow[2]),
+    classic_leaving_row(BOX_LANES, stride, HERE(s->leaves), HERE(s->flow[0]), HERE(s->flow[1]), HERE(s->flow[2]),
                         ABOVE(s->flow[2]));
 }
 
@@ -173,9 +173,9 @@ KERNEL classic_carry_cells(const pass_args *a, classic_move_planes *s, const int
     const classic_cells low_x = {m - 1, m2 - 1, leaves - 1, o - 1},
                         low_y = {m - stride, m2 - stride, leaves - stride, o - stride};
     const classic_cells low_z = {BELOW(s->m), BELOW(s->m2), BELOW(s->leaves), open[0] + i}, high = {m, m2, leaves, o};
-    classic_carry_row(WIDEST, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
-    classic_carry_row(WIDEST, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
-    classic_carry_row(WIDEST, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
+    classic_carry_row(BOX_LANES, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
+    classic_carry_row(BOX_LANES, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
+    classic_carry_row(BOX_LANES, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
 }
 
 #undef BELOW
@@ -236,13 +236,13 @@ KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int
                            bool own, classic_notes *notes)
 {
     const int nx = stride / 8 - 2;
-    int32_t after[8 * (BOX_X + 2) + WIDEST];
-    for (int x = 0; x < stride; x += WIDEST) classic_mass_cells(s, stride, slot, i - WIDEST + x, after + x);
+    int32_t after[8 * (BOX_X + 2) + BOX_LANES];
+    for (int x = 0; x < stride; x += BOX_LANES) classic_mass_cells(s, stride, slot, i - BOX_LANES + x, after + x);
     if (!own || y < 0) return;
     const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
-    classic_store_row(w->a->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + WIDEST);
+    classic_store_row(w->a->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
     if ((y & 7) == 0) *notes = (classic_notes){{0}};
-    classic_note_row(8 * nx, notes, after + WIDEST, SLOT(s->drops, slot) + i);
+    classic_note_row(8 * nx, notes, after + BOX_LANES, SLOT(s->drops, slot) + i);
     if ((y & 7) == 7) classic_book_notes(w->a, bricks, nx, z, notes);
 }
 
@@ -252,7 +252,7 @@ KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int
     const pass_args *a = w->a;
     const int nx = stride / 8 - 2;
     float out[3][8 * BOX_X];
-    for (int x = 0; x < 8 * nx; x += WIDEST)
+    for (int x = 0; x < 8 * nx; x += BOX_LANES)
         classic_carry_cells(a, s, stride, slot, i + x, open, out[0] + x, out[1] + x, out[2] + x);
     const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
     for (int axis = 0; axis < 3; axis++)
@@ -268,7 +268,7 @@ INLINE void classic_move_rows(const box_sweep *w, classic_move_planes *s, const 
     classic_notes notes;
     for (int y = -1; y <= w->rows; y++) {
         const int i = PLANE_START + stride * (y + PLANE_RIM);
-        for (int x = 0; x < stride; x += WIDEST) classic_cross_cells(s, stride, slot + 1, i - WIDEST + x);
+        for (int x = 0; x < stride; x += BOX_LANES) classic_cross_cells(s, stride, slot + 1, i - BOX_LANES + x);
         if (z < z0 - 1) continue;
         if (y < w->rows) classic_mass_of_row(w, s, stride, slot, z, y, i, z >= z0, &notes);
         if (z >= z0 && y > 0) classic_flow_of_row(w, s, stride, slot, z, y - 1, i - stride, open);

@@ -19,7 +19,6 @@ RUN_KERNEL(limit)
 RUN_KERNEL(move)
 RUN_KERNEL(viscosity)
 RUN_KERNEL(forces)
-RUN_KERNEL(divergence)
 RUN_KERNEL(gradient)
 
 static void smooth(const pass_args *a, cpu_scratch *s, const brick_run *r)
@@ -39,7 +38,7 @@ const cpu_kernels CPU_KERNELS = {
     .move = move,
     .viscosity = viscosity,
     .forces = forces,
-    .divergence = divergence,
+    .divergence = divergence_run,
     .smooth = smooth,
     .smooth_back = smooth_back,
     .gradient = gradient,

@@ -13,6 +13,10 @@ static inline int octant_start(int o)
     return 4 * (o & 1) + 32 * (o >> 1 & 1) + 256 * (o >> 2);
 }
 
+// A brick of level 1 is full if all cells of the live bricks below it, and all beside those, are active. Its operator is then always
+// the same, so it is made once and stays: only the right side and the errors change.
+enum { NOT_FULL, FULL, FULL_AND_MADE };
+
 // Sum over eight children, paired on the x-z diagonals so that mirroring in x and z and swapping them changes no bit.
 #define SUM_8(v000, v100, v010, v110, v001, v101, v011, v111) \
     (((v000 + v101) + (v100 + v001)) + ((v010 + v111) + (v110 + v011)))
@@ -34,113 +38,118 @@ static inline void sum_octant(float *restrict to, const float *restrict v)
 
 // ---- From the live bricks to level 1 ---------------------------------------------------------------------------------------
 
-// A brick's mask and its six neighbours' faces, so that a neighbour's bit is a shift away.
-typedef struct mask_view {
-    const brick_mask *own, *x0, *x1, *y0, *y1, *z0, *z1;
-} mask_view;
+// A mask as one word per plane, and counts of its bits over 2 x 2 cells of every plane, four bits each:
+//
+//     bits 16y + 0, 8, 4 and 12: the parent's cells x = 0, 1, 2 and 3 of row y
+typedef struct mask_words {
+    uint64_t z[8];
+} mask_words;
 
-static inline mask_view view_mask(const brick_mask *masks, const int32_t near[27])
+static inline mask_words both(mask_words a, mask_words b)
 {
-    return (mask_view){&masks[near[NEAR(0, 0, 0)]],  &masks[near[NEAR(-1, 0, 0)]], &masks[near[NEAR(1, 0, 0)]],
-                       &masks[near[NEAR(0, -1, 0)]], &masks[near[NEAR(0, 1, 0)]],  &masks[near[NEAR(0, 0, -1)]],
-                       &masks[near[NEAR(0, 0, 1)]]};
+    LANES
+    for (int z = 0; z < 8; z++) a.z[z] &= b.z[z];
+    return a;
 }
 
-#define COLUMN_0 UINT64_C(0x0101010101010101)
-
-// The plane z of the mask, moved so that each bit shows the neighbour at -1 or +1 on an axis.
-static inline uint64_t plane_shifted(const mask_view *v, int z, int axis, int step)
+static inline mask_words without(mask_words a, mask_words b)
 {
-    uint64_t own = v->own->plane[z];
-    if (axis == 0 && step < 0) return (own << 1 & ~COLUMN_0) | (v->x0->plane[z] >> 7 & COLUMN_0);
-    if (axis == 0) return (own >> 1 & ~(COLUMN_0 << 7)) | (v->x1->plane[z] & COLUMN_0) << 7;
-    if (axis == 1 && step < 0) return own << 8 | v->y0->plane[z] >> 56;
-    if (axis == 1) return own >> 8 | v->y1->plane[z] << 56;
-    if (step < 0) return z > 0 ? v->own->plane[z - 1] : v->z0->plane[7];
-    return z < 7 ? v->own->plane[z + 1] : v->z1->plane[0];
+    LANES
+    for (int z = 0; z < 8; z++) a.z[z] &= ~b.z[z];
+    return a;
 }
 
-// Counts of 2 x 2 bits of two planes: nibbles of the even rows; `even` has the cells x = 0, 2 of the parent, `odd` 1, 3.
-typedef struct counts {
-    uint64_t even, odd;
-} counts;
+static inline mask_words masked(mask_words a, uint64_t word)
+{
+    LANES
+    for (int z = 0; z < 8; z++) a.z[z] &= word;
+    return a;
+}
 
-static inline counts count_bits(counts c, uint64_t bits)
+static inline mask_words add_counts(mask_words a, mask_words b)
+{
+    LANES
+    for (int z = 0; z < 8; z++) a.z[z] += b.z[z];
+    return a;
+}
+
+static inline mask_words count_bits(mask_words p)
 {
     const uint64_t rows = UINT64_C(0x00ff00ff00ff00ff);
-    uint64_t pairs = (bits & UINT64_C(0x5555555555555555)) + (bits >> 1 & UINT64_C(0x5555555555555555));
-    uint64_t even = pairs & UINT64_C(0x3333333333333333);
-    uint64_t odd = pairs >> 2 & UINT64_C(0x3333333333333333);
-    c.even += (even & rows) + (even >> 8 & rows);
-    c.odd += (odd & rows) + (odd >> 8 & rows);
-    return c;
+    LANES
+    for (int z = 0; z < 8; z++) {
+        uint64_t pairs = (p.z[z] & UINT64_C(0x5555555555555555)) + (p.z[z] >> 1 & UINT64_C(0x5555555555555555));
+        uint64_t even = pairs & UINT64_C(0x3333333333333333);
+        uint64_t odd = pairs >> 2 & UINT64_C(0x3333333333333333);
+        p.z[z] = ((even & rows) + (even >> 8 & rows)) | ((odd & rows) + (odd >> 8 & rows)) << 8;
+    }
+    return p;
 }
 
-// Writes the counts of one z of the parent as floats.
-static inline void store_counts(float *to, counts c)
+// The counts over 2 x 2 x 2 cells, in every other plane.
+static inline mask_words add_pairs(mask_words p)
 {
-    for (int y = 0; y < 4; y++) {
-        uint32_t even = (uint32_t)(c.even >> 16 * y);
-        uint32_t odd = (uint32_t)(c.odd >> 16 * y);
-        to[8 * y + 0] = (float)(int)(even & 15);
-        to[8 * y + 1] = (float)(int)(odd & 15);
-        to[8 * y + 2] = (float)(int)(even >> 4 & 15);
-        to[8 * y + 3] = (float)(int)(odd >> 4 & 15);
+    for (int z = 0; z < 8; z += 2) p.z[z] += p.z[z + 1];
+    return p;
+}
+
+// 1 where a count is not zero: thickness is the number of halves that are not empty.
+static inline mask_words any_of(mask_words p)
+{
+    LANES
+    for (int z = 0; z < 8; z++) p.z[z] = (p.z[z] | p.z[z] >> 1 | p.z[z] >> 2 | p.z[z] >> 3) & UINT64_C(0x1111111111111111);
+    return p;
+}
+
+static inline mask_words shifted(const mask_view *v, int axis, int step)
+{
+    mask_words p;
+    for (int z = 0; z < 8; z++) p.z[z] = plane_shifted(v, z, axis, step);
+    return p;
+}
+
+// Writes the counts of every other plane as floats.
+static void store_counts(float *to, mask_words p)
+{
+    static const uint64_t place[16] = {0, 8, 4, 12, 16, 24, 20, 28, 32, 40, 36, 44, 48, 56, 52, 60};
+    for (int z = 0; z < 4; z++) {
+        float row[16];
+        LANES
+        for (int i = 0; i < 16; i++) row[i] = (float)(int32_t)(p.z[2 * z] >> place[i] & 15);
+        for (int y = 0; y < 4; y++) memcpy(to + PLANE * z + 8 * y, row + 4 * y, 16);
     }
 }
 
-// 1 where any of a group of bits is set, at the group's place in `counts`: thickness is the number of halves that are not empty.
-static inline counts any_of(counts c)
-{
-    const uint64_t ones = UINT64_C(0x1111111111111111);
-    c.even = (c.even | c.even >> 1 | c.even >> 2 | c.even >> 3) & ones;
-    c.odd = (c.odd | c.odd >> 1 | c.odd >> 2 | c.odd >> 3) & ones;
-    return c;
-}
-
-static inline counts add_counts(counts a, counts b)
-{
-    return (counts){a.even + b.even, a.odd + b.odd};
-}
-
-// The coarse operator's counts over one live brick, for two planes 2z and 2z+1 at a time.
+// The coarse operator's counts over one live brick.
 static void count_brick(const pyramid_level *level, int32_t parent, int octant, mask_view active, mask_view open)
 {
-    int start = octant_start(octant);
+    static const pyramid_channel border_channel[3] = {PYRAMID_DIAGONAL, PYRAMID_ERROR, PYRAMID_ERROR_NEXT};
     const uint64_t even_x = UINT64_C(0x5555555555555555), even_y = UINT64_C(0x00ff00ff00ff00ff);
-    for (int z = 0; z < 4; z++) {
-        counts link[3] = {{0, 0}, {0, 0}, {0, 0}}, border[3] = {{0, 0}, {0, 0}, {0, 0}};
-        counts all = {0, 0}, x_low = all, x_high = all, y_low = all, y_high = all, half[2] = {all, all};
-        for (int k = 0; k < 2; k++) {
-            int plane = 2 * z + k;
-            uint64_t a = active.own->plane[plane];
-            for (int axis = 0; axis < 3; axis++) {
-                uint64_t a_low = plane_shifted(&active, plane, axis, -1), a_high = plane_shifted(&active, plane, axis, 1);
-                uint64_t o_low = plane_shifted(&open, plane, axis, -1), o_high = plane_shifted(&open, plane, axis, 1);
-                border[axis] = count_bits(border[axis], a & o_low & ~a_low);
-                border[axis] = count_bits(border[axis], a & o_high & ~a_high);
-                uint64_t crossing = axis == 0 ? even_x : axis == 1 ? even_y : k == 0 ? ~UINT64_C(0) : 0;
-                link[axis] = count_bits(link[axis], a & a_low & crossing);
-            }
-            all = count_bits(all, a);
-            x_low = count_bits(x_low, a & even_x);
-            x_high = count_bits(x_high, a & ~even_x);
-            y_low = count_bits(y_low, a & even_y);
-            y_high = count_bits(y_high, a & ~even_y);
-            half[k] = count_bits(half[k], a);
-        }
-        static const pyramid_channel link_channel[3] = {PYRAMID_LINK_X, PYRAMID_LINK_Y, PYRAMID_LINK_Z};
-        static const pyramid_channel border_channel[3] = {PYRAMID_DIAGONAL, PYRAMID_ERROR, PYRAMID_ERROR_NEXT};
-        int to = start + 64 * z;
-        for (int axis = 0; axis < 3; axis++) {
-            store_counts(pyramid_cells(level, link_channel[axis], parent) + to, link[axis]);
-            store_counts(pyramid_cells(level, border_channel[axis], parent) + to, border[axis]);
-        }
-        store_counts(pyramid_cells(level, PYRAMID_COUNT, parent) + to, all);
-        store_counts(pyramid_cells(level, PYRAMID_THICK_X, parent) + to, add_counts(any_of(x_low), any_of(x_high)));
-        store_counts(pyramid_cells(level, PYRAMID_THICK_Y, parent) + to, add_counts(any_of(y_low), any_of(y_high)));
-        store_counts(pyramid_cells(level, PYRAMID_THICK_Z, parent) + to, add_counts(any_of(half[0]), any_of(half[1])));
+    int start = octant_start(octant);
+    mask_words own;
+    memcpy(&own, active.own->plane, sizeof own);
+    for (int axis = 0; axis < 3; axis++) {
+        mask_words low = shifted(&active, axis, -1), high = shifted(&active, axis, 1);
+        mask_words border = add_counts(count_bits(both(own, without(shifted(&open, axis, -1), low))),
+                                       count_bits(both(own, without(shifted(&open, axis, 1), high))));
+        store_counts(pyramid_cells(level, border_channel[axis], parent) + start, add_pairs(border));
+        // Only faces between two of the parent's cells link them.
+        mask_words link = both(own, low);
+        if (axis < 2)
+            link = add_pairs(count_bits(masked(link, axis == 0 ? even_x : even_y)));
+        else
+            link = count_bits(link);
+        store_counts(pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), parent) + start, link);
     }
+    mask_words all = count_bits(own), half = any_of(all);
+    mask_words x_low = any_of(add_pairs(count_bits(masked(own, even_x))));
+    mask_words x_high = any_of(add_pairs(count_bits(masked(own, ~even_x))));
+    mask_words y_low = any_of(add_pairs(count_bits(masked(own, even_y))));
+    mask_words y_high = any_of(add_pairs(count_bits(masked(own, ~even_y))));
+    store_counts(pyramid_cells(level, PYRAMID_COUNT, parent) + start, add_pairs(all));
+    store_counts(pyramid_cells(level, PYRAMID_THICK_X, parent) + start, add_counts(x_low, x_high));
+    store_counts(pyramid_cells(level, PYRAMID_THICK_Y, parent) + start, add_counts(y_low, y_high));
+    store_counts(pyramid_cells(level, PYRAMID_THICK_Z, parent) + start, add_pairs(half));
 }
 
 static void fill_octant(const pyramid_level *level, pyramid_channel channel, int32_t parent, int octant, float value)
@@ -151,19 +160,20 @@ static void fill_octant(const pyramid_level *level, pyramid_channel channel, int
             for (int x = 0; x < 4; x++) to[x + 8 * y + 64 * z] = value;
 }
 
-// The same counts where every cell, and every cell beside the brick, is active; or none is.
-static void count_uniform(const pyramid_level *level, int32_t parent, int octant, bool full)
+// The same counts where every cell, and every cell beside the brick, is active, or none is; `edge` is the number of fine cells along
+// the edge of a cell, 0 for none.
+static void count_uniform(const pyramid_level *level, int32_t parent, int octant, float edge)
 {
-    fill_octant(level, PYRAMID_LINK_X, parent, octant, full ? 4.0f : 0.0f);
-    fill_octant(level, PYRAMID_LINK_Y, parent, octant, full ? 4.0f : 0.0f);
-    fill_octant(level, PYRAMID_LINK_Z, parent, octant, full ? 4.0f : 0.0f);
+    fill_octant(level, PYRAMID_LINK_X, parent, octant, edge * edge);
+    fill_octant(level, PYRAMID_LINK_Y, parent, octant, edge * edge);
+    fill_octant(level, PYRAMID_LINK_Z, parent, octant, edge * edge);
     fill_octant(level, PYRAMID_DIAGONAL, parent, octant, 0.0f);
     fill_octant(level, PYRAMID_ERROR, parent, octant, 0.0f);
     fill_octant(level, PYRAMID_ERROR_NEXT, parent, octant, 0.0f);
-    fill_octant(level, PYRAMID_COUNT, parent, octant, full ? 8.0f : 0.0f);
-    fill_octant(level, PYRAMID_THICK_X, parent, octant, full ? 2.0f : 0.0f);
-    fill_octant(level, PYRAMID_THICK_Y, parent, octant, full ? 2.0f : 0.0f);
-    fill_octant(level, PYRAMID_THICK_Z, parent, octant, full ? 2.0f : 0.0f);
+    fill_octant(level, PYRAMID_COUNT, parent, octant, edge * edge * edge);
+    fill_octant(level, PYRAMID_THICK_X, parent, octant, edge);
+    fill_octant(level, PYRAMID_THICK_Y, parent, octant, edge);
+    fill_octant(level, PYRAMID_THICK_Z, parent, octant, edge);
 }
 
 static inline bool view_full(const mask_view *v)
@@ -172,58 +182,80 @@ static inline bool view_full(const mask_view *v)
            mask_full(v->z0) && mask_full(v->z1);
 }
 
+// The numbers of open faces of the cells of a brick, as floats; far from terrain that is a constant.
+static void faces_of_plane(const pass_args *a, int32_t brick, const mask_view *open, int z, float faces[PLANE])
+{
+    static const float number[8] = {0, 1, 2, 3, 4, 5, 6};
+    if (a->clear[brick])
+        for (int c = 0; c < PLANE; c++) faces[c] = 6.0f;
+    else
+        spread_counts(faces, count_neighbours(open, z), number);
+}
+
 // The residual of the active cells of a brick; returns the largest.
 static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *restrict out)
 {
-    float *p = s->block[0], *open = s->block[2];
-    const float *divergence = a->divergence + (size_t)brick * BRICK_CELLS;
-    gather_block(p, a->pressure_next, a->near[brick]);
-    bool clear = a->clear[brick];
-    if (!clear) gather_block_open(open, a, a->near[brick]);
-    float most[8] = {0};
+    gather_brick(s->tile[0], &s->sides[0], a->pressure_next, a->near[brick]);
+    mask_view open = view_mask(a->open, a->near[brick]);
+    float most[PLANE] = {0};
     for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            const float *row = p + B(0, y, z);
-            const float *o = open + B(0, y, z);
-            const float *active = a->flags[a->active[brick].plane[z] >> 8 * y & 255];
-            const float *d = divergence + 8 * y + 64 * z;
-            float faces[8];
-            if (clear)
-                for (int x = 0; x < 8; x++) faces[x] = 6.0f;
-            else
-                for (int x = 0; x < 8; x++)
-                    faces[x] = ((o[x - 1] + o[x + 1]) + (o[x - BZ] + o[x + BZ])) + (o[x - BY] + o[x + BY]);
-            LANES
-            for (int x = 0; x < 8; x++) {
-                float sum = ((row[x - 1] + row[x + 1]) + (row[x - BZ] + row[x + BZ])) + (row[x - BY] + row[x + BY]);
-                float left = active[x] * (d[x] + sum - faces[x] * row[x]);
-                out[x + 8 * y + 64 * z] = left;
-                most[x] = rule_max(most[x], rule_abs(left));
-            }
+        const float *restrict p = s->tile[0] + P(z), *restrict d = a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
+        float active[PLANE], faces[PLANE], along_x[PLANE];
+        sums_along_x(along_x, p, s->sides[0].low + PLANE * z, s->sides[0].high + PLANE * z);
+        spread_flags(active, a->active[brick].plane[z], a->flags);
+        faces_of_plane(a, brick, &open, z, faces);
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            float left = active[c] * (d[c] + SUM_OF_SIX(p, along_x, c) - faces[c] * p[c]);
+            out[PLANE * z + c] = left;
+            most[c] = rule_max(most[c], rule_abs(left));
         }
     }
     float largest = 0;
-    for (int x = 0; x < 8; x++) largest = rule_max(largest, most[x]);
+    for (int c = 0; c < PLANE; c++) largest = rule_max(largest, most[c]);
     return largest;
+}
+
+// Whether all cells below a brick of level 1 and beside them are active.
+static bool all_active(const pass_args *a, const pyramid_level *level, int32_t parent)
+{
+    for (int o = 0; o < 8; o++) {
+        int32_t brick = level->child[parent][o];
+        if (brick == BRICK_NOTHING) return false;
+        mask_view active = view_mask(a->active, a->near[brick]);
+        if (!view_full(&active)) return false;
+    }
+    return true;
+}
+
+// The counts of the operator over one live brick.
+static void count_octant(const pass_args *a, const pyramid_level *level, int32_t parent, int octant, int32_t brick)
+{
+    mask_view active = view_mask(a->active, a->near[brick]);
+    if (mask_empty(active.own))
+        count_uniform(level, parent, octant, 0.0f);
+    else if (view_full(&active))
+        count_uniform(level, parent, octant, 2.0f);
+    else
+        count_brick(level, parent, octant, active, view_mask(a->open, a->near[brick]));
 }
 
 static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
 {
     const pyramid_level *level = &a->levels->level[1];
+    if (!all_active(a, level, parent))
+        level->full[parent] = NOT_FULL;
+    else if (level->full[parent] == NOT_FULL)
+        level->full[parent] = FULL;
     float largest = 0;
     for (int o = 0; o < 8; o++) {
         int32_t brick = level->child[parent][o];
         if (brick == BRICK_NOTHING) continue;
+        if (level->full[parent] != FULL_AND_MADE) count_octant(a, level, parent, o, brick);
         if (mask_empty(&a->active[brick])) {
-            count_uniform(level, parent, o, false);
             fill_octant(level, PYRAMID_RIGHT, parent, o, 0.0f);
             continue;
         }
-        mask_view active = view_mask(a->active, a->near[brick]);
-        if (view_full(&active))
-            count_uniform(level, parent, o, true);
-        else
-            count_brick(level, parent, o, active, view_mask(a->open, a->near[brick]));
         largest = rule_max(largest, residual_brick(a, s, brick, s->brick[1]));
         sum_octant(pyramid_cells(level, PYRAMID_RIGHT, parent) + octant_start(o), s->brick[1]);
     }
@@ -284,77 +316,114 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
 static void build_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     (void)s;
-    const pyramid_level *level = &a->levels->level[l];
-    for (int o = 0; o < 8; o++)
-        if (level->child[brick][o] != 0) build_octant(&a->levels->level[l - 1], level->child[brick][o], level, brick, o);
+    const pyramid_level *level = &a->levels->level[l], *lower = &a->levels->level[l - 1];
+    for (int o = 0; o < 8; o++) {
+        int32_t child = level->child[brick][o];
+        if (child == 0) continue;
+        if (lower->full[child] != NOT_FULL)
+            count_uniform(level, brick, o, 4.0f);
+        else
+            build_octant(lower, child, level, brick, o);
+    }
 }
 
-// Rows of a coarse brick that have active cells: bit y + 8z.
-static inline uint64_t active_rows(const pyramid_level *level, int32_t brick)
+// Planes of a coarse brick that have active cells: bit z.
+static inline uint32_t active_planes(const pyramid_level *level, int32_t brick)
 {
     const float *count = pyramid_cells(level, PYRAMID_COUNT, brick);
-    static const float none[8] = {0};
-    uint64_t rows = 0;
-    for (int row = 0; row < 64; row++) rows |= (uint64_t)(row_above(count + 8 * row, none) != 0) << row;
-    return rows;
+    static const float none[PLANE] = {0};
+    uint32_t planes = 0;
+    for (int z = 0; z < 8; z++) planes |= (uint32_t)(plane_above(count + PLANE * z, none) != 0) << z;
+    return planes;
 }
 
 // Counts of faces become weights.
 static void link_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
-    if (active_rows(level, brick) == 0) return;
-    static const int stride[3] = {1, BY, BZ};
+    if (level->full[brick] == FULL_AND_MADE || active_planes(level, brick) == 0) return;
     for (int axis = 0; axis < 3; axis++) {
         float *link = pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), brick);
-        float *t = s->block[0];
-        gather_block(t, level->channel[PYRAMID_THICK_X + axis], level->near[brick]);
-        for (int row = 0; row < 64; row++) {
-            const float *at = t + B(0, row & 7, row >> 3);
-            const float *low = at - stride[axis];
-            float *to = link + 8 * row;
+        const float *thick = level->channel[PYRAMID_THICK_X + axis];
+        gather_planes(s->tile[0], thick, brick);
+        if (axis == 0)
+            gather_low(s->sides[0].low, thick, level->near[brick]);
+        else
+            gather_rows_below(s->tile[0], thick, level->near[brick]);
+        for (int z = 0; z < 8; z++) {
+            const float *t = s->tile[0] + P(z);
+            float beside[PLANE];
+            if (axis == 0) values_below_x(beside, t, s->sides[0].low + PLANE * z);
+            const float *restrict t_low = axis == 0 ? beside : axis == 1 ? t - PY : t - PZ;
+            float *restrict to = link + PLANE * z;
             LANES
-            for (int x = 0; x < 8; x++) to[x] = rule_link(to[x], low[x], at[x]);
+            for (int c = 0; c < PLANE; c++) to[c] = rule_link(to[c], t_low[c], t[c]);
         }
     }
 }
 
-// The six weighted neighbours of a cell; e and the links are block tiles.
-#define WEIGHTED_SUM(e, lx, ly, lz, i)                                                                    \
-    (((lx[i] * e[(i)-1] + lx[(i) + 1] * e[(i) + 1]) + (lz[i] * e[(i)-BZ] + lz[(i) + BZ] * e[(i) + BZ])) + \
-     (ly[i] * e[(i)-BY] + ly[(i) + BY] * e[(i) + BY]))
+// The links of a coarse brick's cells: to the cells below, and through the tiles also to those above.
+typedef struct brick_links {
+    const float *x, *x_above;  // 512 cells
+    const float *y, *z;        // brick tiles
+} brick_links;
 
-static void gather_links(cpu_scratch *s, const pyramid_level *level, int32_t brick)
+static brick_links gather_links(cpu_scratch *s, const pyramid_level *level, int32_t brick)
 {
-    for (int axis = 0; axis < 3; axis++)
-        gather_block(s->block[4 + axis], level->channel[PYRAMID_LINK_X + axis], level->near[brick]);
+    const int32_t *near = level->near[brick];
+    const float *x = pyramid_cells(level, PYRAMID_LINK_X, brick);
+    gather_high(s->sides[1].high, level->channel[PYRAMID_LINK_X], near);
+    gather_planes(s->tile[0], level->channel[PYRAMID_LINK_X], brick);
+    for (int z = 0; z < 8; z++) values_above_x(s->brick[2] + PLANE * z, s->tile[0] + P(z), s->sides[1].high + PLANE * z);
+    for (int axis = 1; axis < 3; axis++) {
+        gather_planes(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], brick);
+        gather_rows_above(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], near);
+    }
+    return (brick_links){x, s->brick[2], s->tile[2], s->tile[3]};
 }
 
-// Sweeps on one coarse brick with its rim as it is, from s->block[0]; returns the tile with the result. The error is 0 in rows
-// without active cells and stays so.
-static const float *sweep_block(cpu_scratch *s, uint64_t rows, const float *restrict right, const float *restrict inverse,
-                                int sweeps)
+// The error of a coarse brick and beyond its sides, into s->tile[0].
+static void gather_error(cpu_scratch *s, const pyramid_level *level, int32_t brick)
 {
-    float *p = s->block[0], *q = s->block[1];
-    const float *lx = s->block[4], *ly = s->block[5], *lz = s->block[6];
+    gather_brick(s->tile[0], &s->sides[0], level->channel[PYRAMID_ERROR], level->near[brick]);
+}
+
+// The sums over the six neighbours of the cells of plane z, weighted by the links. e is a brick tile.
+INLINE void weighted_sums(float *restrict out, const brick_links *links, const float *e, const brick_sides *sides, int z)
+{
+    float below[PLANE], above[PLANE];
+    values_below_x(below, e + P(z), sides->low + PLANE * z);
+    values_above_x(above, e + P(z), sides->high + PLANE * z);
+    const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
+    const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z), *restrict own = e + P(z);
+    LANES
+    for (int c = 0; c < PLANE; c++)
+        out[c] = ((x[c] * below[c] + x_above[c] * above[c]) + (lz[c] * own[c - PZ] + lz[c + PZ] * own[c + PZ])) +
+                 (ly[c] * own[c - PY] + ly[c + PY] * own[c + PY]);
+}
+
+// Sweeps on one coarse brick with what lies beyond its sides as it is, from s->tile[0]; returns the tile with the result. The error
+// is 0 in planes without active cells and stays so.
+static const float *sweep_tile(cpu_scratch *s, const brick_links *links, uint32_t planes, const float *right,
+                               const float *inverse, int sweeps)
+{
+    float *from = s->tile[0], *to = s->tile[1];
+    memcpy(to, from, sizeof(brick_tile));
     for (int k = 0; k < sweeps; k++) {
-        const float *restrict e = p;
-        float *restrict to = q;
-        for (uint64_t left = rows; left; left &= left - 1) {
-            int k_row = __builtin_ctzll(left);
-            int row = B(0, k_row & 7, k_row >> 3);
-            int cell = 8 * k_row;
+        for (int z = 0; z < 8; z++) {
+            if (!(planes >> z & 1)) continue;
+            float sum[PLANE];
+            weighted_sums(sum, links, from, &s->sides[0], z);
+            const float *restrict e = from + P(z), *restrict r = right + PLANE * z, *restrict n = inverse + PLANE * z;
+            float *restrict out = to + P(z);
             LANES
-            for (int x = 0; x < 8; x++) {
-                int i = row + x;
-                to[i] = rule_coarse_smooth(e[i], right[cell + x], WEIGHTED_SUM(e, lx, ly, lz, i), inverse[cell + x]);
-            }
+            for (int c = 0; c < PLANE; c++) out[c] = rule_coarse_smooth(e[c], r[c], sum[c], n[c]);
         }
-        float *swap = p;
-        p = q;
-        q = swap;
+        float *swap = from;
+        from = to;
+        to = swap;
     }
-    return p;
+    return from;
 }
 
 static inline void invert(float *restrict out, const float *restrict diagonal)
@@ -363,38 +432,52 @@ static inline void invert(float *restrict out, const float *restrict diagonal)
     for (int i = 0; i < BRICK_CELLS; i++) out[i] = rule_inverse(diagonal[i]);
 }
 
+// Turns the counts of border faces into the diagonal.
+static void make_diagonal(const pyramid_level *level, int32_t brick, const brick_links *links)
+{
+    for (int z = 0; z < 8; z++) {
+        float *restrict diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick) + PLANE * z;
+        const float *restrict border_y = pyramid_cells(level, PYRAMID_ERROR, brick) + PLANE * z;
+        const float *restrict border_z = pyramid_cells(level, PYRAMID_ERROR_NEXT, brick) + PLANE * z;
+        const float *restrict tx = pyramid_cells(level, PYRAMID_THICK_X, brick) + PLANE * z;
+        const float *restrict ty = pyramid_cells(level, PYRAMID_THICK_Y, brick) + PLANE * z;
+        const float *restrict tz = pyramid_cells(level, PYRAMID_THICK_Z, brick) + PLANE * z;
+        const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
+        const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z);
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            float border =
+                (rule_border(diagonal[c], tx[c]) + rule_border(border_z[c], tz[c])) + rule_border(border_y[c], ty[c]);
+            diagonal[c] = border + (((x[c] + x_above[c]) + (lz[c] + lz[c + PZ])) + (ly[c] + ly[c + PY]));
+        }
+    }
+}
+
 // On the way down: the diagonal, and the first smoothing from nothing.
 static void down_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
     float *diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick);
     float *error = pyramid_cells(level, PYRAMID_ERROR, brick);
-    float *border_z = pyramid_cells(level, PYRAMID_ERROR_NEXT, brick);
-    uint64_t rows = active_rows(level, brick);
-    if (rows == 0) {
+    uint32_t planes = active_planes(level, brick);
+    if (planes == 0) {
         memset(diagonal, 0, BRICK_CELLS * sizeof(float));
         memset(error, 0, BRICK_CELLS * sizeof(float));
-        memset(border_z, 0, BRICK_CELLS * sizeof(float));
+        memset(pyramid_cells(level, PYRAMID_ERROR_NEXT, brick), 0, BRICK_CELLS * sizeof(float));
         return;
     }
-    const float *tx = pyramid_cells(level, PYRAMID_THICK_X, brick), *ty = pyramid_cells(level, PYRAMID_THICK_Y, brick);
-    const float *tz = pyramid_cells(level, PYRAMID_THICK_Z, brick);
-    gather_links(s, level, brick);
-    const float *lx = s->block[4], *ly = s->block[5], *lz = s->block[6];
-    for (int row = 0; row < 64; row++) {
-        LANES
-        for (int x = 0; x < 8; x++) {
-            int c = 8 * row + x;
-            int i = B(0, row & 7, row >> 3) + x;
-            float border = (rule_border(diagonal[c], tx[c]) + rule_border(border_z[c], tz[c])) + rule_border(error[c], ty[c]);
-            diagonal[c] = border + (((lx[i] + lx[i + 1]) + (lz[i] + lz[i + BZ])) + (ly[i] + ly[i + BY]));
-        }
+    brick_links links = gather_links(s, level, brick);
+    if (level->full[brick] != FULL_AND_MADE) make_diagonal(level, brick, &links);
+    if (level->full[brick] == FULL) level->full[brick] = FULL_AND_MADE;
+    if (l == a->levels->top) {
+        memset(error, 0, BRICK_CELLS * sizeof(float));
+        return;
     }
     invert(s->brick[0], diagonal);
-    memset(s->block[0], 0, 2 * sizeof(block_tile));
-    bool coarsest = l == a->levels->top;
-    const float *e = sweep_block(s, rows, pyramid_cells(level, PYRAMID_RIGHT, brick), s->brick[0], coarsest ? 0 : a->smooths);
-    store_block(error, e);
+    memset(s->tile[0], 0, sizeof(brick_tile));
+    memset(&s->sides[0], 0, sizeof s->sides[0]);
+    const float *right = pyramid_cells(level, PYRAMID_RIGHT, brick);
+    store_planes(error, sweep_tile(s, &links, planes, right, s->brick[0], a->smooths));
 }
 
 // What is left on this level goes up to the next.
@@ -402,25 +485,27 @@ static void restrict_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, 
 {
     const pyramid_level *level = &a->levels->level[l];
     const pyramid_level *upper = &a->levels->level[l + 1];
-    weir_coord c = level->coord[brick];
-    int octant = (c.x & 1) + 2 * (c.y & 1) + 4 * (c.z & 1);
+    weir_coord at = level->coord[brick];
+    int octant = (at.x & 1) + 2 * (at.y & 1) + 4 * (at.z & 1);
     float *to = pyramid_cells(upper, PYRAMID_RIGHT, level->parent[brick]) + octant_start(octant);
-    if (active_rows(level, brick) == 0) {
+    if (active_planes(level, brick) == 0) {
         memset(s->brick[1], 0, sizeof s->brick[1]);
         sum_octant(to, s->brick[1]);
         return;
     }
-    const float *right = pyramid_cells(level, PYRAMID_RIGHT, brick), *diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick);
-    gather_links(s, level, brick);
-    gather_block(s->block[0], level->channel[PYRAMID_ERROR], level->near[brick]);
-    const float *e = s->block[0], *lx = s->block[4], *ly = s->block[5], *lz = s->block[6];
-    for (int row = 0; row < 64; row++) {
+    brick_links links = gather_links(s, level, brick);
+    gather_error(s, level, brick);
+    for (int z = 0; z < 8; z++) {
+        const float *restrict right = pyramid_cells(level, PYRAMID_RIGHT, brick) + PLANE * z;
+        const float *restrict diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick) + PLANE * z;
+        const float *restrict e = s->tile[0] + P(z);
+        float *restrict out = s->brick[1] + PLANE * z;
+        float sum[PLANE];
+        weighted_sums(sum, &links, s->tile[0], &s->sides[0], z);
         LANES
-        for (int x = 0; x < 8; x++) {
-            int k = 8 * row + x;
-            int i = B(0, row & 7, row >> 3) + x;
-            float left = right[k] - diagonal[k] * e[i] + WEIGHTED_SUM(e, lx, ly, lz, i);
-            s->brick[1][k] = diagonal[k] > COARSE_LEAST ? left : 0.0f;
+        for (int c = 0; c < PLANE; c++) {
+            float left = right[c] - diagonal[c] * e[c] + sum[c];
+            out[c] = diagonal[c] > COARSE_LEAST ? left : 0.0f;
         }
     }
     sum_octant(to, s->brick[1]);
@@ -431,16 +516,15 @@ static void smooth_level_sweeps(const pass_args *a, cpu_scratch *s, int32_t l, i
 {
     const pyramid_level *level = &a->levels->level[l];
     float *to = pyramid_cells(level, PYRAMID_ERROR_NEXT, brick);
-    uint64_t rows = active_rows(level, brick);
-    if (rows == 0) {
+    uint32_t planes = active_planes(level, brick);
+    if (planes == 0) {
         memset(to, 0, BRICK_CELLS * sizeof(float));
         return;
     }
-    gather_links(s, level, brick);
-    gather_block(s->block[0], level->channel[PYRAMID_ERROR], level->near[brick]);
-    memcpy(s->block[1], s->block[0], sizeof(block_tile));
+    brick_links links = gather_links(s, level, brick);
+    gather_error(s, level, brick);
     invert(s->brick[0], pyramid_cells(level, PYRAMID_DIAGONAL, brick));
-    store_block(to, sweep_block(s, rows, pyramid_cells(level, PYRAMID_RIGHT, brick), s->brick[0], sweeps));
+    store_planes(to, sweep_tile(s, &links, planes, pyramid_cells(level, PYRAMID_RIGHT, brick), s->brick[0], sweeps));
 }
 
 // True Jacobi sweeps, for the coarsest level. They see each other's results, so more than one at a time works only on a level of one
@@ -457,42 +541,41 @@ static void smooth_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, in
 
 // ---- Coarse corrections ----------------------------------------------------------------------------------------------------
 
-// The correction of the 8^3 cells below an octant, from a block tile of the coarse error and the links.
-static void prolong_octant(const cpu_scratch *s, int octant, float *restrict out)
+// The corrections of the 16^3 cells below a coarse brick, octant by octant. The error is in s->tile[0].
+static void prolong_brick(cpu_scratch *s, const brick_links *links)
 {
-    const float *e = s->block[0], *lx = s->block[4], *ly = s->block[5], *lz = s->block[6];
-    int x0 = 4 * (octant & 1), y0 = 4 * (octant >> 1 & 1), z0 = 4 * (octant >> 2);
-    for (int z = 0; z < 4; z++) {
-        for (int y = 0; y < 4; y++) {
-            int i = B(x0, y0 + y, z0 + z);
-            float x_low[4], x_high[4], y_side[2][4], z_side[2][4];
+    for (int z = 0; z < 8; z++) {
+        float below[PLANE], above[PLANE], dy[2][PLANE], dz[2][PLANE];
+        const float *restrict e = s->tile[0] + P(z);
+        const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
+        const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z);
+        values_below_x(below, e, s->sides[0].low + PLANE * z);
+        values_above_x(above, e, s->sides[0].high + PLANE * z);
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            below[c] = rule_towards(e[c], below[c], x[c]);
+            above[c] = rule_towards(e[c], above[c], x_above[c]);
+            dy[0][c] = rule_towards(e[c], e[c - PY], ly[c]);
+            dy[1][c] = rule_towards(e[c], e[c + PY], ly[c + PY]);
+            dz[0][c] = rule_towards(e[c], e[c - PZ], lz[c]);
+            dz[1][c] = rule_towards(e[c], e[c + PZ], lz[c + PZ]);
+        }
+        for (int half = 0; half < 4; half++) {
+            float row[2 * PLANE];
+            const float *restrict y_side = dy[half & 1], *restrict z_side = dz[half >> 1];
             LANES
-            for (int x = 0; x < 4; x++) {
-                int k = i + x;
-                x_low[x] = rule_towards(e[k], e[k - 1], lx[k]);
-                x_high[x] = rule_towards(e[k], e[k + 1], lx[k + 1]);
-                y_side[0][x] = rule_towards(e[k], e[k - BY], ly[k]);
-                y_side[1][x] = rule_towards(e[k], e[k + BY], ly[k + BY]);
-                z_side[0][x] = rule_towards(e[k], e[k - BZ], lz[k]);
-                z_side[1][x] = rule_towards(e[k], e[k + BZ], lz[k + BZ]);
+            for (int c = 0; c < PLANE; c++) {
+                row[2 * c] = rule_prolong(e[c], below[c], y_side[c], z_side[c]);
+                row[2 * c + 1] = rule_prolong(e[c], above[c], y_side[c], z_side[c]);
             }
-            for (int half = 0; half < 4; half++) {
-                const float *dy = y_side[half & 1], *dz = z_side[half >> 1];
-                float *row = out + 8 * (2 * y + (half & 1)) + 64 * (2 * z + (half >> 1));
-                LANES
-                for (int x = 0; x < 4; x++) {
-                    row[2 * x] = rule_prolong(e[i + x], x_low[x], dy[x], dz[x]);
-                    row[2 * x + 1] = rule_prolong(e[i + x], x_high[x], dy[x], dz[x]);
-                }
+            for (int y = 0; y < 8; y++) {
+                int octant = 2 * (y >> 2) + 4 * (z >> 2);
+                int cell = 8 * (2 * (y & 3) + (half & 1)) + PLANE * (2 * (z & 3) + (half >> 1));
+                memcpy(s->correction[octant] + cell, row + 16 * y, 32);
+                memcpy(s->correction[octant + 1] + cell, row + 16 * y + 8, 32);
             }
         }
     }
-}
-
-static void gather_errors(cpu_scratch *s, const pyramid_level *level, int32_t brick)
-{
-    gather_links(s, level, brick);
-    gather_block(s->block[0], level->channel[PYRAMID_ERROR], level->near[brick]);
 }
 
 // Brings the error of a brick of level l down to the bricks below it.
@@ -500,16 +583,18 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
 {
     const pyramid_level *level = &a->levels->level[l];
     const pyramid_level *lower = &a->levels->level[l - 1];
-    if (active_rows(level, brick) == 0) return;
-    gather_errors(s, level, brick);
+    if (active_planes(level, brick) == 0) return;
+    brick_links links = gather_links(s, level, brick);
+    gather_error(s, level, brick);
+    prolong_brick(s, &links);
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
         if (child == 0) continue;
-        prolong_octant(s, o, s->brick[0]);
-        float *error = pyramid_cells(lower, PYRAMID_ERROR, child);
-        const float *diagonal = pyramid_cells(lower, PYRAMID_DIAGONAL, child);
+        const float *restrict correction = s->correction[o];
+        float *restrict error = pyramid_cells(lower, PYRAMID_ERROR, child);
+        const float *restrict diagonal = pyramid_cells(lower, PYRAMID_DIAGONAL, child);
         LANES
-        for (int i = 0; i < BRICK_CELLS; i++) error[i] += diagonal[i] > COARSE_LEAST ? s->brick[0][i] : 0.0f;
+        for (int i = 0; i < BRICK_CELLS; i++) error[i] += diagonal[i] > COARSE_LEAST ? correction[i] : 0.0f;
     }
 }
 
@@ -517,21 +602,21 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
 static void correct_fine(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
-    if (active_rows(level, brick) == 0) return;
-    gather_errors(s, level, brick);
+    if (active_planes(level, brick) == 0) return;
+    brick_links links = gather_links(s, level, brick);
+    gather_error(s, level, brick);
+    prolong_brick(s, &links);
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
         if (child == BRICK_NOTHING || mask_empty(&a->active[child])) continue;
-        prolong_octant(s, o, s->brick[0]);
-        float *p = a->pressure_next + (size_t)child * BRICK_CELLS;
-        const float *floor = a->floor + (size_t)child * BRICK_CELLS;
-        for (int row = 0; row < 64; row++) {
-            const float *active = a->flags[a->active[child].plane[row >> 3] >> 8 * (row & 7) & 255];
+        for (int z = 0; z < 8; z++) {
+            size_t at = (size_t)child * BRICK_CELLS + (size_t)(PLANE * z);
+            float *restrict p = a->pressure_next + at;
+            const float *restrict floor = a->floor + at, *restrict correction = s->correction[o] + PLANE * z;
+            float active[PLANE];
+            spread_flags(active, a->active[child].plane[z], a->flags);
             LANES
-            for (int x = 0; x < 8; x++) {
-                int i = 8 * row + x;
-                p[i] = rule_max(floor[i], p[i] + active[x] * s->brick[0][i]);
-            }
+            for (int c = 0; c < PLANE; c++) p[c] = rule_max(floor[c], p[c] + active[c] * correction[c]);
         }
     }
 }

@@ -2,55 +2,73 @@
 #ifndef WEIR_COMPUTE_CPU_PRESSURE_H
 #define WEIR_COMPUTE_CPU_PRESSURE_H
 
+#include "compute/cpu_brick.h"
 #include "compute/cpu_move.h"
 #include "rules/pressure.h"
 
-// R6 on one row: divergence from the flux tiles.
-KERNEL divergence_row(const int count, float *restrict out, const float *restrict m, const float *restrict x,
-                      const float *restrict y, const float *restrict z, float rate, float cap)
+// R1 on some faces, with the fill of the four cells around each.
+KERNEL flux_cells(const int count, float *restrict F, const float *restrict f, const float *restrict m_ll,
+                  const float *restrict m_l, const float *restrict m_r, const float *restrict m_rr)
 {
     LANES
-    for (int i = 0; i < count; i++) {
-        float net = ((x[i] - x[i + 1]) + (z[i] - z[i + TZ])) + (y[i] - y[i + TY]);
-        out[i] = rule_divergence(m[i], net, rate, cap);
+    for (int i = 0; i < count; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+}
+
+// R1 on a brick's lower faces in x; low and high are the fill tiles of its neighbours.
+static void flux_along_x(float *F, const float *flow, const float *low, const float *m, const float *high)
+{
+    for (int z = 0; z < 8; z++) {
+        float m_ll[PLANE], m_l[PLANE], m_rr[PLANE];
+        values_along_x(m_ll, m + M(z), low + M(z), -2);
+        values_along_x(m_l, m + M(z), low + M(z), -1);
+        values_along_x(m_rr, m + M(z), high + M(z), 1);
+        flux_cells(PLANE, F + PLANE * z, flow + PLANE * z, m_ll, m_l, m + M(z), m_rr);
     }
 }
 
-// 1 over the number of open faces of every cell of a brick; 0 in solid cells. `open` is a block tile.
-static inline void inverse_faces(float *restrict out, const float *restrict open)
+// R6 in one brick: Fx is the flux through its lower faces in x, Fx_next that of its neighbour.
+static void divergence_brick(const pass_args *a, int32_t brick, const float *m, const float *Fx, const float *Fx_next)
 {
+    size_t at = (size_t)brick * BRICK_CELLS;
+    const float *flow_y = a->flow_next[1], *flow_z = a->flow_next[2];
+    const float *next_y = flow_y + (size_t)a->near[brick][NEAR(0, 1, 0)] * BRICK_CELLS;
+    const float *next_z = flow_z + (size_t)a->near[brick][NEAR(0, 0, 1)] * BRICK_CELLS;
+    float Fz[2][PLANE];
+    flux_cells(PLANE, Fz[0], flow_z + at, m + M(-2), m + M(-1), m + M(0), m + M(1));
     for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            const float *o = open + B(0, y, z);
-            float *to = out + 8 * y + 64 * z;
-            LANES
-            for (int i = 0; i < 8; i++) {
-                float faces = ((o[i - 1] + o[i + 1]) + (o[i - BZ] + o[i + BZ])) + (o[i - BY] + o[i + BY]);
-                float inverse = 1.0f / rule_max(faces, 1.0f);
-                to[i] = faces > 0.0f ? o[i] * inverse : 0.0f;
-            }
+        const float *plane = m + M(z);
+        float Fy[PLANE + PY], x_high[PLANE];
+        flux_cells(PLANE, Fy, flow_y + at + PLANE * z, plane - 2 * PY, plane - PY, plane, plane + PY);
+        const float *row = plane + PLANE;
+        flux_cells(PY, Fy + PLANE, next_y + PLANE * z, row - 2 * PY, row - PY, row, row + PY);
+        flux_cells(PLANE, Fz[(z + 1) & 1], z < 7 ? flow_z + at + PLANE * (z + 1) : next_z, plane - MZ, plane, plane + MZ,
+                   plane + 2 * MZ);
+        values_along_x(x_high, Fx + PLANE * z, Fx_next + PLANE * z, 1);
+        const float *restrict x = Fx + PLANE * z, *restrict z_low = Fz[z & 1], *restrict z_high = Fz[(z + 1) & 1];
+        float *restrict to = a->divergence + at + PLANE * z;
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            float net = ((x[c] - x_high[c]) + (z_low[c] - z_high[c])) + (Fy[c] - Fy[c + PY]);
+            to[c] = rule_divergence(plane[c], net, a->excess_rate, a->excess_cap);
         }
     }
 }
 
-// R7: sweeps inside one brick with the rim as it is. p and q are block tiles with the same rim; returns the one with the result.
-static inline float *smooth_block(float *p, float *q, const float *restrict divergence, const float *restrict inverse,
-                                  const float *restrict floor, int sweeps)
+// R7: sweeps inside one brick with the values beyond its sides as they are. p and q are brick tiles with the same values there;
+// returns the one with the result.
+static inline float *smooth_tile(float *p, float *q, const brick_sides *sides, const float *divergence, const float *inverse,
+                                 const float *floor, int sweeps)
 {
     for (int k = 0; k < sweeps; k++) {
-        const float *restrict from = p;
-        float *restrict to = q;
         for (int z = 0; z < 8; z++) {
-            for (int y = 0; y < 8; y++) {
-                int row = B(0, y, z);
-                int cell = 8 * y + 64 * z;
-                LANES
-                for (int x = 0; x < 8; x++) {
-                    int i = row + x;
-                    float sum = ((from[i - 1] + from[i + 1]) + (from[i - BZ] + from[i + BZ])) + (from[i - BY] + from[i + BY]);
-                    to[i] = rule_smooth(from[i], sum, divergence[cell + x], inverse[cell + x], floor[cell + x]);
-                }
-            }
+            const float *restrict from = p + P(z);
+            const float *restrict d = divergence + PLANE * z, *restrict n = inverse + PLANE * z,
+                                  *restrict f = floor + PLANE * z;
+            float *restrict to = q + P(z);
+            float along_x[PLANE];
+            sums_along_x(along_x, from, sides->low + PLANE * z, sides->high + PLANE * z);
+            LANES
+            for (int c = 0; c < PLANE; c++) to[c] = rule_smooth(from[c], SUM_OF_SIX(from, along_x, c), d[c], n[c], f[c]);
         }
         float *swap = p;
         p = q;
@@ -59,24 +77,18 @@ static inline float *smooth_block(float *p, float *q, const float *restrict dive
     return p;
 }
 
-static inline void store_block(float *restrict out, const float *restrict tile)
+// 1 over the number of open faces of every cell of a brick; 0 in solid cells. Far from terrain that is a constant.
+static const float *inverse_faces(const pass_args *a, cpu_scratch *s, int32_t brick)
 {
-    for (int z = 0; z < 8; z++)
-        for (int y = 0; y < 8; y++) memcpy(out + 8 * y + 64 * z, tile + B(0, y, z), 32);
-}
-
-// Open cells and the inverse number of faces of a brick. Far from terrain both are constants.
-typedef struct brick_faces {
-    const float *open;     // block tile
-    const float *inverse;  // 512 cells
-} brick_faces;
-
-static brick_faces faces_of_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
-{
-    if (a->clear[brick]) return (brick_faces){a->ones, a->sixths};
-    gather_block_open(s->block[2], a, a->near[brick]);
-    inverse_faces(s->brick[0], s->block[2]);
-    return (brick_faces){s->block[2], s->brick[0]};
+    static const float inverse[8] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
+    if (a->clear[brick]) return a->sixths;
+    mask_view open = view_mask(a->open, a->near[brick]);
+    for (int z = 0; z < 8; z++) {
+        plane_counts n = count_neighbours(&open, z);
+        uint64_t own = open.own->plane[z];
+        spread_counts(s->brick[0] + PLANE * z, (plane_counts){n.ones & own, n.twos & own, n.fours & own}, inverse);
+    }
+    return s->brick[0];
 }
 
 static void fill_brick(float *channel, int32_t brick, float value)
@@ -92,71 +104,105 @@ static void rest_brick(const pass_args *a, int32_t brick, float *to)
     memset(&a->active[brick], 0, sizeof a->active[brick]);
 }
 
-// Smooths one brick from one pressure channel to another and notes its active cells.
-static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *tile, const float *inverse, float *to)
+// Smooths one brick from s->tile[0] to a pressure channel and notes its active cells.
+static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *to)
 {
     size_t at = (size_t)brick * BRICK_CELLS;
-    const float *divergence = a->divergence + at;
     const float *floor = a->floor + at;
-    copy_rim(s->block[1], tile);
-    float *p = smooth_block(tile, s->block[1], divergence, inverse, floor, a->smooths);
-    store_block(to + at, p);
-    for (int z = 0; z < 8; z++) {
-        uint64_t bits = 0;
-        for (int y = 0; y < 8; y++) bits |= row_above(p + B(0, y, z), floor + 8 * y + 64 * z) << 8 * y;
-        a->active[brick].plane[z] = bits;
-    }
+    copy_rows_beyond(s->tile[1], s->tile[0]);
+    const float *p =
+        smooth_tile(s->tile[0], s->tile[1], &s->sides[0], a->divergence + at, inverse_faces(a, s, brick), floor, a->smooths);
+    store_planes(to + at, p);
+    for (int z = 0; z < 8; z++) a->active[brick].plane[z] = plane_above(p + P(z), floor + PLANE * z);
 }
 
-// R6: the floor of the pressure: the head of part-filled cells.
-static void floor_brick(const pass_args *a, int32_t brick, const float *p, const float *open, const float *m)
+// R6: the floor of the pressure: the head of part-filled cells. The pressure is in s->tile[0]. Notes whether all open cells are wet.
+static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const float *fill)
 {
-    static const int stride[3] = {1, BY, BZ};
-    int below = a->down_sign < 0 ? -stride[a->down_axis] : stride[a->down_axis];
+    const int axis = a->down_axis, step = a->down_sign < 0 ? -1 : 1;
     float *floor = a->floor + (size_t)brick * BRICK_CELLS;
     float g = a->head, inverse_g = a->inverse_head;
+    mask_view open = view_mask(a->open, a->near[brick]);
+    uint64_t empty = 0;
+    float least[PLANE];
+    for (int c = 0; c < PLANE; c++) least[c] = a->empty;
     for (int z = 0; z < 8; z++) {
-        for (int y = 0; y < 8; y++) {
-            const float *p_row = p + B(0, y, z) + below;
-            const float *o_row = open + B(0, y, z);
-            const float *b_row = o_row + below;
-            const float *m_row = m + TY * y + TZ * z;
-            float *restrict to = floor + 8 * y + 64 * z;
-            LANES
-            for (int x = 0; x < 8; x++) to[x] = rule_head(m_row[x], p_row[x], 1.0f - b_row[x], o_row[x], g, inverse_g);
+        const float *p = s->tile[0] + P(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
+        const float *restrict below = p + step * (axis == 1 ? PY : PZ);
+        const float *restrict own = a->ones, *restrict under = a->ones;
+        float beside[PLANE], own_flags[PLANE], under_flags[PLANE];
+        if (axis == 0) {
+            for (int c = 0; c < PLANE; c++) beside[c] = step < 0 ? LOW_OF(p, low, c) : HIGH_OF(p, high, c);
+            below = beside;
         }
+        if (!a->clear[brick]) {
+            spread_flags(own_flags, open.own->plane[z], a->flags);
+            spread_flags(under_flags, plane_shifted(&open, z, axis, step), a->flags);
+            own = own_flags;
+            under = under_flags;
+        }
+        const float *restrict m = fill + M(z);
+        float *restrict to = floor + PLANE * z;
+        LANES
+        for (int c = 0; c < PLANE; c++) to[c] = rule_head(m[c], below[c], 1.0f - under[c], own[c], g, inverse_g);
+        empty |= open.own->plane[z] & plane_above(least, m);
+    }
+    a->full[brick] = empty == 0;
+}
+
+// Whether no brick near holds water.
+static bool none_near(const pass_args *a, int32_t brick)
+{
+    for (int k = 0; k < 27; k++)
+        if (a->wet[a->near[brick][k]]) return false;
+    return true;
+}
+
+// R6 for a run. Brick by brick from high x to low, because the flux through the lower faces of one is that through the upper faces
+// of the one before.
+static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
+{
+    const int n = r->count;
+    for (int k = 0; k < n; k++) gather_brick_fill(s->fill[k + 1], a->mass_next, a->near[r->brick[k]]);
+    int32_t first = a->near[r->brick[0]][NEAR(-1, 0, 0)], after = a->near[r->brick[n - 1]][NEAR(1, 0, 0)];
+    gather_own_fill(s->fill[0], a->mass_next, first);
+    gather_own_fill(s->fill[n + 1], a->mass_next, after);
+    float *Fx = s->flux_x[0] + 16, *Fx_next = s->flux_x[1] + 16;
+    flux_along_x(Fx_next, a->flow_next[0] + (size_t)after * BRICK_CELLS, s->fill[n], s->fill[n + 1], s->fill[n + 1]);
+    for (int k = n - 1; k >= 0; k--) {
+        int32_t brick = r->brick[k];
+        const float *m = s->fill[k + 1];
+        // Viscosity carries flow a cell further, over edges too.
+        a->dry[brick] =
+            !a->wet[brick] && !fill_beyond(s->fill[k], m, s->fill[k + 2]) && (a->viscosity == 0.0f || none_near(a, brick));
+        if (a->dry[brick]) {
+            memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
+            fill_brick(a->divergence, brick, -1.0f);
+        } else {
+            flux_along_x(Fx, a->flow_next[0] + (size_t)brick * BRICK_CELLS, s->fill[k], m, s->fill[k + 2]);
+            divergence_brick(a, brick, m, Fx, Fx_next);
+        }
+        float *swap = Fx;
+        Fx = Fx_next;
+        Fx_next = swap;
     }
 }
 
 // R6, and the first smoothing of R7.
-KERNEL divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+static void divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
 {
-    bool wet = gather_fill(s->m, a->mass_next, a, r, n, 2, 2);
-    for (int k = 0; k < n; k++) a->dry[r->brick[k]] = !wet;
-    if (wet) {
-        flux_own(a, s, r, n, a->flow_next);
-        for (int z = 0; z < 8; z++) {
-            for (int y = 0; y < 8; y++) {
-                float row[8 * RUN_MAX];
-                int i = T(0, y, z);
-                divergence_row(8 * n, row, s->m + i, s->F[0] + i, s->F[1] + i, s->F[2] + i, a->excess_rate, a->excess_cap);
-                scatter(a->divergence, r, n, y, z, row);
-            }
-        }
-    } else {
-        for (int k = 0; k < n; k++) fill_brick(a->divergence, r->brick[k], -1.0f);
-    }
-    for (int k = 0; k < n; k++) {
+    divergence_of_run(a, s, r);
+    for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
-        gather_block(s->block[0], a->pressure, a->near[brick]);
-        if (!wet && block_is_zero(s->block[0])) {
+        gather_brick(s->tile[0], &s->sides[0], a->pressure, a->near[brick]);
+        if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
             fill_brick(a->floor, brick, 0.0f);
+            a->full[brick] = 0;
             rest_brick(a, brick, a->pressure_next);
             continue;
         }
-        brick_faces faces = faces_of_brick(a, s, brick);
-        floor_brick(a, brick, s->block[0], faces.open, s->m + T(8 * k, 0, 0));
-        smooth_brick(a, s, brick, s->block[0], faces.inverse, a->pressure_next);
+        floor_brick(a, s, brick, s->fill[k + 1]);
+        smooth_brick(a, s, brick, a->pressure_next);
     }
 }
 
@@ -165,12 +211,12 @@ static void smooth_run(const pass_args *a, cpu_scratch *s, const brick_run *r, c
 {
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
-        gather_block(s->block[0], from, a->near[brick]);
-        if (a->dry[brick] && block_is_zero(s->block[0])) {
+        gather_brick(s->tile[0], &s->sides[0], from, a->near[brick]);
+        if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
             rest_brick(a, brick, to);
             continue;
         }
-        smooth_brick(a, s, brick, s->block[0], faces_of_brick(a, s, brick).inverse, to);
+        smooth_brick(a, s, brick, to);
     }
 }
 
@@ -190,8 +236,55 @@ KERNEL donor_row(const int count, float *restrict out, const float *restrict f, 
     for (int i = 0; i < count; i++) out[i] = rule_empty_donor(f[i], f[i - along], f[i + along], m[i - along], m[i], empty);
 }
 
+// R8 in a brick whose faces have no empty donors, so that R9 changes nothing. Closed faces carry nothing and count as such.
+static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
+{
+    float *p = s->tile[0], *low = s->sides[0].low;
+    gather_planes(p, a->pressure, brick);
+    gather_rows_below(p, a->pressure, a->near[brick]);
+    gather_low(low, a->pressure, a->near[brick]);
+    mask_view open = view_mask(a->open, a->near[brick]);
+    const bool clear = a->clear[brick];
+    for (int z = 0; z < 8; z++) {
+        const float *restrict plane = p + P(z);
+        size_t at = (size_t)brick * BRICK_CELLS + (size_t)(PLANE * z);
+        float beside[PLANE], faces[3][PLANE];
+        values_below_x(beside, plane, low + PLANE * z);
+        if (!clear)
+            for (int axis = 0; axis < 3; axis++)
+                spread_flags(faces[axis], open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->flags);
+        const float *restrict wx = clear ? a->ones : faces[0], *restrict wy = clear ? a->ones : faces[1];
+        const float *restrict wz = clear ? a->ones : faces[2];
+        const float *restrict x = a->flow_next[0] + at, *restrict y = a->flow_next[1] + at,
+                              *restrict deep = a->flow_next[2] + at;
+        float *restrict to_x = a->flow[0] + at, *restrict to_y = a->flow[1] + at, *restrict to_z = a->flow[2] + at;
+        LANES
+        for (int c = 0; c < PLANE; c++) {
+            to_x[c] = rule_gradient(x[c], wx[c], beside[c], plane[c], a->keep, a->max_flow);
+            to_y[c] = rule_gradient(y[c], wy[c], plane[c - PY], plane[c], a->keep, a->max_flow);
+            to_z[c] = rule_gradient(deep[c], wz[c], plane[c - PZ], plane[c], a->keep, a->max_flow);
+        }
+    }
+}
+
+// Whether all open cells of a run, and of the bricks below it on each axis, are wet. The nothing has none, and counts as such.
+static bool run_full(const pass_args *a, const brick_run *r)
+{
+    for (int k = 0; k < r->count; k++) {
+        const int32_t *near = a->near[r->brick[k]];
+        if (!a->full[r->brick[k]] || !a->full[near[NEAR(-1, 0, 0)]] || !a->full[near[NEAR(0, -1, 0)]] ||
+            !a->full[near[NEAR(0, 0, -1)]])
+            return false;
+    }
+    return true;
+}
+
 KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
 {
+    if (run_full(a, r)) {
+        for (int k = 0; k < n; k++) gradient_full_brick(a, s, r->brick[k]);
+        return;
+    }
     gather(s->p, a->pressure, a, r, n, -2, 8, -2, 8);
     if (run_dry(a, r) && rows_are_zero(s->p, n, -1, 7, -1, 7)) {
         for (int axis = 0; axis < 3; axis++) clear_bricks(a->flow[axis], r);

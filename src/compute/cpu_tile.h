@@ -1,7 +1,8 @@
 // Tiles: the values around a run of bricks, copied together so that a neighbour is a constant offset. Part of cpu_kernels.c.
 //
 //     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
-//     block tile  x: 4 rim | 8 cells | 4 rim           y, z: 1 rim | 8 cells | 1 rim      B(x, y, z)
+//     brick tile  x: 8 cells, no rim                   y, z: 1 rim | 8 cells | 1 rim      P(z), see cpu_brick.h
+//     fill tile   x: 8 cells, no rim                   y, z: 2 rim | 8 cells | 2 rim      M(z), see cpu_brick.h
 //
 // Kernels work on whole rows along x, of a length that is a multiple of four. Rows that reach into the rim are 8 cells longer than
 // the run. Lanes whose neighbours are not in the tile hold numbers of no meaning and are never stored.
@@ -25,27 +26,38 @@
 enum {
     RIM_X = 4,
     RIM = 3,
-    LEFT = 8,                     // where x = 0 lies in a row: rows of bricks never cross a cache line
-    TY = 8 * RUN_MAX + 2 * LEFT,  // stride of y
-    TZ = TY * (8 + 2 * RIM),      // stride of z
+    LEFT = 16,                // where x = 0 lies in a row
+    TY = 8 * RUN_MAX + 16,    // stride of y
+    TZ = TY * (8 + 2 * RIM),  // stride of z
     TILE = TZ * (8 + 2 * RIM),
     PAD = 2 * TZ,  // wide rows and unused rim rows may look this far out
-    BY = 16,
-    BZ = 160,
-    BLOCK = 1600 + 2 * BZ
+    PLANE = 64,    // cells in a plane of a brick
+    PY = 8,        // strides of a brick tile
+    PZ = 80,
+    BRICK_TILE = 16 + 10 * PZ,
+    MZ = 96,  // stride of z in a fill tile
+    FILL_TILE = 16 + 12 * MZ + 16
 };
 
 #define T(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
-#define B(x, y, z) (BZ + (x) + RIM_X + BY * ((y) + 1) + BZ * ((z) + 1))
 
 typedef float run_tile[TILE + 2 * PAD];
-typedef float block_tile[BLOCK];
+typedef float brick_tile[BRICK_TILE];
+typedef float fill_tile[FILL_TILE];
+
+// The values beyond a brick's sides in x, beside the cells that touch them. In all other cells they are zero, always.
+typedef struct brick_sides {
+    float low[BRICK_CELLS], high[BRICK_CELLS];
+} brick_sides;
 
 struct cpu_scratch {
     _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q, h;
     _Alignas(64) int32_t drops[TILE + 2 * PAD], drops_next[TILE + 2 * PAD], whole[3][TILE + 2 * PAD];
-    _Alignas(64) block_tile block[8];
-    _Alignas(64) float brick[6][BRICK_CELLS];
+    _Alignas(64) brick_tile tile[4];
+    _Alignas(64) brick_sides sides[2];
+    _Alignas(64) fill_tile fill[RUN_MAX + 2];
+    _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
+    _Alignas(64) float brick[3][BRICK_CELLS], correction[8][BRICK_CELLS];
 };
 
 #define SPLIT(v) ((v) < 0 ? -1 : (v) > 7 ? 1 : 0)
@@ -199,72 +211,6 @@ static inline void clear_bricks(void *channel, const brick_run *r)
     for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
 }
 
-// The values beside a brick's six faces, into the rim of a block tile. Edges and corners are never read.
-static void gather_rim(float *tile, const float *channel, const int32_t near[27])
-{
-    const float *x0 = channel + (size_t)near[NEAR(-1, 0, 0)] * BRICK_CELLS + 7;
-    const float *x1 = channel + (size_t)near[NEAR(1, 0, 0)] * BRICK_CELLS;
-    const float *y0 = channel + (size_t)near[NEAR(0, -1, 0)] * BRICK_CELLS + 56;
-    const float *y1 = channel + (size_t)near[NEAR(0, 1, 0)] * BRICK_CELLS;
-    const float *z0 = channel + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 448;
-    const float *z1 = channel + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS;
-    for (int z = 0; z < 8; z++) {
-        memcpy(tile + B(0, -1, z), y0 + 64 * z, 32);
-        memcpy(tile + B(0, 8, z), y1 + 64 * z, 32);
-        memcpy(tile + B(0, z, -1), z0 + 8 * z, 32);
-        memcpy(tile + B(0, z, 8), z1 + 8 * z, 32);
-        for (int y = 0; y < 8; y++) {
-            tile[B(-1, y, z)] = x0[8 * y + 64 * z];
-            tile[B(8, y, z)] = x1[8 * y + 64 * z];
-        }
-    }
-}
-
-// A brick's values and its rim.
-static void gather_block(float *tile, const float *channel, const int32_t near[27])
-{
-    const float *own = channel + (size_t)near[BRICK_SELF] * BRICK_CELLS;
-    for (int z = 0; z < 8; z++)
-        for (int y = 0; y < 8; y++) memcpy(tile + B(0, y, z), own + 8 * y + 64 * z, 32);
-    gather_rim(tile, channel, near);
-}
-
-// The rim of one block tile into another.
-static void copy_rim(float *to, const float *from)
-{
-    for (int z = 0; z < 8; z++) {
-        memcpy(to + B(0, -1, z), from + B(0, -1, z), 32);
-        memcpy(to + B(0, 8, z), from + B(0, 8, z), 32);
-        memcpy(to + B(0, z, -1), from + B(0, z, -1), 32);
-        memcpy(to + B(0, z, 8), from + B(0, z, 8), 32);
-        for (int y = 0; y < 8; y++) {
-            to[B(-1, y, z)] = from[B(-1, y, z)];
-            to[B(8, y, z)] = from[B(8, y, z)];
-        }
-    }
-}
-
-// The open cells of a brick and beside its six faces, as 1 and 0.
-static void gather_block_open(float *tile, const pass_args *a, const int32_t near[27])
-{
-    const brick_mask *own = &a->open[near[BRICK_SELF]];
-    const brick_mask *x0 = &a->open[near[NEAR(-1, 0, 0)]], *x1 = &a->open[near[NEAR(1, 0, 0)]];
-    const brick_mask *y0 = &a->open[near[NEAR(0, -1, 0)]], *y1 = &a->open[near[NEAR(0, 1, 0)]];
-    const brick_mask *z0 = &a->open[near[NEAR(0, 0, -1)]], *z1 = &a->open[near[NEAR(0, 0, 1)]];
-    for (int z = 0; z < 8; z++) {
-        memcpy(tile + B(0, -1, z), a->flags[y0->plane[z] >> 56], 32);
-        memcpy(tile + B(0, 8, z), a->flags[y1->plane[z] & 255], 32);
-        memcpy(tile + B(0, z, -1), a->flags[z0->plane[7] >> 8 * z & 255], 32);
-        memcpy(tile + B(0, z, 8), a->flags[z1->plane[0] >> 8 * z & 255], 32);
-        uint64_t plane = own->plane[z], left = x0->plane[z] >> 7, right = x1->plane[z];
-        for (int y = 0; y < 8; y++) {
-            memcpy(tile + B(0, y, z), a->flags[plane >> 8 * y & 255], 32);
-            tile[B(-1, y, z)] = (float)(int)(left >> 8 * y & 1);
-            tile[B(8, y, z)] = (float)(int)(right >> 8 * y & 1);
-        }
-    }
-}
-
 static inline bool run_dry(const pass_args *a, const brick_run *r)
 {
     for (int k = 0; k < r->count; k++)
@@ -284,25 +230,6 @@ static bool rows_are_zero(const float *tile, const int n, int y0, int y1, int z0
                 LANES
                 for (int i = 0; i < 8; i++) any[i] |= bits[i];
             }
-    return (any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]) == 0;
-}
-
-// The same for a brick's cells and rim in a block tile.
-static bool block_is_zero(const float *tile)
-{
-    uint32_t any[8] = {0};
-    for (int z = -1; z <= 8; z++)
-        for (int y = -1; y <= 8; y++) {
-            if ((y < 0 || y > 7) && (z < 0 || z > 7)) continue;
-            uint32_t bits[8], side[2];
-            memcpy(bits, tile + B(0, y, z), 32);
-            bool rim = y < 0 || y > 7 || z < 0 || z > 7;
-            memcpy(&side[0], tile + B(-1, y, z), 4);
-            memcpy(&side[1], tile + B(8, y, z), 4);
-            if (!rim) any[0] |= side[0] | side[1];
-            LANES
-            for (int i = 0; i < 8; i++) any[i] |= bits[i];
-        }
     return (any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]) == 0;
 }
 

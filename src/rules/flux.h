@@ -26,8 +26,8 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     float all = f * ma;
     float donor = f * md;
     float sharp = e_size < c * d_size ? steep : all;
-    float between = e * d > 0.0f ? d_size - e_size : 0.0f;
-    return between > 0.0f ? sharp : donor;
+    int between = (e * d > 0.0f) & (d_size > e_size);
+    return between ? sharp : donor;
 }
 
 #endif

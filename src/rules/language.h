@@ -6,10 +6,12 @@
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
 #define RULE static inline
+#define RULE_ABS(a) fabs(a)
 typedef uint rule_bits;
 #else
 #include <stdint.h>
 #define RULE static inline __attribute__((always_inline))
+#define RULE_ABS(a) __builtin_fabsf(a)
 typedef uint32_t rule_bits;
 #endif
 
@@ -66,7 +68,7 @@ RULE float rule_max(float a, float b)
 
 RULE float rule_abs(float a)
 {
-    return a < 0.0f ? -a : a;
+    return RULE_ABS(a);
 }
 
 // Zero in place of numbers that mean nothing any more. Left alone they would fade into the range where processors count a hundred

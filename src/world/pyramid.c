@@ -53,17 +53,25 @@ static bool keys_reserve(pyramid *p, pyramid_level *level, int32_t room)
     return true;
 }
 
+// Values in a channel. The few on top keep a brick's channels from falling into the same sets of the cache.
+static size_t channel_size(int32_t room)
+{
+    return (size_t)room * BRICK_CELLS + 80;
+}
+
 static void free_bricks(pyramid *p, pyramid_level *level)
 {
     size_t room = (size_t)level->room;
     memory_free(p->mem, level->near, room * sizeof *level->near);
     memory_free(p->mem, level->child, room * sizeof *level->child);
     memory_free(p->mem, level->parent, room * sizeof *level->parent);
-    for (int32_t c = 0; c < PYRAMID_CHANNELS; c++)
-        if (level->channel[c]) memory_free(p->mem, level->channel[c], room * BRICK_CELLS * sizeof(float));
+    memory_free(p->mem, level->full, room * sizeof *level->full);
+    if (level->cells) memory_free(p->mem, level->cells, PYRAMID_CHANNELS * channel_size(level->room) * sizeof(float));
     level->near = NULL;
     level->child = NULL;
     level->parent = NULL;
+    level->full = NULL;
+    level->cells = NULL;
     memset(level->channel, 0, sizeof level->channel);
     level->room = 0;
 }
@@ -78,13 +86,12 @@ static bool bricks_room(pyramid *p, pyramid_level *level)
     level->near = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->near);
     level->child = memory_alloc(p->mem, (size_t)room * sizeof *level->child);
     level->parent = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->parent);
-    bool got = level->near && level->child && level->parent;
-    for (int32_t c = 0; c < PYRAMID_CHANNELS && !p->tables_only; c++) {
-        level->channel[c] = memory_alloc(p->mem, (size_t)room * BRICK_CELLS * sizeof(float));
-        if (level->channel[c])
-            memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
-        else
-            got = false;
+    level->full = memory_alloc(p->mem, (size_t)room * sizeof *level->full);
+    if (!p->tables_only) level->cells = memory_alloc(p->mem, PYRAMID_CHANNELS * channel_size(room) * sizeof(float));
+    bool got = level->near && level->child && level->parent && level->full && (level->cells || p->tables_only);
+    for (int32_t c = 0; c < PYRAMID_CHANNELS && got && !p->tables_only; c++) {
+        level->channel[c] = level->cells + (size_t)c * channel_size(room);
+        memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
     }
     if (!got) free_bricks(p, level);
     return got;
@@ -143,6 +150,7 @@ static bool build_level(pyramid *p, pyramid_level *level, const weir_coord *coor
         if (!alive || alive[b]) parent[b] = parent_of(level, coord[b]);
     if (!bricks_room(p, level)) return false;
     memset(level->child, 0, (size_t)level->count * sizeof *level->child);
+    memset(level->full, 0, (size_t)level->count * sizeof *level->full);
     for (int32_t b = 1; b < end; b++)
         if (!alive || alive[b]) add_child(level, parent[b], coord[b], b);
     link_neighbours(level);
@@ -202,8 +210,8 @@ int64_t pyramid_bytes(const pyramid *p)
         bytes += room * (int64_t)sizeof *level->parent + level->slot_room * (int64_t)sizeof *level->slot;
         bytes += level->key_room * (int64_t)sizeof *level->coord;
         if (l > 0)
-            bytes +=
-                room * (int64_t)(sizeof *level->near + sizeof *level->child + PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
+            bytes += room * (int64_t)(sizeof *level->near + sizeof *level->child + sizeof *level->full +
+                                      PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
     }
     return bytes;
 }

@@ -37,6 +37,8 @@ typedef struct pyramid_level {
     int32_t (*near)[27];
     int32_t (*child)[8];  // bricks of the level below, index ox + 2 oy + 4 oz; 0: none
     int32_t *parent;      // brick of the level above
+    uint8_t *full;        // a note for the backend, 0 when the level is built; level 1 only: see cpu_levels.h
+    float *cells;         // all channels, in one block that is large enough for huge pages
     float *channel[PYRAMID_CHANNELS];
     int32_t *slot;  // hash table by coordinate
     int32_t slot_room;
