@@ -2,7 +2,7 @@
 // (docs/how-it-works.md).
 //
 // Each cell works out two shares from the unlimited flux through its faces: q, by which what it gives is scaled, and h, by which
-// what it takes is scaled. Both are rounded down to 15 bits and kept in one word, so that they need no channels of their own.
+// what it takes is scaled. Both are rounded down to 15 bits after the point, which keeps both promises.
 #ifndef WEIR_RULES_LIMIT_H
 #define WEIR_RULES_LIMIT_H
 
@@ -14,33 +14,40 @@
 // float: what it has, at most its room of what it gives and 1.25 on top, and one fall of dust.
 #define LIMIT_FULL 2.0f
 
-// The shares of a cell with fill m. Fluxes through its low and high faces, positive towards higher coordinates.
-RULE rule_bits rule_limits(float m, float x0, float x1, float y0, float y1, float z0, float z1, float dust, float cap)
+// What leaves a cell, and what enters it, through all of its faces: fluxes through the low and the high ones, positive towards higher
+// coordinates.
+RULE float rule_leaving(float x0, float x1, float y0, float y1, float z0, float z1)
 {
-    float out = ((rule_max(0.0f, x1) + rule_max(0.0f, -x0)) + (rule_max(0.0f, z1) + rule_max(0.0f, -z0))) +
-                (rule_max(0.0f, y1) + rule_max(0.0f, -y0));
-    float in = ((rule_max(0.0f, -x1) + rule_max(0.0f, x0)) + (rule_max(0.0f, -z1) + rule_max(0.0f, z0))) +
-               (rule_max(0.0f, -y1) + rule_max(0.0f, y0));
+    return ((rule_max(0.0f, x1) - rule_min(0.0f, x0)) + (rule_max(0.0f, z1) - rule_min(0.0f, z0))) +
+           (rule_max(0.0f, y1) - rule_min(0.0f, y0));
+}
+
+RULE float rule_entering(float x0, float x1, float y0, float y1, float z0, float z1)
+{
+    return ((rule_max(0.0f, x0) - rule_min(0.0f, x1)) + (rule_max(0.0f, z0) - rule_min(0.0f, z1))) +
+           (rule_max(0.0f, y0) - rule_min(0.0f, y1));
+}
+
+RULE float rule_rounded_share(float share)
+{
+    return (float)(int)(share * LIMIT_ONE) * (1.0f / LIMIT_ONE);
+}
+
+// q of a cell with fill m that `out` leaves.
+RULE float rule_giving(float m, float out, float dust)
+{
     float scale = 0.999999f * m / rule_max(out, 1e-30f);
     float q = out > m ? scale : 1.0f;
-    q = m < dust ? 0.0f : q;
+    return rule_rounded_share(m < dust ? 0.0f : q);
+}
+
+// h of a cell with fill m that `out` leaves and `in` enters.
+RULE float rule_taking(float m, float out, float in, float dust, float cap)
+{
     float room = rule_max(0.0f, cap - m) + rule_min(out, m);
     room = m < LIMIT_FULL - dust ? room : 0.0f;
     float fit = room / rule_max(in, 1e-30f);
-    float h = in > room ? fit : 1.0f;
-    rule_bits q_bits = (rule_bits)(int)(q * LIMIT_ONE);
-    rule_bits h_bits = (rule_bits)(int)(h * LIMIT_ONE);
-    return q_bits | h_bits << 16;
-}
-
-RULE float rule_limit_q(rule_bits shares)
-{
-    return (float)(int)(shares & 0xffffu) * (1.0f / LIMIT_ONE);
-}
-
-RULE float rule_limit_h(rule_bits shares)
-{
-    return (float)(int)(shares >> 16) * (1.0f / LIMIT_ONE);
+    return rule_rounded_share(in > room ? fit : 1.0f);
 }
 
 // Whole drops that cross a face with unlimited flux F, between a low and a high cell with these shares.
