@@ -18,14 +18,13 @@
 // coordinates.
 RULE float rule_leaving(float x0, float x1, float y0, float y1, float z0, float z1)
 {
-    return ((rule_max(0.0f, x1) - rule_min(0.0f, x0)) + (rule_max(0.0f, z1) - rule_min(0.0f, z0))) +
-           (rule_max(0.0f, y1) - rule_min(0.0f, y0));
+    return ((rule_most(x1, 0.0f) + (rule_most(x0, 0.0f) - x0)) + (rule_most(z1, 0.0f) + (rule_most(z0, 0.0f) - z0))) +
+           (rule_most(y1, 0.0f) + (rule_most(y0, 0.0f) - y0));
 }
 
 RULE float rule_entering(float x0, float x1, float y0, float y1, float z0, float z1)
 {
-    return ((rule_max(0.0f, x0) - rule_min(0.0f, x1)) + (rule_max(0.0f, z0) - rule_min(0.0f, z1))) +
-           (rule_max(0.0f, y0) - rule_min(0.0f, y1));
+    return rule_leaving(x1, x0, y1, y0, z1, z0);
 }
 
 RULE float rule_rounded_share(float share)
@@ -36,7 +35,7 @@ RULE float rule_rounded_share(float share)
 // q of a cell with fill m that `out` leaves.
 RULE float rule_giving(float m, float out, float dust)
 {
-    float scale = 0.999999f * m / rule_max(out, 1e-30f);
+    float scale = 0.999999f * m / rule_most(out, 1e-30f);
     float q = out > m ? scale : 1.0f;
     return rule_rounded_share(m < dust ? 0.0f : q);
 }
@@ -44,9 +43,9 @@ RULE float rule_giving(float m, float out, float dust)
 // h of a cell with fill m that `out` leaves and `in` enters.
 RULE float rule_taking(float m, float out, float in, float dust, float cap)
 {
-    float room = rule_max(0.0f, cap - m) + rule_min(out, m);
+    float room = rule_most(cap - m, 0.0f) + rule_least(out, m);
     room = m < LIMIT_FULL - dust ? room : 0.0f;
-    float fit = room / rule_max(in, 1e-30f);
+    float fit = room / rule_most(in, 1e-30f);
     return rule_rounded_share(in > room ? fit : 1.0f);
 }
 
