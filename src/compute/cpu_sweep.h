@@ -112,6 +112,50 @@ static void gather_plane_open(float *plane, const pass_args *a, const column_bri
     }
 }
 
+// Memory that the next step will read and write. It lies in many short pieces, too many for the processor to guess, so it is asked
+// for, a few pieces at a time between rows of work.
+typedef struct ask_list {
+    int count, done;
+    const float *piece[16 * (COLUMN_X + 2) * (COLUMN_Y + 1)];  // two cache lines each
+} ask_list;
+
+static void list_plane(ask_list *list, const void *channel, const column_bricks *c, int z, const int rim)
+{
+    if (z >= 8 * c->z + 8) return;
+    for (int by = -rim; by < c->y + rim; by++) {
+        const int32_t *bricks = c->at[(z >> 3) + 1][by + 1] + 1;
+        for (int bx = -rim; bx < c->x + rim; bx++) {
+            const float *rows = (const float *)channel + (size_t)bricks[bx] * BRICK_CELLS + 64 * (z & 7);
+            if (by < c->y) list->piece[list->count++] = rows + 32;
+            if (by >= 0) list->piece[list->count++] = rows;
+        }
+    }
+}
+
+// What the step after plane z takes in, and stores if it does.
+static void list_step(ask_list *list, const pass_args *a, const column_bricks *c, int z, bool stores)
+{
+    list->count = list->done = 0;
+    list_plane(list, a->mass, c, z + 3, 1);
+    list_plane(list, a->flow[2], c, z + 2, 1);
+    list_plane(list, a->flow[0], c, z + 1, 1);
+    list_plane(list, a->flow[1], c, z + 1, 1);
+    if (!stores) return;
+    list_plane(list, a->mass_next, c, z, 0);
+    for (int axis = 0; axis < 3; axis++) list_plane(list, a->flow_next[axis], c, z, 0);
+}
+
+// Asks for one of so many parts of the list.
+static inline void ask_some(ask_list *list, int parts)
+{
+    int end = list->done + list->count / parts + 1;
+    if (end > list->count) end = list->count;
+    for (; list->done < end; list->done++) {
+        __builtin_prefetch(list->piece[list->done], 0, 2);
+        __builtin_prefetch(list->piece[list->done] + 16, 0, 2);
+    }
+}
+
 // ---- Rules over rows of a plane --------------------------------------------------------------------------------------------
 
 // R1. The four cells around a face are m_ll | m_l | m_r | m_rr.
@@ -257,19 +301,9 @@ INLINE void scatter_row(void *channel, const column_bricks *c, int y, int z, con
             memcpy((float *)channel + (size_t)bricks[k] * BRICK_CELLS + cell, (const float *)row + 8 + 8 * k, 32);
 }
 
-KERNEL carry_plane(const int axis, const pass_args *a, sweep_planes *s, const column_bricks *c, int lanes, int z, bool store,
-                   const carry_planes *planes)
-{
-    carry_up(lanes, 0, s->carried_up, planes);
-    for (int y = 0; y < 8 * c->y; y++) {
-        carry_row(axis, lanes, y, s->row, s->carried_up, planes, a->empty, a->gravity[axis]);
-        if (store) scatter_row(a->flow_next[axis], c, y, z, s->row);
-    }
-}
-
 // The new flow of plane z on all axes. Without `store` only what is carried into the next plane is worked out.
 KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open, int lanes,
-                int z, bool store)
+                int z, bool store, ask_list *list)
 {
     const float *m = RING(s->m, z), *m2 = RING(s->m2, z);
     const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
@@ -288,7 +322,6 @@ KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, con
                             F_z_next - 1,
                             F_z_next,
                             s->carried[0]};
-    carry_plane(0, a, s, c, lanes, z, store, &x);
     const carry_planes up = {RING(s->flow_y, z),
                              RING(s->flow_y, z + 1),
                              m - SY,
@@ -304,7 +337,6 @@ KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, con
                              F_z_next - SY,
                              F_z_next,
                              s->carried[1]};
-    carry_plane(1, a, s, c, lanes, z, store, &up);
     const carry_planes deep = {RING(s->flow_z, z),
                                RING(s->flow_z, z + 1),
                                RING(s->m, z - 1),
@@ -320,7 +352,19 @@ KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, con
                                F_z,
                                F_z_next,
                                s->carried[2]};
-    carry_plane(2, a, s, c, lanes, z, store, &deep);
+    const int parts = 3 * 8 * c->y;
+    carry_up(lanes, 0, s->carried_up[0], &x);
+    carry_up(lanes, 0, s->carried_up[1], &up);
+    carry_up(lanes, 0, s->carried_up[2], &deep);
+    for (int y = 0; y < 8 * c->y; y++) {
+        carry_row(0, lanes, y, s->row[0], s->carried_up[0], &x, a->empty, a->gravity[0]);
+        ask_some(list, parts);
+        carry_row(1, lanes, y, s->row[1], s->carried_up[1], &up, a->empty, a->gravity[1]);
+        ask_some(list, parts);
+        carry_row(2, lanes, y, s->row[2], s->carried_up[2], &deep, a->empty, a->gravity[2]);
+        ask_some(list, parts);
+        for (int axis = 0; axis < 3 && store; axis++) scatter_row(a->flow_next[axis], c, y, z, s->row[axis]);
+    }
 }
 
 // Turns fill back into drops and notes which lanes hold water and which changed.
@@ -401,6 +445,8 @@ static void sweep_layers(const pass_args *a, sweep_planes *s, const column_brick
     gather_plane(RING(s->flow_z, z0 - 2), a->flow[2], c, z0 - 2);
     flux_z_plane(s, lanes, top, z0 - 2);
     for (int z = z0 - 2; z <= z1; z++) {
+        ask_list list;
+        list_step(&list, a, c, z, z >= z0 && z < z1);
         gather_plane_fill(RING(s->m, z + 2), a->mass, c, z + 2);
         gather_plane(RING(s->flow_z, z + 1), a->flow[2], c, z + 1);
         gather_plane(RING(s->flow_x, z), a->flow[0], c, z);
@@ -418,7 +464,7 @@ static void sweep_layers(const pass_args *a, sweep_planes *s, const column_brick
         if (z < z0) continue;
         mass_plane(lanes, -1, top - 1, RING(s->m2, z - 1), RING(s->m, z - 1), RING(s->F_x, z - 1), RING(s->F_y, z - 1),
                    RING(s->F_z, z - 1), RING(s->F_z, z));
-        new_flow(a, s, c, open_ll, open_l, lanes, z - 1, z > z0);
+        new_flow(a, s, c, open_ll, open_l, lanes, z - 1, z > z0, &list);
         if (z == z0) continue;
         store_mass(a, s, c, lanes, z - 1);
         store_moved(a, s, c, z - 1);

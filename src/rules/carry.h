@@ -19,7 +19,7 @@ RULE float rule_carry(float m_before, float m_after, float u, float carried, flo
 {
     float momentum = m_before * u + carried;
     float holds = m_after > empty ? 1.0f : 0.0f;
-    return holds * (w * momentum / rule_most(m_after, 1e-30f) + w * gravity) + 0.0f;
+    return holds * w * (momentum / rule_most(m_after, 1e-30f) + gravity) + 0.0f;
 }
 
 #endif
