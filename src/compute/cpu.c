@@ -282,7 +282,7 @@ static void make_columns(cpu_backend *cpu)
     const brick_pool *pool = &cpu->world->bricks;
     int32_t *next = cpu->notes.next;
     int32_t depth = COLUMN_Z;
-    while (depth > 1 && pool->live / (COLUMN_X * COLUMN_Y * depth) < PIECES * cpu->workers) depth /= 2;
+    while (depth > 1 && cpu->workers > 1 && pool->live / (COLUMN_X * COLUMN_Y * depth) < PIECES * cpu->workers) depth /= 2;
     for (int32_t b = 0; b < pool->end; b++) next[b] = -1;
     cpu->column_count = 0;
     for (int32_t b = 1; b < pool->end; b++)

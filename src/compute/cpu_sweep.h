@@ -112,6 +112,17 @@ static void gather_plane_open(float *plane, const pass_args *a, const column_bri
     }
 }
 
+// Whether the same cells are open in plane z as in the plane before.
+static bool open_as_before(const pass_args *a, const column_bricks *c, int z)
+{
+    bool same = true;
+    for (int y = 0; y < c->y + 2; y++)
+        for (int x = 0; x < c->x + 2; x++)
+            same &=
+                a->open[c->at[(z >> 3) + 1][y][x]].plane[z & 7] == a->open[c->at[((z - 1) >> 3) + 1][y][x]].plane[(z - 1) & 7];
+    return same;
+}
+
 // Memory that the next step will read and write. It lies in many short pieces, too many for the processor to guess, so it is asked
 // for, a few pieces at a time between rows of work.
 typedef struct ask_list {
@@ -436,11 +447,13 @@ KERNEL flux_z_plane(sweep_planes *s, int lanes, int top, int z)
                RING(s->m, z + 1));
 }
 
-// Moves the layers begin..end-1 of a column.
-static void sweep_layers(const pass_args *a, sweep_planes *s, const column_bricks *c, int begin, int end)
+// Moves the bricks of a column.
+static void sweep_column(const pass_args *a, sweep_planes *s, const column_bricks *c)
 {
-    const int z0 = 8 * begin, z1 = 8 * end, top = 8 * c->y;
+    const int z0 = 0, z1 = 8 * c->z, top = 8 * c->y;
     const int lanes = (8 + 8 * c->x + 2 + GROUP - 1) / GROUP * GROUP;
+    const float *open = NULL, *open_l = NULL, *open_ll = NULL;  // planes z, z-1, z-2
+    int open_planes = 0;
     for (int z = z0 - 4; z < z0; z++) gather_plane_fill(RING(s->m, z), a->mass, c, z);
     gather_plane(RING(s->flow_z, z0 - 2), a->flow[2], c, z0 - 2);
     flux_z_plane(s, lanes, top, z0 - 2);
@@ -451,8 +464,13 @@ static void sweep_layers(const pass_args *a, sweep_planes *s, const column_brick
         gather_plane(RING(s->flow_z, z + 1), a->flow[2], c, z + 1);
         gather_plane(RING(s->flow_x, z), a->flow[0], c, z);
         gather_plane(RING(s->flow_y, z), a->flow[1], c, z);
-        gather_plane_open(RING(s->open, z), a, c, z);
-        const float *open = RING(s->open, z), *open_l = RING(s->open, z - 1), *open_ll = RING(s->open, z - 2);
+        open_ll = open_l;
+        open_l = open;
+        if (z == z0 - 2 || !open_as_before(a, c, z)) {
+            float *fresh = RING(s->open, ++open_planes);
+            gather_plane_open(fresh, a, c, z);
+            open = fresh;
+        }
         const float *m = RING(s->m, z);
         flux_z_plane(s, lanes, top, z + 1);
         flux_plane(lanes, -2, top, RING(s->F_x, z), RING(s->flow_x, z), m - 2, m - 1, m, m + 1);
@@ -472,48 +490,123 @@ static void sweep_layers(const pass_args *a, sweep_planes *s, const column_brick
     }
 }
 
-static bool brick_holds(const int32_t *mass)
+// Where in a brick its water is: a box of cells that holds all of it; low > high if there is none.
+typedef struct water_box {
+    int8_t low[3], high[3];
+} water_box;
+
+static void widen(water_box *box, int axis, int at)
 {
-    for (int i = 0; i < BRICK_CELLS; i += 64) {
+    if (at < box->low[axis]) box->low[axis] = (int8_t)at;
+    if (at > box->high[axis]) box->high[axis] = (int8_t)at;
+}
+
+static water_box find_water(const pass_args *a, int32_t brick)
+{
+    const int32_t *mass = a->mass + (size_t)brick * BRICK_CELLS;
+    if (mass[0] && mass[BRICK_CELLS - 1]) return (water_box){{0, 0, 0}, {7, 7, 7}};
+    water_box box = {{8, 8, 8}, {-1, -1, -1}};
+    if (brick == BRICK_NOTHING) return box;
+    int32_t columns[8] = {0};
+    for (int row = 0; row < 64; row++) {
+        const int32_t *cells = mass + 8 * row;
         int32_t any = 0;
-        for (int k = 0; k < 64; k++) any |= mass[i + k];
-        if (any) return true;
+        for (int x = 0; x < 8; x++) {
+            columns[x] |= cells[x];
+            any |= cells[x];
+        }
+        if (!any) continue;
+        widen(&box, 1, row & 7);
+        widen(&box, 2, row >> 3);
+    }
+    for (int x = 0; x < 8; x++)
+        if (columns[x]) widen(&box, 0, x);
+    return box;
+}
+
+// Whether water lies within reach of a brick, three cells, in the one beside it at an offset.
+static bool in_reach(const water_box *box, const int offset[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        int low = offset[axis] < 0 ? 5 : 0, high = offset[axis] > 0 ? 2 : 7;
+        if (box->high[axis] < low || box->low[axis] > high) return false;
+    }
+    return true;
+}
+
+typedef water_box column_water[COLUMN_Z + 2][COLUMN_Y + 2][COLUMN_X + 2];
+
+static bool brick_moves(const column_water water, int x, int y, int z)
+{
+    if (water[z + 1][y + 1][x + 1].high[0] >= 0) return true;
+    for (int k = 0; k < 27; k++) {
+        const int offset[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+        if (in_reach(&water[z + 1 + offset[2]][y + 1 + offset[1]][x + 1 + offset[0]], offset)) return true;
     }
     return false;
 }
 
-static bool layer_holds(const pass_args *a, const column_bricks *c, int layer)
+// The smallest box of a layer's bricks that holds all that have water in reach. False if none has.
+static bool find_moving(const column_bricks *c, const column_water water, int z, weir_coord *low, weir_coord *high)
 {
-    for (int y = 0; y < c->y + 2; y++)
-        for (int x = 0; x < c->x + 2; x++)
-            if (brick_holds(a->mass + (size_t)c->at[layer + 1][y][x] * BRICK_CELLS)) return true;
-    return false;
-}
-
-static void clear_layer(const pass_args *a, const column_bricks *c, int layer)
-{
-    for (int y = 0; y < c->y; y++)
+    *low = (weir_coord){COLUMN_X, COLUMN_Y, z};
+    *high = (weir_coord){-1, -1, z};
+    for (int y = 0; y < c->y; y++) {
         for (int x = 0; x < c->x; x++) {
-            int32_t brick = c->at[layer + 1][y + 1][x + 1];
-            if (brick != BRICK_NOTHING) move_nothing(a, &(brick_run){1, {brick}});
+            if (c->at[z + 1][y + 1][x + 1] == BRICK_NOTHING || !brick_moves(water, x, y, z)) continue;
+            low->x = x < low->x ? x : low->x;
+            low->y = y < low->y ? y : low->y;
+            high->x = x > high->x ? x : high->x;
+            high->y = y > high->y ? y : high->y;
         }
+    }
+    return high->x >= 0;
 }
 
-// Layers without water in them or beside them are cleared; the others are moved, as many in one sweep as lie together.
+// A part of a column, with what is around it.
+static void cut_column(column_bricks *part, const column_bricks *c, weir_coord low, weir_coord high)
+{
+    part->x = high.x - low.x + 1;
+    part->y = high.y - low.y + 1;
+    part->z = high.z - low.z + 1;
+    for (int z = 0; z < part->z + 2; z++)
+        for (int y = 0; y < part->y + 2; y++)
+            memcpy(part->at[z][y], &c->at[low.z + z][low.y + y][low.x], (size_t)(part->x + 2) * sizeof(int32_t));
+}
+
+// Clears the bricks of some layers that lie outside a part of them.
+static void clear_rest(const pass_args *a, const column_bricks *c, int begin, int end, weir_coord low, weir_coord high)
+{
+    for (int z = begin; z < end; z++)
+        for (int y = 0; y < c->y; y++)
+            for (int x = 0; x < c->x; x++) {
+                int32_t brick = c->at[z + 1][y + 1][x + 1];
+                bool inside = x >= low.x && x <= high.x && y >= low.y && y <= high.y && z >= low.z && z <= high.z;
+                if (brick != BRICK_NOTHING && !inside) move_nothing(a, &(brick_run){1, {brick}});
+            }
+}
+
+// Bricks without water in reach are cleared; the others are moved, as many in one sweep as lie together.
 static void move(const pass_args *a, cpu_scratch *s, const brick_column *column)
 {
-    column_bricks c;
+    column_bricks c, part;
+    column_water water;
     find_bricks(&c, a, column);
-    bool holds[COLUMN_Z + 2];
-    for (int layer = -1; layer <= c.z; layer++) holds[layer + 1] = layer_holds(a, &c, layer);
-    for (int layer = 0; layer < c.z;) {
-        int end = layer;
-        while (end < c.z && (holds[end] || holds[end + 1] || holds[end + 2])) end++;
-        if (end == layer)
-            clear_layer(a, &c, end++);
-        else
-            sweep_layers(a, &s->sweep, &c, layer, end);
-        layer = end;
+    for (int z = 0; z < c.z + 2; z++)
+        for (int y = 0; y < c.y + 2; y++)
+            for (int x = 0; x < c.x + 2; x++) water[z][y][x] = find_water(a, c.at[z][y][x]);
+    for (int begin = 0, end; begin < c.z; begin = end) {
+        weir_coord low, high, next_low, next_high;
+        bool moves = find_moving(&c, water, begin, &low, &high);
+        for (end = begin + 1; end < c.z && find_moving(&c, water, end, &next_low, &next_high) == moves; end++) {
+            low.x = next_low.x < low.x ? next_low.x : low.x;
+            low.y = next_low.y < low.y ? next_low.y : low.y;
+            high = (weir_coord){next_high.x > high.x ? next_high.x : high.x, next_high.y > high.y ? next_high.y : high.y, end};
+        }
+        clear_rest(a, &c, begin, end, low, high);
+        if (!moves) continue;
+        cut_column(&part, &c, low, high);
+        sweep_column(a, &s->sweep, &part);
     }
 }
 

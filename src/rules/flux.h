@@ -26,7 +26,8 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     float steep = f * mu + rule_with_sign(rule_least(50.0f * f_size, 1.0f), f) * e;
     int between = (e * d > 0.0f) & (e_size < d_size);
     float plain = f * (between ? ma : md);
-    return between & (e_size < c * d_size) ? steep : plain;
+    int leans = between & (e_size < c * d_size);
+    return leans ? steep : plain;
 }
 
 #endif
