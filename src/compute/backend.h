@@ -8,7 +8,6 @@
 
 // Every pass: its name in the code, and under which name its time is booked.
 #define PASS_LIST(ITEM)                                 \
-    ITEM(LIMIT, "flux and limits")                      \
     ITEM(MOVE, "mass and flow advection")               \
     ITEM(VISCOSITY, "viscosity")                        \
     ITEM(FORCES, "forces and noise")                    \

@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-    RUN_GRAIN = 2,  // runs in one piece of work
-    BOX_GRAIN = 1,  // boxes in one piece of work
-    BOXES_PER_WORKER = 4,
-    LEVEL_GRAIN = 8  // coarse bricks in one piece of work
+    RUN_GRAIN = 2,         // runs in one piece of work
+    BOX_GRAIN = 1,         // boxes in one piece of work
+    BOXES_PER_WORKER = 4,  // at least, of boxes or columns
+    LEVEL_GRAIN = 8        // coarse bricks in one piece of work
 };
 
 // What the backend notes of every brick.
@@ -24,6 +24,7 @@ typedef struct brick_notes {
     uint8_t *dry;
     uint8_t *held;
     uint8_t *full;
+    int32_t *next;
     int32_t room;  // bricks there is room for
 } brick_notes;
 
@@ -33,10 +34,13 @@ typedef struct cpu_backend {
     const cpu_kernels *kernels;
     pyramid levels;
     brick_run *runs;
-    int32_t run_count, run_room;
-    uint64_t runs_version;  // of the pool the runs and boxes were made for
-    brick_box *boxes;       // classic only
+    int32_t run_count;
+    brick_column *columns;  // momentum only
+    int32_t column_count;
+    int32_t run_room;  // runs and columns there is room for
+    brick_box *boxes;  // classic only
     int32_t box_count, box_room;
+    uint64_t runs_version;  // of the pool that runs, columns and boxes were made for
     brick_notes notes;
     char *scratch;  // one cpu_scratch per worker
     worker_sum *sums;
@@ -56,6 +60,7 @@ typedef struct pass_task {
     cpu_backend *cpu;
     run_kernel *on_run;
     box_kernel *on_box;
+    column_kernel *on_column;
     level_kernel *on_level;
     int32_t level;
     int32_t count;
@@ -77,6 +82,8 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
             task->on_run(&cpu->args, scratch, &cpu->runs[item]);
         } else if (task->on_box) {
             task->on_box(&cpu->args, scratch, &cpu->boxes[item]);
+        } else if (task->on_column) {
+            task->on_column(&cpu->args, scratch, &cpu->columns[item]);
         } else if (task->on_level) {
             task->on_level(&cpu->args, scratch, task->level, item + 1);
         } else if (task->restrict_fine) {
@@ -99,6 +106,13 @@ static void over_boxes(cpu_backend *cpu, box_kernel *kernel)
     cpu->backwards = !cpu->backwards;
     pass_task task = {.cpu = cpu, .on_box = kernel, .count = cpu->box_count};
     workers_run(cpu->world->workers, pass_piece, &task, cpu->box_count, BOX_GRAIN);
+}
+
+static void over_columns(cpu_backend *cpu, column_kernel *kernel)
+{
+    cpu->backwards = !cpu->backwards;
+    pass_task task = {.cpu = cpu, .on_column = kernel, .count = cpu->column_count};
+    workers_run(cpu->world->workers, pass_piece, &task, cpu->column_count, 1);
 }
 
 static void over_level(cpu_backend *cpu, level_kernel *kernel, int32_t level)
@@ -130,7 +144,7 @@ static void swap_flow(weir_world *world)
 }
 
 // Points the arguments at the channels as they are now. Scratch that a pass needs only until a later pass lives in channels that are
-// free in between: the limits in pressure_next until the smoothing, divergence and floor in the old flow until the gradient.
+// free in between: divergence and floor in the old flow until the gradient.
 static void point_channels(cpu_backend *cpu)
 {
     weir_world *world = cpu->world;
@@ -144,6 +158,7 @@ static void point_channels(cpu_backend *cpu)
     a->dry = cpu->notes.dry;
     a->held = cpu->notes.held;
     a->full = cpu->notes.full;
+    a->next = cpu->notes.next;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
     a->wet = pool->wet;
@@ -159,7 +174,6 @@ static void point_channels(cpu_backend *cpu)
     }
     a->pressure = pool->channel[CHANNEL_PRESSURE];
     a->pressure_next = pool->channel[CHANNEL_PRESSURE_NEXT];
-    a->limits = pool->channel[CHANNEL_PRESSURE_NEXT];
     a->divergence = a->flow[0];
     a->floor = a->flow[1];
     a->sources = world->sources;
@@ -203,6 +217,7 @@ static void free_notes(memory *mem, brick_notes *notes)
     memory_free(mem, notes->dry, (size_t)notes->room);
     memory_free(mem, notes->held, (size_t)notes->room);
     memory_free(mem, notes->full, (size_t)notes->room);
+    memory_free(mem, notes->next, (size_t)notes->room * sizeof *notes->next);
 }
 
 static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
@@ -213,12 +228,19 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     notes->dry = memory_alloc_zero(mem, (size_t)room);
     notes->held = memory_alloc(mem, (size_t)room);
     notes->full = memory_alloc_zero(mem, (size_t)room);
-    if (notes->active && notes->clear && notes->dry && notes->held && notes->full) {
+    notes->next = memory_alloc(mem, (size_t)room * sizeof *notes->next);
+    if (notes->active && notes->clear && notes->dry && notes->held && notes->full && notes->next) {
         notes->full[BRICK_NOTHING] = 1;
         return true;
     }
     free_notes(mem, notes);
     return false;
+}
+
+static void free_runs(cpu_backend *cpu)
+{
+    memory_free(&cpu->world->mem, cpu->runs, (size_t)cpu->run_room * sizeof *cpu->runs);
+    memory_free(&cpu->world->mem, cpu->columns, (size_t)cpu->run_room * sizeof *cpu->columns);
 }
 
 // Finds the bricks that have no terrain near them. First every brick by itself, then with its neighbours.
@@ -327,6 +349,53 @@ static weir_status make_boxes(cpu_backend *cpu)
     return WEIR_OK;
 }
 
+static bool in_column(const brick_column *c, weir_coord at)
+{
+    return at.x >= c->low.x && at.x < c->low.x + c->size.x && at.y >= c->low.y && at.y < c->low.y + c->size.y &&
+           at.z >= c->low.z && at.z < c->low.z + c->size.z;
+}
+
+// Gathers the bricks that hang together with `first` inside one box of a grid, and shrinks the box around them.
+static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t first, int32_t depth)
+{
+    enum { FREE = -1 };
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    weir_coord at = pool->coord[first], low = at, high = at;
+    brick_column c = {first, {at.x & -COLUMN_X, at.y & -COLUMN_Y, at.z & -depth}, {COLUMN_X, COLUMN_Y, depth}};
+    int32_t last = first;
+    next[first] = BRICK_NOTHING;
+    for (int32_t b = first; b != BRICK_NOTHING; b = next[b]) {
+        at = pool->coord[b];
+        low = (weir_coord){at.x < low.x ? at.x : low.x, at.y < low.y ? at.y : low.y, at.z < low.z ? at.z : low.z};
+        high = (weir_coord){at.x > high.x ? at.x : high.x, at.y > high.y ? at.y : high.y, at.z > high.z ? at.z : high.z};
+        for (int32_t k = 0; k < 6; k++) {
+            int32_t n = pool->near[b][faces[k]];
+            if (n == BRICK_NOTHING || next[n] != FREE || !in_column(&c, pool->coord[n])) continue;
+            next[last] = n;
+            next[n] = BRICK_NOTHING;
+            last = n;
+        }
+    }
+    c.low = low;
+    c.size = (weir_coord){high.x - low.x + 1, high.y - low.y + 1, high.z - low.z + 1};
+    return c;
+}
+
+// Cuts the live bricks into columns, as deep as leaves enough of them for every thread.
+static void make_columns(cpu_backend *cpu)
+{
+    const brick_pool *pool = &cpu->world->bricks;
+    int32_t *next = cpu->notes.next;
+    int32_t depth = COLUMN_Z;
+    while (depth > 1 && cpu->workers > 1 && pool->live / (COLUMN_X * COLUMN_Y * depth) < BOXES_PER_WORKER * cpu->workers)
+        depth /= 2;
+    for (int32_t b = 0; b < pool->end; b++) next[b] = -1;
+    cpu->column_count = 0;
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && next[b] < 0) cpu->columns[cpu->column_count++] = make_column(pool, next, b, depth);
+}
+
 // Cuts the live bricks into runs along x. A run begins where no brick lies to the left.
 static weir_status make_runs(cpu_backend *cpu)
 {
@@ -336,9 +405,15 @@ static weir_status make_runs(cpu_backend *cpu)
     if (cpu->run_room < pool->live) {
         int32_t room = pool->live + pool->live / 4;
         brick_run *runs = memory_alloc(&world->mem, (size_t)room * sizeof *runs);
-        if (!runs) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a list of %d bricks", pool->live);
-        memory_free(&world->mem, cpu->runs, (size_t)cpu->run_room * sizeof *runs);
+        brick_column *columns = memory_alloc(&world->mem, (size_t)room * sizeof *columns);
+        if (!runs || !columns) {
+            memory_free(&world->mem, runs, (size_t)room * sizeof *runs);
+            memory_free(&world->mem, columns, (size_t)room * sizeof *columns);
+            return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a list of %d bricks", pool->live);
+        }
+        free_runs(cpu);
         cpu->runs = runs;
+        cpu->columns = columns;
         cpu->run_room = room;
     }
     if (cpu->notes.room < pool->capacity) {
@@ -353,6 +428,7 @@ static weir_status make_runs(cpu_backend *cpu)
         if (status != WEIR_OK) return status;
     }
     find_clear(cpu);
+    if (world->solver == WEIR_SOLVER_MOMENTUM) make_columns(cpu);
     cpu->run_count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b] || pool->near[b][NEAR(-1, 0, 0)] != BRICK_NOTHING) continue;
@@ -437,8 +513,7 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
     weir_world *world = cpu->world;
     const cpu_kernels *k = cpu->kernels;
     switch (pass) {
-    case PASS_LIMIT: over_runs(cpu, k->limit); break;
-    case PASS_MOVE: over_runs(cpu, k->move); break;
+    case PASS_MOVE: over_columns(cpu, k->move); break;
     case PASS_VISCOSITY:
         over_runs(cpu, k->viscosity);
         swap_flow(world);
@@ -533,8 +608,8 @@ static int32_t levels(const backend *base)
 static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
-    return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)sizeof(brick_run) +
-           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + 4);
+    return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)(sizeof(brick_run) + sizeof(brick_column)) +
+           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + sizeof(int32_t) + 4);
 }
 
 static void destroy(backend *base)
@@ -542,7 +617,7 @@ static void destroy(backend *base)
     cpu_backend *cpu = (cpu_backend *)base;
     memory *mem = &cpu->world->mem;
     pyramid_destroy(&cpu->levels);
-    memory_free(mem, cpu->runs, (size_t)cpu->run_room * sizeof(brick_run));
+    free_runs(cpu);
     memory_free(mem, cpu->boxes, (size_t)cpu->box_room * sizeof(brick_box));
     free_notes(mem, &cpu->notes);
     memory_free(mem, cpu->ones, cpu->kernels->tile_size);

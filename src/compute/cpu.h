@@ -31,11 +31,20 @@ typedef struct brick_box {
     int32_t brick[BOX_Z + 2][BOX_Y + 2][BOX_X + 2];
 } brick_box;
 
+enum { COLUMN_X = 8, COLUMN_Y = 2, COLUMN_Z = 8 };  // most bricks on each axis that are swept as one
+
+// Bricks that lie together, for a sweep along z. Some of the box may be missing.
+typedef struct brick_column {
+    int32_t first;         // the others follow by pass_args.next
+    weir_coord low, size;  // of the box that holds them, in bricks
+} brick_column;
+
 // All that a pass reads. Set up once per update.
 typedef struct pass_args {
     // Bricks.
     const int32_t (*near)[27];
     const weir_coord *coord;
+    const int32_t *next;  // the next brick of a column, or BRICK_NOTHING
     const brick_mask *open;
     const uint8_t *clear;  // 1: the brick and its 26 neighbours are open throughout
     const float *ones;     // a run tile that is all 1
@@ -49,12 +58,11 @@ typedef struct pass_args {
     int64_t change;
     const pyramid *levels;
     const float (*flags)[8];  // eight flags in a byte as floats 1 and 0
-    // Channels. limits shares memory with pressure_next, divergence and floor with flow[0] and flow[1]: see cpu.c.
+    // Channels. divergence and floor share memory with flow[0] and flow[1]: see cpu.c.
     int32_t *mass, *mass_next;
     float *flow[3], *flow_next[3];
     float *moved[3];  // NULL unless a rule asked for it
     float *pressure, *pressure_next;
-    uint32_t *limits;
     float *divergence, *floor;
     // Numbers.
     float gravity[3];
@@ -81,11 +89,13 @@ typedef struct worker_sum {
 
 typedef void run_kernel(const pass_args *a, cpu_scratch *s, const brick_run *r);
 typedef void box_kernel(const pass_args *a, cpu_scratch *s, const brick_box *box);
+typedef void column_kernel(const pass_args *a, cpu_scratch *s, const brick_column *c);
 typedef void level_kernel(const pass_args *a, cpu_scratch *s, int32_t level, int32_t brick);
 
 typedef struct cpu_kernels {
     size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
-    run_kernel *limit, *move, *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
+    column_kernel *move;
+    run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
     box_kernel *classic_move, *classic_divergence, *classic_pressure, *classic_gradient;
     // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Returns the largest residual.
     float (*restrict_fine)(const pass_args *a, cpu_scratch *s, int32_t brick);

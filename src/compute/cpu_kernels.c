@@ -4,6 +4,7 @@
 #include "compute/cpu_levels.h"
 #include "compute/cpu_move.h"
 #include "compute/cpu_pressure.h"
+#include "compute/cpu_sweep.h"
 
 #ifndef CPU_KERNELS
 #error "CPU_KERNELS names the table that this build of the kernels fills"
@@ -15,8 +16,6 @@
         BY_LENGTH(name##_run, a, s, r);                                      \
     }
 
-RUN_KERNEL(limit)
-RUN_KERNEL(move)
 RUN_KERNEL(viscosity)
 RUN_KERNEL(forces)
 RUN_KERNEL(gradient)
@@ -34,7 +33,6 @@ static void smooth_back(const pass_args *a, cpu_scratch *s, const brick_run *r)
 const cpu_kernels CPU_KERNELS = {
     .scratch_size = sizeof(cpu_scratch) > sizeof(classic_scratch) ? sizeof(cpu_scratch) : sizeof(classic_scratch),
     .tile_size = sizeof(run_tile),
-    .limit = limit,
     .move = move,
     .viscosity = viscosity,
     .forces = forces,

@@ -10,7 +10,7 @@
 #define WEIR_COMPUTE_CPU_TILE_H
 
 #include "compute/cpu.h"
-#include "rules/limit.h"
+#include "rules/language.h"
 #include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -50,14 +50,33 @@ typedef struct brick_sides {
     float low[BRICK_CELLS], high[BRICK_CELLS];
 } brick_sides;
 
+enum {
+    GROUP = 16,                                        // lanes
+    SY = 8 * COLUMN_X + 16,                            // stride of y in a plane: a multiple of GROUP
+    SWEEP_PLANE = SY * (8 * COLUMN_Y + 8) + 2 * GROUP  // rows may look a few lanes over both ends
+};
+
+#define S(x, y) (GROUP + 8 + (x) + SY * ((y) + 4))
+
+typedef float sweep_plane[SWEEP_PLANE];
+
+// Planes that are kept, by plane number modulo their count.
+typedef struct sweep_planes {
+    _Alignas(64) sweep_plane m[5], flow_x[2], flow_y[2], flow_z[3], F_x[3], F_y[3], F_z[3], q[2], h[2], m2[2], open[3];
+    _Alignas(64) sweep_plane carried[3];  // through the planes' high sides, for the flow on each axis
+    _Alignas(64) float carried_up[3][SY], row[3][SY];
+    _Alignas(64) int32_t drops[SY], holds[COLUMN_Y][SY], differs[COLUMN_Y][SY];
+} sweep_planes;
+
 struct cpu_scratch {
-    _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q, h;
+    _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q;
     _Alignas(64) int32_t drops[TILE + 2 * PAD], drops_next[TILE + 2 * PAD], whole[3][TILE + 2 * PAD];
     _Alignas(64) brick_tile tile[4];
     _Alignas(64) brick_sides sides[2];
     _Alignas(64) fill_tile fill[RUN_MAX + 2];
     _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
     _Alignas(64) float brick[3][BRICK_CELLS], correction[8][BRICK_CELLS];
+    sweep_planes sweep;
 };
 
 #define SPLIT(v) ((v) < 0 ? -1 : (v) > 7 ? 1 : 0)
@@ -93,19 +112,6 @@ INLINE void fill_rows(float *to, const int32_t *from, const int cells, int ny, i
     }
     if (cells == 8) ROWS(8, FILL) else ROWS(4, FILL)
 #undef FILL
-}
-
-INLINE void limit_rows(float *to, float *h, const uint32_t *from, const int cells, int ny, int nz)
-{
-    const float *start = to;
-#define UNPACK(y, count)                                                  \
-    LANES                                                                 \
-    for (int i = 0; i < count; i++) {                                     \
-        to[TY * (y) + i] = rule_limit_q(from[8 * (y) + i]);               \
-        h[(to - start) + TY * (y) + i] = rule_limit_h(from[8 * (y) + i]); \
-    }
-    if (cells == 8) ROWS(8, UNPACK) else ROWS(4, UNPACK)
-#undef UNPACK
 }
 
 // Visits the rows y0..y1, z0..z1 around a run brick by brick. PIECE sees `to`, the place of the first row in the tile, `from`, the
@@ -144,15 +150,6 @@ static void gather(void *tile, const void *channel, const pass_args *a, const br
 {
 #define PIECE(cells) copy_rows((float *)tile + to, (const float *)channel + from, cells, ny, nz);
     GATHER(y0, y1, z0, z1, PIECE)
-#undef PIECE
-}
-
-// As gather, for the limits, which are unpacked into the shares q and h.
-static void gather_limits(float *q, float *h, const uint32_t *channel, const pass_args *a, const brick_run *r, const int n,
-                          const int low, const int high)
-{
-#define PIECE(cells) limit_rows(q + to, h + to, channel + from, cells, ny, nz);
-    GATHER(-low, 7 + high, -low, 7 + high, PIECE)
 #undef PIECE
 }
 

@@ -110,10 +110,12 @@ inline float carried_flow(local const float *u, local const float *before, local
                           local const float *F1, local const float *F2, const int along, const int across_1,
                           const int across_2, const int m_along, const int after_along, float w, float empty, float gravity)
 {
-    float a = rule_carried(Fa[-along] + Fa[0], Fa[0] + Fa[along], u[-along], u[0], u[along]);
-    float b = rule_carried(F1[-along] + F1[0], F1[across_1 - along] + F1[across_1], u[-across_1], u[0], u[across_1]);
-    float c = rule_carried(F2[-along] + F2[0], F2[across_2 - along] + F2[across_2], u[-across_2], u[0], u[across_2]);
-    return rule_carry(before[-m_along] + before[0], after[-after_along] + after[0], u[0], a, b, c, w, empty, gravity);
+    float a = rule_carried(Fa[-along] + Fa[0], u[-along], u[0]) - rule_carried(Fa[0] + Fa[along], u[0], u[along]);
+    float b = rule_carried(F1[-along] + F1[0], u[-across_1], u[0]) -
+              rule_carried(F1[across_1 - along] + F1[across_1], u[0], u[across_1]);
+    float c = rule_carried(F2[-along] + F2[0], u[-across_2], u[0]) -
+              rule_carried(F2[across_2 - along] + F2[across_2], u[0], u[across_2]);
+    return rule_carry(before[-m_along] + before[0], after[-after_along] + after[0], u[0], a + (b + c), w, empty, gravity);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void

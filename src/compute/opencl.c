@@ -374,8 +374,8 @@ static void run(backend *base, pass_id pass, int32_t level)
     cl_int smooths = o->numbers.smooths, top = p->tables.top;
     q->rule = backend_pass_name(pass);
     switch (pass) {
-    case PASS_LIMIT: LAUNCH(q, limit, d->live, A(d->list), A(d->near), A(c.mass), FLOW, A(c.limits), A(o->numbers)); break;
     case PASS_MOVE:
+        LAUNCH(q, limit, d->live, A(d->list), A(d->near), A(c.mass), FLOW, A(c.limits), A(o->numbers));
         LAUNCH(q, move, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass), FLOW, A(c.limits), A(c.mass_next),
                NEXT, MOVED, A(d->facts), A(o->numbers));
         break;

@@ -21,13 +21,13 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     float d = ma - mu;
     float e_size = rule_abs(e);
     float d_size = rule_abs(d);
-    float c = rule_max(rule_abs(f), 0.02f);
-    float steep = f * mu + rule_clamp(50.0f * f, 1.0f) * e;
-    float all = f * ma;
-    float donor = f * md;
-    float sharp = e_size < c * d_size ? steep : all;
-    int between = (e * d > 0.0f) & (d_size > e_size);
-    return between ? sharp : donor;
+    float f_size = rule_abs(f);
+    float c = rule_most(f_size, 0.02f);
+    float steep = f * mu + rule_with_sign(rule_least(50.0f * f_size, 1.0f), f) * e;
+    int between = (e * d > 0.0f) & (e_size < d_size);
+    float plain = f * (between ? ma : md);
+    int leans = between & (e_size < c * d_size);
+    return leans ? steep : plain;
 }
 
 #endif

@@ -2,7 +2,7 @@
 // (docs/how-it-works.md).
 //
 // Each cell works out two shares from the unlimited flux through its faces: q, by which what it gives is scaled, and h, by which
-// what it takes is scaled. Both are rounded down to 15 bits and kept in one word, so that they need no channels of their own.
+// what it takes is scaled. Both are rounded down to 15 bits after the point, which keeps both promises.
 #ifndef WEIR_RULES_LIMIT_H
 #define WEIR_RULES_LIMIT_H
 
@@ -14,23 +14,49 @@
 // float: what it has, at most its room of what it gives and 1.25 on top, and one fall of dust.
 #define LIMIT_FULL 2.0f
 
-// The shares of a cell with fill m. Fluxes through its low and high faces, positive towards higher coordinates.
+// What leaves a cell, and what enters it, through all of its faces: fluxes through the low and the high ones, positive towards higher
+// coordinates.
+RULE float rule_leaving(float x0, float x1, float y0, float y1, float z0, float z1)
+{
+    return ((rule_most(x1, 0.0f) + (rule_most(x0, 0.0f) - x0)) + (rule_most(z1, 0.0f) + (rule_most(z0, 0.0f) - z0))) +
+           (rule_most(y1, 0.0f) + (rule_most(y0, 0.0f) - y0));
+}
+
+RULE float rule_entering(float x0, float x1, float y0, float y1, float z0, float z1)
+{
+    return rule_leaving(x1, x0, y1, y0, z1, z0);
+}
+
+RULE float rule_rounded_share(float share)
+{
+    return (float)(int)(share * LIMIT_ONE) * (1.0f / LIMIT_ONE);
+}
+
+// q of a cell with fill m that `out` leaves.
+RULE float rule_giving(float m, float out, float dust)
+{
+    float scale = 0.999999f * m / rule_most(out, 1e-30f);
+    float q = out > m ? scale : 1.0f;
+    return rule_rounded_share(m < dust ? 0.0f : q);
+}
+
+// h of a cell with fill m that `out` leaves and `in` enters.
+RULE float rule_taking(float m, float out, float in, float dust, float cap)
+{
+    float room = rule_most(cap - m, 0.0f) + rule_least(out, m);
+    room = m < LIMIT_FULL - dust ? room : 0.0f;
+    float fit = room / rule_most(in, 1e-30f);
+    return rule_rounded_share(in > room ? fit : 1.0f);
+}
+
+// Both shares in one word, for backends that keep them between passes; and back.
 RULE rule_bits rule_limits(float m, float x0, float x1, float y0, float y1, float z0, float z1, float dust, float cap)
 {
-    float out = ((rule_max(0.0f, x1) + rule_max(0.0f, -x0)) + (rule_max(0.0f, z1) + rule_max(0.0f, -z0))) +
-                (rule_max(0.0f, y1) + rule_max(0.0f, -y0));
-    float in = ((rule_max(0.0f, -x1) + rule_max(0.0f, x0)) + (rule_max(0.0f, -z1) + rule_max(0.0f, z0))) +
-               (rule_max(0.0f, -y1) + rule_max(0.0f, y0));
-    float scale = 0.999999f * m / rule_max(out, 1e-30f);
-    float q = out > m ? scale : 1.0f;
-    q = m < dust ? 0.0f : q;
-    float room = rule_max(0.0f, cap - m) + rule_min(out, m);
-    room = m < LIMIT_FULL - dust ? room : 0.0f;
-    float fit = room / rule_max(in, 1e-30f);
-    float h = in > room ? fit : 1.0f;
-    rule_bits q_bits = (rule_bits)(int)(q * LIMIT_ONE);
-    rule_bits h_bits = (rule_bits)(int)(h * LIMIT_ONE);
-    return q_bits | h_bits << 16;
+    float out = rule_leaving(x0, x1, y0, y1, z0, z1);
+    float in = rule_entering(x0, x1, y0, y1, z0, z1);
+    rule_bits q = (rule_bits)(int)(rule_giving(m, out, dust) * LIMIT_ONE);
+    rule_bits h = (rule_bits)(int)(rule_taking(m, out, in, dust, cap) * LIMIT_ONE);
+    return q | h << 16;
 }
 
 RULE float rule_limit_q(rule_bits shares)

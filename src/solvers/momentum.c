@@ -38,7 +38,6 @@ static void solve_pressure(weir_world *world, backend *b)
 
 void momentum_update(weir_world *world, backend *b)
 {
-    b->run(b, PASS_LIMIT, 0);
     b->run(b, PASS_MOVE, 0);
     solver_after_move(world, b);
     b->run(b, PASS_DIVERGENCE, 0);

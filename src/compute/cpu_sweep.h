@@ -1,0 +1,613 @@
+// The move: limits, mass and flow (docs/how-it-works.md, R1 to R4) in one sweep along z over a column of bricks. Part of
+// cpu_kernels.c.
+//
+// What lies around the column is taken in plane by plane, and each rule follows the one before as closely as it can. So every value is
+// worked out once, and only a few planes of each are kept, next to the processor:
+//
+//     plane   p+2    p+1             p                                             p-1
+//             fill   flow z, flux z  flow x and y, flux x and y, shares, drops     mass, new flow
+//
+// A plane's row is  8 rim | 8 to 64 cells | rim  along x, and the rows are  4 rim | 8 or 16 cells | 4 rim  along y. Rows are worked on
+// in whole groups of 16 lanes. Lanes whose neighbours are not in the plane hold numbers of no meaning and are never stored.
+#ifndef WEIR_COMPUTE_CPU_SWEEP_H
+#define WEIR_COMPUTE_CPU_SWEEP_H
+
+#include "compute/cpu_move.h"
+#include "rules/carry.h"
+#include "rules/limit.h"
+
+#define RING(planes, z) (planes[((z) + 60) % (int)(sizeof(planes) / sizeof(planes[0]))])
+
+// The bricks of a column and around it.
+typedef struct column_bricks {
+    int x, y, z;  // size
+    int32_t at[COLUMN_Z + 2][COLUMN_Y + 2][COLUMN_X + 2];
+} column_bricks;
+
+static void find_bricks(column_bricks *c, const pass_args *a, const brick_column *column)
+{
+    *c = (column_bricks){.x = column->size.x, .y = column->size.y, .z = column->size.z};
+    for (int32_t b = column->first; b != BRICK_NOTHING; b = a->next[b]) {
+        int x = a->coord[b].x - column->low.x, y = a->coord[b].y - column->low.y, z = a->coord[b].z - column->low.z;
+        const int32_t *near = a->near[b];
+        for (int dz = 0; dz < 3; dz++)
+            for (int dy = 0; dy < 3; dy++)
+                for (int dx = 0; dx < 3; dx++) c->at[z + dz][y + dy][x + dx] = *near++;
+    }
+}
+
+// ---- Into the planes -------------------------------------------------------------------------------------------------------
+
+// Visits the rows -low..8*size+high of plane z brick by brick. PIECE sees `to`, a place in the plane, `from`, an index in a channel, how
+// many rows there are, and is told how many cells.
+#define GATHER_PLANE(c, z, low, high, PIECE)                                 \
+    for (int by = -1; by <= (c)->y; by++) {                                  \
+        const int32_t *bricks = (c)->at[((z) >> 3) + 1][by + 1] + 1;         \
+        const int first = by < 0 ? -(low) : 8 * by;                          \
+        const int rows = by < 0 ? (low) : by < (c)->y ? 8 : (high);          \
+        const size_t cell = (size_t)(8 * (first & 7) + 64 * ((z)&7));        \
+        {                                                                    \
+            const size_t from = (size_t)bricks[-1] * BRICK_CELLS + cell + 4; \
+            const int to = S(-4, first);                                     \
+            PIECE(4)                                                         \
+        }                                                                    \
+        for (int bx = 0; bx < (c)->x; bx++) {                                \
+            const size_t from = (size_t)bricks[bx] * BRICK_CELLS + cell;     \
+            const int to = S(8 * bx, first);                                 \
+            PIECE(8)                                                         \
+        }                                                                    \
+        {                                                                    \
+            const size_t from = (size_t)bricks[(c)->x] * BRICK_CELLS + cell; \
+            const int to = S(8 * (c)->x, first);                             \
+            PIECE(4)                                                         \
+        }                                                                    \
+    }
+
+#define PLANE_ROWS(BODY)                                            \
+    if (rows == 8) {                                                \
+        _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++) BODY(y) \
+    } else {                                                        \
+        for (int y = 0; y < rows; y++) BODY(y)                      \
+    }
+
+INLINE void copy_plane_rows(float *to, const float *from, const int cells, int rows)
+{
+#define COPY(y) memcpy(to + SY * (y), from + 8 * (y), 4 * (size_t)cells);
+    PLANE_ROWS(COPY)
+#undef COPY
+}
+
+INLINE void fill_plane_rows(float *to, const int32_t *from, const int cells, int rows)
+{
+#define FILL(y) \
+    LANES       \
+    for (int i = 0; i < cells; i++) to[SY * (y) + i] = (float)from[8 * (y) + i] * RULE_DROP;
+    PLANE_ROWS(FILL)
+#undef FILL
+}
+
+static void gather_plane(float *plane, const float *channel, const column_bricks *c, int z)
+{
+#define PIECE(cells) copy_plane_rows(plane + to, channel + from, cells, rows);
+    GATHER_PLANE(c, z, 2, 2, PIECE)
+#undef PIECE
+}
+
+static void gather_plane_fill(float *plane, const int32_t *mass, const column_bricks *c, int z)
+{
+#define PIECE(cells) fill_plane_rows(plane + to, mass + from, cells, rows);
+    GATHER_PLANE(c, z, 4, 3, PIECE)
+#undef PIECE
+}
+
+static void gather_plane_open(float *plane, const pass_args *a, const column_bricks *c, int z)
+{
+    for (int y = -2; y <= 8 * c->y; y++) {
+        const int32_t *bricks = c->at[(z >> 3) + 1][(y >> 3) + 1] + 1;
+        int shift = 8 * (y & 7);
+        float *row = plane + S(0, y);
+        memcpy(row - 4, a->flags[a->open[bricks[-1]].plane[z & 7] >> shift & 255] + 4, 16);
+        for (int k = 0; k < c->x; k++) memcpy(row + 8 * k, a->flags[a->open[bricks[k]].plane[z & 7] >> shift & 255], 32);
+        memcpy(row + 8 * c->x, a->flags[a->open[bricks[c->x]].plane[z & 7] >> shift & 255], 16);
+    }
+}
+
+// Whether the same cells are open in plane z as in the plane before.
+static bool open_as_before(const pass_args *a, const column_bricks *c, int z)
+{
+    bool same = true;
+    for (int y = 0; y < c->y + 2; y++)
+        for (int x = 0; x < c->x + 2; x++)
+            same &=
+                a->open[c->at[(z >> 3) + 1][y][x]].plane[z & 7] == a->open[c->at[((z - 1) >> 3) + 1][y][x]].plane[(z - 1) & 7];
+    return same;
+}
+
+// Memory that the next step will read and write. It lies in many short pieces, too many for the processor to guess, so it is asked
+// for, a few pieces at a time between rows of work.
+typedef struct ask_list {
+    int count, done;
+    const float *piece[16 * (COLUMN_X + 2) * (COLUMN_Y + 1)];  // two cache lines each
+} ask_list;
+
+static void list_plane(ask_list *list, const void *channel, const column_bricks *c, int z, const int rim)
+{
+    if (z >= 8 * c->z + 8) return;
+    for (int by = -rim; by < c->y + rim; by++) {
+        const int32_t *bricks = c->at[(z >> 3) + 1][by + 1] + 1;
+        for (int bx = -rim; bx < c->x + rim; bx++) {
+            const float *rows = (const float *)channel + (size_t)bricks[bx] * BRICK_CELLS + 64 * (z & 7);
+            if (by < c->y) list->piece[list->count++] = rows + 32;
+            if (by >= 0) list->piece[list->count++] = rows;
+        }
+    }
+}
+
+// What the step after plane z takes in, and stores if it does.
+static void list_step(ask_list *list, const pass_args *a, const column_bricks *c, int z, bool stores)
+{
+    list->count = list->done = 0;
+    list_plane(list, a->mass, c, z + 3, 1);
+    list_plane(list, a->flow[2], c, z + 2, 1);
+    list_plane(list, a->flow[0], c, z + 1, 1);
+    list_plane(list, a->flow[1], c, z + 1, 1);
+    if (!stores) return;
+    list_plane(list, a->mass_next, c, z, 0);
+    for (int axis = 0; axis < 3; axis++) list_plane(list, a->flow_next[axis], c, z, 0);
+}
+
+// Asks for one of so many parts of the list.
+static inline void ask_some(ask_list *list, int parts)
+{
+    int end = list->done + list->count / parts + 1;
+    if (end > list->count) end = list->count;
+    for (; list->done < end; list->done++) {
+        __builtin_prefetch(list->piece[list->done], 0, 2);
+        __builtin_prefetch(list->piece[list->done] + 16, 0, 2);
+    }
+}
+
+// ---- Rules over rows of a plane --------------------------------------------------------------------------------------------
+
+// R1. The four cells around a face are m_ll | m_l | m_r | m_rr.
+KERNEL flux_plane(int lanes, int y0, int y1, float *restrict F, const float *restrict f, const float *restrict m_ll,
+                  const float *restrict m_l, const float *restrict m_r, const float *restrict m_rr)
+{
+    for (int y = y0; y <= y1; y++) {
+        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+            LANES
+            for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+        }
+    }
+}
+
+// R2: each cell's shares.
+KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restrict h, const float *restrict m,
+                    const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
+                    const float *restrict F_z_next, float dust, float cap)
+{
+    for (int y = y0; y <= y1; y++) {
+        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+            LANES
+            for (int i = v; i < v + GROUP; i++) {
+                float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                float in = rule_entering(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                q[i] = rule_giving(m[i], out, dust);
+                h[i] = rule_taking(m[i], out, in, dust, cap);
+            }
+        }
+    }
+}
+
+// R2: whole drops that cross, as fill, in place of the fluxes. The low cell's shares are q_l and h_l.
+KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const float *h_l, const float *q, const float *h)
+{
+    for (int y = y0; y <= y1; y++) {
+        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+            LANES
+            for (int i = v; i < v + GROUP; i++) F[i] = (float)rule_moved(F[i], q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
+        }
+    }
+}
+
+// R2: dust falls one cell per update, through the face below it if that is open.
+KERNEL dust_plane(int lanes, int y0, int y1, float *F, const float *m_l, const float *m, const float *open_l, const float *open,
+                  int sign, float dust)
+{
+    for (int y = y0; y <= y1; y++) {
+        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+            if (sign < 0) {
+                LANES
+                for (int i = v; i < v + GROUP; i++) {
+                    float falls = m_l[i] < LIMIT_FULL - dust ? open_l[i] * m[i] : 0.0f;
+                    F[i] -= m[i] < dust ? falls : 0.0f;
+                }
+            } else {
+                LANES
+                for (int i = v; i < v + GROUP; i++) {
+                    float falls = m[i] < LIMIT_FULL - dust ? open[i] * m_l[i] : 0.0f;
+                    F[i] += m_l[i] < dust ? falls : 0.0f;
+                }
+            }
+        }
+    }
+}
+
+// R3.
+KERNEL mass_plane(int lanes, int y0, int y1, float *restrict m2, const float *restrict m, const float *restrict F_x,
+                  const float *restrict F_y, const float *restrict F_z, const float *restrict F_z_next)
+{
+    for (int y = y0; y <= y1; y++) {
+        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+            LANES
+            for (int i = v; i < v + GROUP; i++)
+                m2[i] = m[i] + (((F_x[i] - F_x[i + 1]) + (F_z[i] - F_z_next[i])) + (F_y[i] - F_y[i + SY]));
+        }
+    }
+}
+
+// What the new flow along one axis is made of. A name with _l is the same of the cell before on that axis.
+typedef struct carry_planes {
+    const float *u, *u_next;  // flow in this plane and the next
+    const float *m_l, *m, *m2_l, *m2, *open_l, *open;
+    const float *F_x_l, *F_x, *F_y_l, *F_y;
+    const float *F_z_l, *F_z;  // of the next plane
+    float *carried;            // through the plane's low side; afterwards through its high side
+} carry_planes;
+
+// The order of sums: first the two axes across, then the one along.
+INLINE float carried_sum(const int axis, float x, float y, float z)
+{
+    return axis == 0 ? x + (y + z) : axis == 1 ? y + (x + z) : z + (x + y);
+}
+
+// R4 through the low sides of one row along y.
+KERNEL carry_up(int lanes, int y, float *restrict up, const carry_planes *c)
+{
+    const float *F_l = c->F_y_l, *F = c->F_y, *u = c->u;
+    for (int v = 0; v < lanes; v += GROUP) {
+        int row = S(-8, y) + v;
+        LANES
+        for (int i = 0; i < GROUP; i++) up[v + i] = rule_carried(F_l[row + i] + F[row + i], u[row + i - SY], u[row + i]);
+    }
+}
+
+// R4 and gravity on one row. Each side of a control volume is worked out once where it can be: what crosses the high one on y or z is
+// kept for the next row or plane.
+KERNEL carry_row(const int axis, int lanes, int y, float *restrict out, float *restrict up, const carry_planes *c, float empty,
+                 float gravity)
+{
+    const float *restrict u = c->u, *restrict u_next = c->u_next, *restrict F_x_l = c->F_x_l, *restrict F_x = c->F_x;
+    const float *restrict F_y_l = c->F_y_l + SY, *restrict F_y = c->F_y + SY, *restrict F_z_l = c->F_z_l,
+                          *restrict F_z = c->F_z;
+    const float *restrict m_l = c->m_l, *restrict m = c->m, *restrict m2_l = c->m2_l, *restrict m2 = c->m2;
+    const float *restrict open_l = c->open_l, *restrict open = c->open;
+    float *restrict carried = c->carried;
+    for (int v = 0; v < lanes; v += GROUP) {
+        int row = S(-8, y) + v;
+        LANES
+        for (int k = 0; k < GROUP; k++) {
+            int i = row + k;
+            float x = rule_carried(F_x_l[i] + F_x[i], u[i - 1], u[i]) - rule_carried(F_x_l[i + 1] + F_x[i + 1], u[i], u[i + 1]);
+            float high_y = rule_carried(F_y_l[i] + F_y[i], u[i], u[i + SY]);
+            float high_z = rule_carried(F_z_l[i] + F_z[i], u[i], u_next[i]);
+            float sum = carried_sum(axis, x, up[v + k] - high_y, carried[i] - high_z);
+            up[v + k] = high_y;
+            carried[i] = high_z;
+            float w = open_l[i] * open[i];
+            out[v + k] = rule_carry(m_l[i] + m[i], m2_l[i] + m2[i], u[i], sum, w, empty, gravity);
+        }
+    }
+}
+
+// ---- Out of the planes -----------------------------------------------------------------------------------------------------
+
+// Writes one row to its bricks, those that are there. `row` begins at lane -8.
+INLINE void scatter_row(void *channel, const column_bricks *c, int y, int z, const void *row)
+{
+    const int32_t *bricks = c->at[(z >> 3) + 1][(y >> 3) + 1] + 1;
+    const size_t cell = (size_t)(8 * (y & 7) + 64 * (z & 7));
+    for (int k = 0; k < c->x; k++)
+        if (bricks[k] != BRICK_NOTHING)
+            memcpy((float *)channel + (size_t)bricks[k] * BRICK_CELLS + cell, (const float *)row + 8 + 8 * k, 32);
+}
+
+// The new flow of plane z on all axes. Without `store` only what is carried into the next plane is worked out.
+KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open, int lanes,
+                int z, bool store, ask_list *list)
+{
+    const float *m = RING(s->m, z), *m2 = RING(s->m2, z);
+    const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
+    const carry_planes x = {RING(s->flow_x, z),
+                            RING(s->flow_x, z + 1),
+                            m - 1,
+                            m,
+                            m2 - 1,
+                            m2,
+                            open - 1,
+                            open,
+                            F_x - 1,
+                            F_x,
+                            F_y - 1,
+                            F_y,
+                            F_z_next - 1,
+                            F_z_next,
+                            s->carried[0]};
+    const carry_planes up = {RING(s->flow_y, z),
+                             RING(s->flow_y, z + 1),
+                             m - SY,
+                             m,
+                             m2 - SY,
+                             m2,
+                             open - SY,
+                             open,
+                             F_x - SY,
+                             F_x,
+                             F_y - SY,
+                             F_y,
+                             F_z_next - SY,
+                             F_z_next,
+                             s->carried[1]};
+    const carry_planes deep = {RING(s->flow_z, z),
+                               RING(s->flow_z, z + 1),
+                               RING(s->m, z - 1),
+                               m,
+                               RING(s->m2, z - 1),
+                               m2,
+                               open_l,
+                               open,
+                               RING(s->F_x, z - 1),
+                               F_x,
+                               RING(s->F_y, z - 1),
+                               F_y,
+                               F_z,
+                               F_z_next,
+                               s->carried[2]};
+    const int parts = 3 * 8 * c->y;
+    carry_up(lanes, 0, s->carried_up[0], &x);
+    carry_up(lanes, 0, s->carried_up[1], &up);
+    carry_up(lanes, 0, s->carried_up[2], &deep);
+    for (int y = 0; y < 8 * c->y; y++) {
+        carry_row(0, lanes, y, s->row[0], s->carried_up[0], &x, a->empty, a->gravity[0]);
+        ask_some(list, parts);
+        carry_row(1, lanes, y, s->row[1], s->carried_up[1], &up, a->empty, a->gravity[1]);
+        ask_some(list, parts);
+        carry_row(2, lanes, y, s->row[2], s->carried_up[2], &deep, a->empty, a->gravity[2]);
+        ask_some(list, parts);
+        for (int axis = 0; axis < 3 && store; axis++) scatter_row(a->flow_next[axis], c, y, z, s->row[axis]);
+    }
+}
+
+// Turns fill back into drops and notes which lanes hold water and which changed.
+KERNEL store_mass(const pass_args *a, sweep_planes *s, const column_bricks *c, int lanes, int z)
+{
+    const float *m2 = RING(s->m2, z), *m = RING(s->m, z);
+    for (int y = 0; y < 8 * c->y; y++) {
+        int32_t *restrict row = s->drops, *restrict holds = s->holds[y >> 3], *restrict differs = s->differs[y >> 3];
+        const float *restrict after = m2 + S(-8, y), *restrict before = m + S(-8, y);
+        for (int v = 0; v < lanes; v += GROUP) {
+            LANES
+            for (int i = v; i < v + GROUP; i++) {
+                row[i] = (int32_t)(after[i] * RULE_DROPS);
+                holds[i] |= row[i];
+                differs[i] |= after[i] != before[i];
+            }
+        }
+        scatter_row(a->mass_next, c, y, z, row);
+    }
+}
+
+// After the last plane of a layer of bricks.
+static void note_bricks(const pass_args *a, sweep_planes *s, const column_bricks *c, int layer)
+{
+    for (int y = 0; y < c->y; y++) {
+        for (int x = 0; x < c->x; x++) {
+            int32_t brick = c->at[layer + 1][y + 1][x + 1];
+            int32_t wet = 0, changed = 0;
+            for (int i = 8 + 8 * x; i < 16 + 8 * x; i++) {
+                wet |= s->holds[y][i];
+                changed |= s->differs[y][i];
+            }
+            if (brick == BRICK_NOTHING) continue;
+            a->wet[brick] = wet != 0;
+            if (changed) a->changed[brick] = a->change;
+        }
+    }
+    memset(s->holds, 0, sizeof s->holds);
+    memset(s->differs, 0, sizeof s->differs);
+}
+
+// What crossed the faces, for a game's rules.
+static void store_moved(const pass_args *a, sweep_planes *s, const column_bricks *c, int z)
+{
+    const float *F[3] = {RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z)};
+    for (int axis = 0; axis < 3; axis++)
+        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + S(-8, y));
+}
+
+// ---- The sweep -------------------------------------------------------------------------------------------------------------
+
+// Drops that cross the low faces of plane z: those beside the column at -1 too.
+KERNEL moved_faces(const pass_args *a, sweep_planes *s, const float *open_l, const float *open, int lanes, int top, int z)
+{
+    const float *m = RING(s->m, z), *q = RING(s->q, z), *h = RING(s->h, z);
+    float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z);
+    moved_plane(lanes, -1, top - 1, F_x, q - 1, h - 1, q, h);
+    moved_plane(lanes, -1, top, F_y, q - SY, h - SY, q, h);
+    moved_plane(lanes, -1, top - 1, F_z, RING(s->q, z - 1), RING(s->h, z - 1), q, h);
+    if (a->down_sign == 0) return;
+    if (a->down_axis == 0) dust_plane(lanes, -1, top - 1, F_x, m - 1, m, open - 1, open, a->down_sign, a->dust);
+    if (a->down_axis == 1) dust_plane(lanes, -1, top, F_y, m - SY, m, open - SY, open, a->down_sign, a->dust);
+    if (a->down_axis == 2) dust_plane(lanes, -1, top - 1, F_z, RING(s->m, z - 1), m, open_l, open, a->down_sign, a->dust);
+}
+
+KERNEL flux_z_plane(sweep_planes *s, int lanes, int top, int z)
+{
+    flux_plane(lanes, -2, top, RING(s->F_z, z), RING(s->flow_z, z), RING(s->m, z - 2), RING(s->m, z - 1), RING(s->m, z),
+               RING(s->m, z + 1));
+}
+
+// Moves the bricks of a column.
+static void sweep_column(const pass_args *a, sweep_planes *s, const column_bricks *c)
+{
+    const int z0 = 0, z1 = 8 * c->z, top = 8 * c->y;
+    const int lanes = (8 + 8 * c->x + 2 + GROUP - 1) / GROUP * GROUP;
+    const float *open = NULL, *open_l = NULL, *open_ll = NULL;  // planes z, z-1, z-2
+    int open_planes = 0;
+    for (int z = z0 - 4; z < z0; z++) gather_plane_fill(RING(s->m, z), a->mass, c, z);
+    gather_plane(RING(s->flow_z, z0 - 2), a->flow[2], c, z0 - 2);
+    flux_z_plane(s, lanes, top, z0 - 2);
+    for (int z = z0 - 2; z <= z1; z++) {
+        ask_list list;
+        list_step(&list, a, c, z, z >= z0 && z < z1);
+        gather_plane_fill(RING(s->m, z + 2), a->mass, c, z + 2);
+        gather_plane(RING(s->flow_z, z + 1), a->flow[2], c, z + 1);
+        gather_plane(RING(s->flow_x, z), a->flow[0], c, z);
+        gather_plane(RING(s->flow_y, z), a->flow[1], c, z);
+        open_ll = open_l;
+        open_l = open;
+        if (z == z0 - 2 || !open_as_before(a, c, z)) {
+            float *fresh = RING(s->open, ++open_planes);
+            gather_plane_open(fresh, a, c, z);
+            open = fresh;
+        }
+        const float *m = RING(s->m, z);
+        flux_z_plane(s, lanes, top, z + 1);
+        flux_plane(lanes, -2, top, RING(s->F_x, z), RING(s->flow_x, z), m - 2, m - 1, m, m + 1);
+        flux_plane(lanes, -2, top + 1, RING(s->F_y, z), RING(s->flow_y, z), m - 2 * SY, m - SY, m, m + SY);
+        shares_plane(lanes, -2, top, RING(s->q, z), RING(s->h, z), m, RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z),
+                     RING(s->F_z, z + 1), a->dust, a->fill_cap);
+        if (z < z0 - 1) continue;
+        moved_faces(a, s, open_l, open, lanes, top, z);
+        if (z < z0) continue;
+        mass_plane(lanes, -1, top - 1, RING(s->m2, z - 1), RING(s->m, z - 1), RING(s->F_x, z - 1), RING(s->F_y, z - 1),
+                   RING(s->F_z, z - 1), RING(s->F_z, z));
+        new_flow(a, s, c, open_ll, open_l, lanes, z - 1, z > z0, &list);
+        if (z == z0) continue;
+        store_mass(a, s, c, lanes, z - 1);
+        store_moved(a, s, c, z - 1);
+        if ((z & 7) == 0) note_bricks(a, s, c, (z >> 3) - 1);
+    }
+}
+
+// Where in a brick its water is: a box of cells that holds all of it; low > high if there is none.
+typedef struct water_box {
+    int8_t low[3], high[3];
+} water_box;
+
+static void widen(water_box *box, int axis, int at)
+{
+    if (at < box->low[axis]) box->low[axis] = (int8_t)at;
+    if (at > box->high[axis]) box->high[axis] = (int8_t)at;
+}
+
+static water_box find_water(const pass_args *a, int32_t brick)
+{
+    const int32_t *mass = a->mass + (size_t)brick * BRICK_CELLS;
+    if (mass[0] && mass[BRICK_CELLS - 1]) return (water_box){{0, 0, 0}, {7, 7, 7}};
+    water_box box = {{8, 8, 8}, {-1, -1, -1}};
+    if (brick == BRICK_NOTHING) return box;
+    int32_t columns[8] = {0};
+    for (int row = 0; row < 64; row++) {
+        const int32_t *cells = mass + 8 * row;
+        int32_t any = 0;
+        for (int x = 0; x < 8; x++) {
+            columns[x] |= cells[x];
+            any |= cells[x];
+        }
+        if (!any) continue;
+        widen(&box, 1, row & 7);
+        widen(&box, 2, row >> 3);
+    }
+    for (int x = 0; x < 8; x++)
+        if (columns[x]) widen(&box, 0, x);
+    return box;
+}
+
+// Whether water lies within reach of a brick, three cells, in the one beside it at an offset.
+static bool in_reach(const water_box *box, const int offset[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        int low = offset[axis] < 0 ? 5 : 0, high = offset[axis] > 0 ? 2 : 7;
+        if (box->high[axis] < low || box->low[axis] > high) return false;
+    }
+    return true;
+}
+
+typedef water_box column_water[COLUMN_Z + 2][COLUMN_Y + 2][COLUMN_X + 2];
+
+static bool brick_moves(const column_water water, int x, int y, int z)
+{
+    if (water[z + 1][y + 1][x + 1].high[0] >= 0) return true;
+    for (int k = 0; k < 27; k++) {
+        const int offset[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+        if (in_reach(&water[z + 1 + offset[2]][y + 1 + offset[1]][x + 1 + offset[0]], offset)) return true;
+    }
+    return false;
+}
+
+// The smallest box of a layer's bricks that holds all that have water in reach. False if none has.
+static bool find_moving(const column_bricks *c, const column_water water, int z, weir_coord *low, weir_coord *high)
+{
+    *low = (weir_coord){COLUMN_X, COLUMN_Y, z};
+    *high = (weir_coord){-1, -1, z};
+    for (int y = 0; y < c->y; y++) {
+        for (int x = 0; x < c->x; x++) {
+            if (c->at[z + 1][y + 1][x + 1] == BRICK_NOTHING || !brick_moves(water, x, y, z)) continue;
+            low->x = x < low->x ? x : low->x;
+            low->y = y < low->y ? y : low->y;
+            high->x = x > high->x ? x : high->x;
+            high->y = y > high->y ? y : high->y;
+        }
+    }
+    return high->x >= 0;
+}
+
+// A part of a column, with what is around it.
+static void cut_column(column_bricks *part, const column_bricks *c, weir_coord low, weir_coord high)
+{
+    part->x = high.x - low.x + 1;
+    part->y = high.y - low.y + 1;
+    part->z = high.z - low.z + 1;
+    for (int z = 0; z < part->z + 2; z++)
+        for (int y = 0; y < part->y + 2; y++)
+            memcpy(part->at[z][y], &c->at[low.z + z][low.y + y][low.x], (size_t)(part->x + 2) * sizeof(int32_t));
+}
+
+// Clears the bricks of some layers that lie outside a part of them.
+static void clear_rest(const pass_args *a, const column_bricks *c, int begin, int end, weir_coord low, weir_coord high)
+{
+    for (int z = begin; z < end; z++)
+        for (int y = 0; y < c->y; y++)
+            for (int x = 0; x < c->x; x++) {
+                int32_t brick = c->at[z + 1][y + 1][x + 1];
+                bool inside = x >= low.x && x <= high.x && y >= low.y && y <= high.y && z >= low.z && z <= high.z;
+                if (brick != BRICK_NOTHING && !inside) move_nothing(a, &(brick_run){1, {brick}});
+            }
+}
+
+// Bricks without water in reach are cleared; the others are moved, as many in one sweep as lie together.
+static void move(const pass_args *a, cpu_scratch *s, const brick_column *column)
+{
+    column_bricks c, part;
+    column_water water;
+    find_bricks(&c, a, column);
+    for (int z = 0; z < c.z + 2; z++)
+        for (int y = 0; y < c.y + 2; y++)
+            for (int x = 0; x < c.x + 2; x++) water[z][y][x] = find_water(a, c.at[z][y][x]);
+    for (int begin = 0, end; begin < c.z; begin = end) {
+        weir_coord low, high, next_low, next_high;
+        bool moves = find_moving(&c, water, begin, &low, &high);
+        for (end = begin + 1; end < c.z && find_moving(&c, water, end, &next_low, &next_high) == moves; end++) {
+            low.x = next_low.x < low.x ? next_low.x : low.x;
+            low.y = next_low.y < low.y ? next_low.y : low.y;
+            high = (weir_coord){next_high.x > high.x ? next_high.x : high.x, next_high.y > high.y ? next_high.y : high.y, end};
+        }
+        clear_rest(a, &c, begin, end, low, high);
+        if (!moves) continue;
+        cut_column(&part, &c, low, high);
+        sweep_column(a, &s->sweep, &part);
+    }
+}
+
+#endif
