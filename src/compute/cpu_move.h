@@ -2,9 +2,9 @@
 #ifndef WEIR_COMPUTE_CPU_MOVE_H
 #define WEIR_COMPUTE_CPU_MOVE_H
 
-#include "base/hash.h"
 #include "compute/cpu_tile.h"
 #include "rules/flux.h"
+#include "rules/noise.h"
 
 #define KERNEL static inline __attribute__((always_inline)) void
 
@@ -73,15 +73,6 @@ KERNEL viscosity_run(const pass_args *a, cpu_scratch *s, const brick_run *r, con
     }
 }
 
-// A number from -1 to 1 that depends on the cell, the update and the seed alone.
-static inline float noise_at(weir_coord c, int32_t axis, const pass_args *a)
-{
-    uint32_t h =
-        hash_mix((uint32_t)c.x ^ hash_mix((uint32_t)c.y ^ hash_mix((uint32_t)c.z ^ hash_mix((uint32_t)axis + a->noise_seed))));
-    h = hash_mix(h ^ (uint32_t)a->update);
-    return (float)((int32_t)(h >> 8) - 8388608) * (1.0f / 8388608.0f);
-}
-
 static bool in_box(weir_box box, weir_coord c)
 {
     return c.x >= box.min.x && c.x < box.max.x && c.y >= box.min.y && c.y < box.max.y && c.z >= box.min.z && c.z < box.max.z;
@@ -108,7 +99,8 @@ static void forces_brick(const pass_args *a, const cpu_scratch *s, const float *
             float *f = a->flow_next[axis] + (size_t)brick * BRICK_CELLS + cell;
             float w = open[i] * open[i - STRIDE[axis]];
             if (s->m[i] + s->m[i - STRIDE[axis]] > a->empty) *f += w * along[axis];
-            if (a->noise > 0.0f && axis != a->down_axis) *f *= 1.0f + a->noise * noise_at(at, axis, a);
+            if (a->noise > 0.0f && axis != a->down_axis)
+                *f *= 1.0f + a->noise * rule_noise(at.x, at.y, at.z, axis, a->noise_seed, (rule_bits)a->update);
         }
     }
 }

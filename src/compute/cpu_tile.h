@@ -69,8 +69,7 @@ typedef struct sweep_planes {
 } sweep_planes;
 
 struct cpu_scratch {
-    _Alignas(64) run_tile m, m2, flow[3], F[3], open, p, q;
-    _Alignas(64) int32_t drops[TILE + 2 * PAD], drops_next[TILE + 2 * PAD], whole[3][TILE + 2 * PAD];
+    _Alignas(64) run_tile m, flow[3], F[3], open, p;
     _Alignas(64) brick_tile tile[4];
     _Alignas(64) brick_sides sides[2];
     _Alignas(64) fill_tile fill[RUN_MAX + 2];
