@@ -12,6 +12,14 @@
 
 static const float PER_DROP = 1.0f / WEIR_FULL;
 
+// Brings the bricks of a box here, with the upper faces of its last cells.
+static void bring_box(const weir_world *world, weir_box box)
+{
+    box.max = (weir_coord){box.max.x + 1, box.max.y + 1, box.max.z + 1};
+    region_bring(world_bricks(world), box);
+    world_check_query(world);
+}
+
 // ---- Cells -----------------------------------------------------------------------------------------------------------------
 
 // The mean of the flow through a cell's opposite faces. The upper one belongs to the next cell; the nothing's is 0.
@@ -20,8 +28,6 @@ static float mean_flow(const weir_world *world, int32_t brick, int32_t cell, int
     const brick_pool *pool = world_bricks(world);
     int32_t next;
     int32_t there = region_step(pool, brick, cell, axis, 1, &next);
-    bricks_read(pool, brick);
-    bricks_read(pool, there);
     float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
     float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
     return 0.5f * (low + high) * world_speed(world);
@@ -33,10 +39,10 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     if (!terrain_inside(&world->terrain, cell)) return answer;
     answer.solid = terrain_share(&world->terrain, cell);
 
+    bring_box(world, (weir_box){cell, {cell.x + 1, cell.y + 1, cell.z + 1}});
     const brick_pool *pool = world_bricks(world);
     int32_t brick = bricks_find(pool, brick_of_cell(cell));
     int32_t i = cell_index(cell);
-    bricks_read(pool, brick);
     int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
     if (brick == BRICK_NOTHING) return answer;
     answer.fill = (float)drops * PER_DROP;
@@ -52,8 +58,9 @@ float weir_world_channel(const weir_world *world, const char *channel, weir_coor
     int32_t index = world_channel(world, channel);
     if (index < 0) return 0;
     const brick_pool *pool = world_bricks(world);
+    bricks_read(pool, bricks_find(pool, brick_of_cell(cell)));
+    world_check_query(world);
     int32_t brick = bricks_find(pool, brick_of_cell(cell));
-    bricks_read(pool, brick);
     return bricks_floats(pool, index, brick)[cell_index(cell)];
 }
 
@@ -105,7 +112,7 @@ static box_total total_box(const weir_world *world, weir_box box)
     const brick_pool *pool = world_bricks(world);
     box_total total = {0};
     brick_mask cells;
-    region_bring(pool, box);
+    bring_box(world, box);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
@@ -199,10 +206,11 @@ weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *f
     memset(fill, 0, (size_t)region_volume(box) * sizeof *fill);
     weir_box inside = box;
     if (!world_clip(world, &inside)) return WEIR_OK;
+    bring_box(world, inside);
+    if (world->gone) return world_lost(world);
 
     const brick_pool *pool = world_bricks(world);
     brick_mask cells;
-    region_bring(pool, inside);
     region_walk walk = region_walk_live(pool, inside);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -248,6 +256,7 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
 float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
+    bring_box(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}});
     const brick_pool *pool = world_bricks(world);
     int32_t above = 0;
     for (int32_t y = y_max - 1; y >= y_min; y--) {
@@ -257,7 +266,6 @@ float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t 
             y &= ~7;  // on to the brick below
             continue;
         }
-        bricks_read(pool, brick);
         int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
         // What lies in the cell above stands on this one, what is missing here lowers it.
         if (drops >= WEIR_FULL / 2)
@@ -274,7 +282,7 @@ double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t 
     weir_box box = {{x, y_min, z}, {x + 1, y_max, z + 1}};
     int64_t drops = 0;
     brick_mask cells;
-    region_bring(pool, box);
+    bring_box(world, box);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
@@ -317,7 +325,7 @@ float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
     const brick_pool *pool = world_bricks(world);
     int64_t wet = 0;
     brick_mask cells;
-    region_bring(pool, box);
+    bring_box(world, box);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -441,12 +449,14 @@ weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direc
             else
                 open = pool->open[brick];
             clear = !pool->wet[brick] && mask_full(&open);
+            if (!clear) bricks_read(pool, brick);
+            // A world that went back has other bricks: begin again.
+            if (!clear && !world_check_query(world)) return weir_world_ray(world, origin, direction, max_distance, min_fill);
         }
         if (clear) {
             ray_leave(&r, BRICK_EDGE);
             continue;
         }
-        bricks_read(pool, brick);
         int32_t i = cell_index(cell), drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
         if (!mask_has(&open, i)) return ray_hit(&r, WEIR_HIT_TERRAIN);
         if (drops > 0 && (float)drops * PER_DROP >= min_fill) return ray_hit(&r, WEIR_HIT_WATER);
@@ -525,12 +535,13 @@ int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t r
 weir_ledger weir_world_ledger(const weir_world *world)
 {
     const brick_pool *pool = world_bricks(world);
+    bricks_bring_all(pool);
+    world_check_query(world);
     weir_ledger ledger = {.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
     if (world->busy) {
         const world_frozen *f = &world->frozen;
         ledger = (weir_ledger){.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
     }
-    bricks_bring_all(pool);
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, b);
@@ -558,10 +569,14 @@ weir_stats weir_world_stats(const weir_world *world)
         .residual = world->residual,
         .threads = workers_count(world->workers),
         .simd = world->simd,
+        .bytes_to_device = world->account.sent,
+        .bytes_from_device = world->account.brought,
+        .program_seconds = world->account.program_seconds,
+        .program_cached = world->account.program_cached,
         .rule_count = world->rule_time_count,
     };
     for (int32_t i = 0; i < world->rule_time_count; i++) {
-        stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i]};
+        stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i], world->rule_on_host[i]};
     }
     return stats;
 }
