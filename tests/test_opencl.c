@@ -140,7 +140,7 @@ static void every_scene_is_the_same_on_the_device(void **state)
     need_device();
     for (int32_t i = 0; scene_at(i); i++) {
         bool large = strcmp(scene_at(i)->name, "tsunami") == 0 || strcmp(scene_at(i)->name, "shallowwave") == 0;
-        for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], large ? 50 : 150, 50);
+        for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], large ? 50 : 100, 50);
     }
 }
 
@@ -503,7 +503,7 @@ static void a_world_may_end_at_any_moment(void **state)
 static void little_travels_while_nobody_asks(void **state)
 {
     need_device();
-    int32_t updates = test_length(1000, 300);
+    int32_t updates = test_device_length(1000, 300);
     scene_run *run = open_scene(scene_find("dambreak"), WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, updates);
     weir_stats made = weir_world_stats(run->world);
     assert_true(made.program_seconds > 0);
@@ -531,11 +531,6 @@ static void little_travels_while_nobody_asks(void **state)
 
 int main(void)
 {
-#ifdef WEIR_DEBUG_BUILD
-    const bool full = false;
-#else
-    const bool full = !getenv("WEIR_TEST_SHORT");
-#endif
     const struct CMUnitTest long_tests[] = {cmocka_unit_test(every_scene_is_the_same_on_the_device)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_scenes_are_the_same_on_the_device),
@@ -552,6 +547,6 @@ int main(void)
         cmocka_unit_test(little_travels_while_nobody_asks),
     };
     int failed = cmocka_run_group_tests(tests, look_for_device, NULL);
-    if (full) failed += cmocka_run_group_tests(long_tests, NULL, NULL);
+    if (test_device_length(1, 0)) failed += cmocka_run_group_tests(long_tests, NULL, NULL);
     return failed;
 }

@@ -95,7 +95,7 @@ static void fill_up(weir_solver solver, int64_t device_memory)
 static void a_world_outlives_a_device_that_is_full(void **state)
 {
     need_device();
-    for (int64_t memory = 3 << 20; memory <= 12 << 20; memory += test_length(700001, 4000001)) {
+    for (int64_t memory = 3 << 20; memory <= 12 << 20; memory += test_device_length(700001, 4000001)) {
         fill_up(WEIR_SOLVER_MOMENTUM, memory);
     }
     fill_up(WEIR_SOLVER_CLASSIC, 4 << 20);
@@ -275,21 +275,21 @@ static void a_device_that_is_lost_in_a_step_gives_the_checkpoint(void **state)
 {
     need_device();
     live_on_cpu();
-    lose_everywhere(false, false, test_length(20, 2));
+    lose_everywhere(false, false, test_device_length(20, 2));
 }
 
 static void a_device_that_is_lost_while_asked_gives_the_checkpoint(void **state)
 {
     need_device();
     live_on_cpu();
-    lose_everywhere(true, false, test_length(20, 2));
+    lose_everywhere(true, false, test_device_length(20, 2));
 }
 
 static void a_device_that_is_lost_behind_gives_the_checkpoint(void **state)
 {
     need_device();
     live_on_cpu();
-    lose_everywhere(false, true, test_length(12, 2));
+    lose_everywhere(false, true, test_device_length(12, 2));
 }
 
 // Without checkpoints there is nothing to go back to: it must be said, and no empty world given out for the real one.

@@ -191,8 +191,8 @@ static void tell_of_compilation(weir_logger logger, const opencl_device *device,
 {
     char line[256];
     if (!logger.write) return;
-    snprintf(line, sizeof line, "compiling the kernels for device %d, %.100s; this can take a minute%s", device->index,
-             device->name, keeps ? ", and is kept for the next time" : "");
+    snprintf(line, sizeof line, "compiling the kernels for %.100s; this can take a minute%s", device->name,
+             keeps ? ", and is kept for the next time" : "");
     logger.write(logger.user, WEIR_LOG_INFO, line);
 }
 

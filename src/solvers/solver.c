@@ -187,9 +187,11 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
         weir_world_destroy(world);
         return status;
     }
-    static const char *const paths[WEIR_SIMD_COUNT] = {"OpenCL", "scalar", "AVX2", "AVX-512"};
-    world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(),
-              world->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum", workers_count(world->workers), paths[world->simd]);
+    static const char *const paths[WEIR_SIMD_COUNT] = {"", "scalar", "AVX2", "AVX-512"};
+    if (world->backend == WEIR_BACKEND_CPU)
+        world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(),
+                  world->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum", workers_count(world->workers),
+                  paths[world->simd]);
     *out = world;
     return WEIR_OK;
 }

@@ -12,11 +12,27 @@
 
 static const float PER_DROP = 1.0f / WEIR_FULL;
 
-// Brings the bricks of a box here, with the upper faces of its last cells.
-static void bring_box(const weir_world *world, weir_box box)
+// Brings the bricks of a box here that hold water; `faces`: also the upper faces of their last cells, which belong to others.
+static void bring_water(const weir_world *world, weir_box box, bool faces)
 {
-    box.max = (weir_coord){box.max.x + 1, box.max.y + 1, box.max.z + 1};
-    region_bring(world_bricks(world), box);
+    enum { BATCH = 256 };
+    static const int32_t above[3] = {NEAR(1, 0, 0), NEAR(0, 1, 0), NEAR(0, 0, 1)};
+    const brick_pool *pool = world_bricks(world);
+    int32_t bricks[BATCH + 4], count = 0;
+    if (!pool->home) return;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!pool->wet[brick]) continue;
+        weir_coord c = pool->coord[brick];
+        const bool last[3] = {box.max.x >= 8 * c.x + 8, box.max.y >= 8 * c.y + 8, box.max.z >= 8 * c.z + 8};
+        bricks[count++] = brick;
+        for (int32_t axis = 0; axis < 3; axis++)
+            if (faces && last[axis]) bricks[count++] = pool->near[brick][above[axis]];
+        if (count < BATCH) continue;
+        bricks_bring(pool, bricks, count);
+        count = 0;
+    }
+    bricks_bring(pool, bricks, count);
     world_check_query(world);
 }
 
@@ -39,7 +55,8 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     if (!terrain_inside(&world->terrain, cell)) return answer;
     answer.solid = terrain_share(&world->terrain, cell);
 
-    bring_box(world, (weir_box){cell, {cell.x + 1, cell.y + 1, cell.z + 1}});
+    region_bring(world_bricks(world), (weir_box){cell, {cell.x + 2, cell.y + 2, cell.z + 2}});
+    world_check_query(world);
     const brick_pool *pool = world_bricks(world);
     int32_t brick = bricks_find(pool, brick_of_cell(cell));
     int32_t i = cell_index(cell);
@@ -112,10 +129,10 @@ static box_total total_box(const weir_world *world, weir_box box)
     const brick_pool *pool = world_bricks(world);
     box_total total = {0};
     brick_mask cells;
-    bring_box(world, box);
+    bring_water(world, box, true);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
+        if (pool->wet[brick] && region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
     }
     return total;
 }
@@ -206,7 +223,7 @@ weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *f
     memset(fill, 0, (size_t)region_volume(box) * sizeof *fill);
     weir_box inside = box;
     if (!world_clip(world, &inside)) return WEIR_OK;
-    bring_box(world, inside);
+    bring_water(world, inside, false);
     if (world->gone) return world_lost(world);
 
     const brick_pool *pool = world_bricks(world);
@@ -256,12 +273,12 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
 float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
-    bring_box(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}});
+    bring_water(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}}, false);
     const brick_pool *pool = world_bricks(world);
     int32_t above = 0;
     for (int32_t y = y_max - 1; y >= y_min; y--) {
         int32_t brick = bricks_find(pool, brick_of_cell((weir_coord){x, y, z}));
-        if (brick == BRICK_NOTHING) {
+        if (!pool->wet[brick]) {
             above = 0;
             y &= ~7;  // on to the brick below
             continue;
@@ -282,9 +299,10 @@ double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t 
     weir_box box = {{x, y_min, z}, {x + 1, y_max, z + 1}};
     int64_t drops = 0;
     brick_mask cells;
-    bring_box(world, box);
+    bring_water(world, box, false);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!pool->wet[brick]) continue;
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         region_box_mask(box, pool->coord[brick], &cells);
         for (uint64_t left = cells.plane[z & 7]; left;) drops += mass[region_take(&left) + 64 * (z & 7)];
@@ -325,7 +343,7 @@ float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
     const brick_pool *pool = world_bricks(world);
     int64_t wet = 0;
     brick_mask cells;
-    bring_box(world, box);
+    bring_water(world, box, false);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -435,7 +453,7 @@ weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direc
     weir_coord here = {0, 0, 0};
     int32_t brick = BRICK_NOTHING;
     brick_mask open;
-    bool known = false, clear = false;
+    bool known = false, clear = false, wet = false;
     while (r.t < t_end && r.t <= max_distance) {
         weir_coord cell = {r.cell[0], r.cell[1], r.cell[2]}, coord = brick_of_cell(cell);
         if (cell.x < box.min.x || cell.y < box.min.y || cell.z < box.min.z) return none;
@@ -449,15 +467,16 @@ weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direc
             else
                 open = pool->open[brick];
             clear = !pool->wet[brick] && mask_full(&open);
-            if (!clear) bricks_read(pool, brick);
+            wet = pool->wet[brick];
+            if (wet) bricks_read(pool, brick);
             // A world that went back has other bricks: begin again.
-            if (!clear && !world_check_query(world)) return weir_world_ray(world, origin, direction, max_distance, min_fill);
+            if (wet && !world_check_query(world)) return weir_world_ray(world, origin, direction, max_distance, min_fill);
         }
         if (clear) {
             ray_leave(&r, BRICK_EDGE);
             continue;
         }
-        int32_t i = cell_index(cell), drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
+        int32_t i = cell_index(cell), drops = wet ? bricks_ints(pool, CHANNEL_MASS, brick)[i] : 0;
         if (!mask_has(&open, i)) return ray_hit(&r, WEIR_HIT_TERRAIN);
         if (drops > 0 && (float)drops * PER_DROP >= min_fill) return ray_hit(&r, WEIR_HIT_WATER);
         ray_leave(&r, 1);
