@@ -14,6 +14,8 @@
 #include "app/progress.h"
 #include "app/report.h"
 
+#define CHANNEL_BYTES_PER_CELL 40.0  // ten channels of four bytes
+
 typedef struct hash_mark {
     int64_t update;
     uint64_t hash;
@@ -28,6 +30,8 @@ typedef struct run_record {
     double seconds;
     weir_ledger start;
     int64_t cells_before;  // cells that the world had updated before, if it was loaded
+    weir_stats begun;      // after the first update, when what a device needs at the start has travelled
+    weir_stats played;     // after the last, before the questions that come then
 } run_record;
 
 // What is asked of the world when it is over.
@@ -79,7 +83,15 @@ static int check_save_path(const char *path)
     return app_fail(EXIT_WRONG, "--save %s cannot be written: %s", path, strerror(errno));
 }
 
-static int open_scene(const app_options *options, scene_run **run)
+// What the library has to say while it opens a device: which one it is, and why it takes long the first time.
+static void print_log(void *user, weir_log_level level, const char *line)
+{
+    (void)user;
+    if (level >= WEIR_LOG_INFO) printf("device   %s\n", line);
+    fflush(stdout);
+}
+
+static int open_scene(const app_options *options, const report_file *report, scene_run **run)
 {
     const scene_def *def = options->name_count > 0 ? scene_find(options->names[0]) : NULL;
     if (!def) return unknown_scene(options->name_count > 0 ? options->names[0] : NULL);
@@ -103,6 +115,7 @@ static int open_scene(const app_options *options, scene_run **run)
     play.settings = options->settings;
     play.setting_count = options->setting_count;
     play.load = options->load;
+    if (options->backend != WEIR_BACKEND_CPU && !options->quiet && !report_on_stdout(report)) play.def.logger.write = print_log;
     weir_status status = scene_open(def, &play, run);
     return status == WEIR_OK ? 0 : app_fail(app_exit_status(status), "%s", scene_error());
 }
@@ -141,6 +154,7 @@ static bool record_hash(run_record *record, const scene_run *run)
 static bool record_update(run_record *record, const scene_run *run, int64_t hash_every)
 {
     if (!record_time(record, run->step_seconds)) return false;
+    if (record->updates == 1) record->begun = weir_world_stats(run->world);
     return hash_every == 0 || run->update % hash_every != 0 || record_hash(record, run);
 }
 
@@ -165,6 +179,7 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
         }
     }
     progress_end(&bar);
+    record->played = weir_world_stats(run->world);
     sigaction(SIGINT, &before, NULL);
     return status;
 }
@@ -269,6 +284,26 @@ static double rule_ms(const run_record *record, const weir_rule_time *rule)
     return record->updates ? 1e3 * rule->seconds / (double)record->updates : 0;
 }
 
+// What travels to and from a device, without what it takes to start.
+static void write_transfer(report_file *report, const run_record *record)
+{
+    const weir_stats *first = &record->begun, *last = &record->played;
+    double updates = (double)record->updates - 1, per_update = 0, share = 0;
+    if (updates > 0) {
+        per_update =
+            (double)(last->bytes_to_device - first->bytes_to_device + last->bytes_from_device - first->bytes_from_device) /
+            updates;
+        double cells = (double)(last->cells_updated - first->cells_updated) / updates;
+        share = cells > 0 ? per_update / (CHANNEL_BYTES_PER_CELL * cells) : 0;
+    }
+    report_object(report, "transfer");
+    report_integer(report, "to_device", last->bytes_to_device);
+    report_integer(report, "from_device", last->bytes_from_device);
+    report_number(report, "per_update", per_update);
+    report_number(report, "share_of_channels", share);
+    report_end(report, '}');
+}
+
 // The keys and their meanings are those of docs/report.md and stay as they are; see `weir help run`.
 static void write_report(report_file *report, const app_options *options, const scene_run *run, const run_record *record,
                          const run_result *result)
@@ -323,6 +358,11 @@ static void write_report(report_file *report, const app_options *options, const 
         report_number(report, "ms", rule_ms(record, &stats->rules[i]));
         report_end(report, '}');
     }
+    report_end(report, ']');
+    write_transfer(report, record);
+    report_array(report, "rules_on_host");
+    for (int32_t i = 0; i < stats->rule_count; i++)
+        if (stats->rules[i].on_host) report_string(report, NULL, stats->rules[i].name);
     report_end(report, ']');
     report_object(report, "probes");
     for (int32_t i = 0; i < SCENE_PROBES && run->def->probes[i].name; i++) {
@@ -397,7 +437,7 @@ int command_run(const app_options *options)
     status = report_open(&report, options->report);
     if (status) return status;
 
-    status = open_scene(options, &run);
+    status = open_scene(options, &report, &run);
     if (!status) status = run_scene(options, run, &record, &report);
     report_abandon(&report);
     free(record.update_ms);

@@ -1,6 +1,6 @@
 // One hash everywhere: every scene with every solver ends in the hash that tests/golden.txt has, on any number of threads, in
-// any order of work, with any width of SIMD, and whatever a game has done to its processor's handling of small numbers. The
-// same file is checked by builds of other compilers and levels of optimisation.
+// any order of work, with any width of SIMD, on the CPU and on an OpenCL device, and whatever a game has done to its processor's
+// handling of small numbers. The same file is checked by builds of other compilers and levels of optimisation.
 //
 // A change of the laws changes the hashes. Then write them anew, look at what changed, and say why in the commit:
 //
@@ -211,6 +211,16 @@ static void avx512_gives_the_same_hashes(void **state)
     check_simd(WEIR_SIMD_AVX512, "AVX-512");
 }
 
+static void opencl_gives_the_same_hashes(void **state)
+{
+    weir_world_def def = on_threads(1);
+    def.backend = WEIR_BACKEND_OPENCL;
+    bool done = test_device_length(1, 0) ? check_all(&def, "OpenCL") : check_few(&def, "OpenCL");
+    if (done) return;
+    print_message("skipped: %s\n", weir_error_message());
+    skip();
+}
+
 // A game's jobs: one item at a time, last first, in turn as any of its workers, all on the thread that called.
 static void run_backwards(void *user, weir_task *task, void *context, int32_t count)
 {
@@ -352,6 +362,7 @@ int main(void)
         cmocka_unit_test(scalar_code_gives_the_same_hashes),
         cmocka_unit_test(avx2_gives_the_same_hashes),
         cmocka_unit_test(avx512_gives_the_same_hashes),
+        cmocka_unit_test(opencl_gives_the_same_hashes),
         cmocka_unit_test(a_games_own_jobs_in_any_order_give_the_same_hashes),
         cmocka_unit_test(games_that_flush_small_numbers_to_zero_get_the_same_hashes),
         cmocka_unit_test(the_file_has_no_lines_that_nobody_checks),

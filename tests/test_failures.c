@@ -17,6 +17,7 @@
 // A world's life in small pieces, each of which can be tried again.
 typedef struct life {
     weir_solver solver;
+    weir_backend backend;
     test_memory memory;
     weir_world *world;
     dye_options options;
@@ -28,6 +29,7 @@ static weir_status begin(life *l)
 {
     weir_world_def def = weir_world_def_default();
     def.solver = l->solver;
+    def.backend = l->backend;
     def.threads = 1;
     def.allocator = test_memory_hooks(&l->memory);
     weir_status status = weir_world_create(&def, &l->world);
@@ -164,21 +166,28 @@ static uint64_t live(life *l, const char *what)
     return hash;
 }
 
-static life new_life(weir_solver solver, int64_t fail_at, bool fail_after)
+static life new_life(weir_solver solver, weir_backend backend, int64_t fail_at, bool fail_after)
 {
-    life l = {.solver = solver, .memory = {.fail_at = fail_at, .fail_after = fail_after}, .options = {.fading = 0.01f}};
-    snprintf(l.path, sizeof l.path, "failures-%s.weir", test_solver_name(solver));
+    life l = {.solver = solver,
+              .backend = backend,
+              .memory = {.fail_at = fail_at, .fail_after = fail_after},
+              .options = {.fading = 0.01f}};
+    snprintf(l.path, sizeof l.path, "failures-%s-%d.weir", test_solver_name(solver), (int)backend);
     return l;
 }
 
 // One failure in `stride` is tried: every single one in momentum, fewer where the places are the same or the build is slow.
-static void try_every_failure(weir_solver solver, bool fail_after, int32_t stride)
+static void try_every_failure(weir_solver solver, weir_backend backend, bool fail_after, int32_t stride)
 {
-    life whole = new_life(solver, 0, false);
+    life whole = new_life(solver, backend, 0, false);
     uint64_t hash = live(&whole, "whole");
+    if (backend != WEIR_BACKEND_CPU) {
+        life on_cpu = new_life(solver, WEIR_BACKEND_CPU, 0, false);
+        assert_true(live(&on_cpu, "on the CPU") == hash);
+    }
     int32_t wrong = 0;
     for (int64_t n = 1; n <= whole.memory.calls; n += stride) {
-        life l = new_life(solver, n, fail_after);
+        life l = new_life(solver, backend, n, fail_after);
         char what[64];
         snprintf(what, sizeof what, "%s, allocation %d of %d", test_solver_name(solver), (int)n, (int)whole.memory.calls);
         uint64_t other = live(&l, what);
@@ -192,22 +201,42 @@ static void try_every_failure(weir_solver solver, bool fail_after, int32_t strid
 
 static void momentum_survives_every_failure_of_one_allocation(void **state)
 {
-    try_every_failure(WEIR_SOLVER_MOMENTUM, false, test_length(1, 23));
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, false, test_length(1, 23));
 }
 
 static void momentum_survives_memory_that_ends_anywhere(void **state)
 {
-    try_every_failure(WEIR_SOLVER_MOMENTUM, true, test_length(5, 29));
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, true, test_length(5, 29));
 }
 
 static void classic_survives_every_failure_of_one_allocation(void **state)
 {
-    try_every_failure(WEIR_SOLVER_CLASSIC, false, test_length(7, 37));
+    try_every_failure(WEIR_SOLVER_CLASSIC, WEIR_BACKEND_CPU, false, test_length(7, 37));
 }
 
 static void classic_survives_memory_that_ends_anywhere(void **state)
 {
-    try_every_failure(WEIR_SOLVER_CLASSIC, true, test_length(11, 41));
+    try_every_failure(WEIR_SOLVER_CLASSIC, WEIR_BACKEND_CPU, true, test_length(11, 41));
+}
+
+static void need_opencl(void)
+{
+    weir_device device;
+    if (weir_device_find(WEIR_BACKEND_OPENCL, NULL, &device) == WEIR_OK) return;
+    print_message("skipped: %s\n", weir_error_message());
+    skip();
+}
+
+static void opencl_survives_failures_of_one_allocation(void **state)
+{
+    need_opencl();
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, false, test_device_length(11, 97));
+}
+
+static void opencl_survives_memory_that_ends_anywhere(void **state)
+{
+    need_opencl();
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, true, test_device_length(29, 131));
 }
 
 static weir_world *make_fed(test_memory *memory)
@@ -299,6 +328,8 @@ int main(void)
         cmocka_unit_test(momentum_survives_memory_that_ends_anywhere),
         cmocka_unit_test(classic_survives_every_failure_of_one_allocation),
         cmocka_unit_test(classic_survives_memory_that_ends_anywhere),
+        cmocka_unit_test(opencl_survives_failures_of_one_allocation),
+        cmocka_unit_test(opencl_survives_memory_that_ends_anywhere),
         cmocka_unit_test(a_step_that_fails_can_be_made_again_and_pours_once),
         cmocka_unit_test(a_blob_costs_the_same_wherever_it_is),
     };

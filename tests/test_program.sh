@@ -161,11 +161,59 @@ if grep -q '^opencl, device 0: ' "$work/out"; then
     refuses "there is no OpenCL device 'swim'" run tube --backend opencl --device swim
     refuses "there is no OpenCL device '64'" run tube --device=64 --backend opencl
 
+    # The device says what it is and gives the CPU's hash; next to nothing travels.
+    works run tube --size 12 --updates 20 --threads 1 --report "$work/cpu.json"
+    same "nothing travels on the CPU" 0 "$(value to_device "$work/cpu.json")"
+    works run tube --size 12 --updates 20 --backend opencl --report "$work/device.json"
+    parses "$work/device.json"
+    says "device   OpenCL device "
+    same "the hash of the device" "$(value hash "$work/cpu.json")" "$(value hash "$work/device.json")"
+    same "the backend" opencl "$(value backend "$work/device.json")"
+    device=$("$weir" devices | sed -n 's/^opencl, device 0: //p')
+    checks=$((checks + 1))
+    grep -qF "\"device\": \"$device, driver " "$work/device.json" || fail "the report does not name the device $device"
+    works run tube --size 12 --updates 20 --backend opencl --device 0 --report -
+    parses "$work/out"
+    works run dambreak --size 32 --updates 60 --backend opencl --quiet --report "$work/device.json"
+    for key in transfer to_device from_device per_update share_of_channels rules_on_host; do
+        checks=$((checks + 1))
+        grep -q "\"$key\": " "$work/device.json" || fail "the report has no $key"
+    done
+    checks=$((checks + 1))
+    share=$(value share_of_channels "$work/device.json")
+    awk "BEGIN { exit !($share > 0 && $share < 0.01) }" || fail "$share of the channels travels per update"
+
+    # A device that computes in other bits is refused.
+    WEIR_BREAK_CONTRACT=1
+    export WEIR_BREAK_CONTRACT
+    refuses "in other bits than the processor" run tube --size 12 --updates 1 --backend opencl --quiet
+    unset WEIR_BREAK_CONTRACT
+
+    # One that is lost, or too small, ends the run.
+    run_with() {
+        run "$@"
+        [ "$status" -eq 1 ] || fail "$*: status $status, expected 1"
+        [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$*: stderr is not one line"
+    }
+    WEIR_DEVICE_FAIL_AT=200
+    export WEIR_DEVICE_FAIL_AT
+    run_with run tube --size 12 --updates 100 --backend opencl --quiet
+    grep -q "went back from update" "$work/err" || fail "a lost device is not told"
+    unset WEIR_DEVICE_FAIL_AT
+    WEIR_DEVICE_MEMORY=1000000
+    export WEIR_DEVICE_MEMORY
+    run_with run dambreak --size 32 --updates 100 --backend opencl --quiet
+    grep -q "MiB" "$work/err" || fail "a device that is too small is not told"
+    unset WEIR_DEVICE_MEMORY
+
     export WEIR_OPENCL_LIBRARY=/nonexistent
     works devices
     says "opencl, no device: "
     says "/nonexistent"
     refuses "/nonexistent" run tube --backend opencl
+    refuses "/nonexistent" bench momentum-block-32 --backend opencl
+    works run tube --size 12 --updates 20 --report -
+    same "the CPU runs where there is no OpenCL" "$(value hash "$work/cpu.json")" "$(value hash "$work/out")"
     unset WEIR_OPENCL_LIBRARY
 
     mkdir "$work/vendors"
@@ -174,7 +222,10 @@ if grep -q '^opencl, device 0: ' "$work/out"; then
     says "opencl, no device: "
     says "no driver"
     refuses "no driver" run tube --backend opencl
+    works run tube --size 12 --updates 20 --report -
+    same "the CPU runs where there is no driver" "$(value hash "$work/cpu.json")" "$(value hash "$work/out")"
     unset OCL_ICD_VENDORS
+    rm "$work/cpu.json" "$work/device.json"
 else
     says "opencl, no device: "
     same "one line tells why there is no OpenCL" 1 "$opencl_lines"
@@ -216,7 +267,7 @@ works run tube --size=24 --updates=40 --hash-every 10 --threads 1 --report "$wor
 parses "$work/tube.json"
 for key in scene solver backend device threads size seed updates seconds update_ms median p99 max cells_updated \
     cells_per_second peak_bricks peak_cells peak_bytes bytes_per_cell mass_start mass_end ledger added removed drained turned \
-    drift max_fill mean_excess hash hashes rules probes level_left level_right swings; do
+    drift max_fill mean_excess hash hashes rules transfer rules_on_host probes level_left level_right swings; do
     checks=$((checks + 1))
     grep -q "\"$key\": " "$work/tube.json" || fail "the report has no $key"
 done

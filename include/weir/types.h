@@ -105,6 +105,9 @@ typedef struct weir_world_def {
     float rate;                // updates per second for weir_world_advance; 0: 100
     int32_t updates_per_step;  // 0: 1
     int32_t reserve_bricks;    // room made at the start; 0: none
+    int32_t
+        checkpoint_every;  // for backends with devices: updates between copies of the state that the world goes back to if the
+                           // device is lost. 0: 256, or more so that they take at most 2 % of the time; -1: no copies
     weir_allocator allocator;
     weir_logger logger;
     weir_jobs jobs;
@@ -159,6 +162,7 @@ typedef struct weir_ledger {
 typedef struct weir_rule_time {
     const char *name;
     double seconds;
+    bool on_host;  // the world's values are on a device, and this rule of the game's own runs on the host
 } weir_rule_time;
 
 typedef struct weir_stats {
@@ -170,6 +174,11 @@ typedef struct weir_stats {
     float residual;             // largest residual before the last V-cycle
     int32_t threads;
     weir_simd simd;  // the code path in use
+    // Backends with devices, 0 for the others: what has travelled since the world was made, and how long its kernels took to build
+    // or, if an earlier run had built them, to load.
+    int64_t bytes_to_device, bytes_from_device;
+    double program_seconds;
+    bool program_cached;
     int32_t rule_count;
     weir_rule_time rules[WEIR_RULE_TIMES];  // time per rule since the world was made
 } weir_stats;

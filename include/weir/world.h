@@ -24,7 +24,9 @@ WEIR_API void weir_world_destroy(weir_world *world);
 
 // ---- Updates ---------------------------------------------------------------------------------------------------------------
 
-// Runs updates_per_step updates. On a failure (memory) the world stays at its last finished update.
+// Runs updates_per_step updates. On a failure of memory the world stays at its last finished update. When the device that has its
+// values is lost (WEIR_ERROR_DEVICE), it goes back to its last checkpoint (weir_world_def.checkpoint_every), can be asked and saved, and
+// refuses further steps and edits with the same sentence.
 WEIR_API weir_status weir_world_step(weir_world *world);
 
 // Runs as many updates as fit into the seconds passed since the last call, at the world's rate; the rest is kept for the next
@@ -89,7 +91,8 @@ WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_
 WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 
 // ---- Queries ---------------------------------------------------------------------------------------------------------------
-// They never disturb the simulation. Places outside the world are dry and solid.
+// They never disturb the simulation. Places outside the world are dry and solid. A world that has lost its device answers from its
+// checkpoint; without one it is dry.
 
 WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
 WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
@@ -130,7 +133,8 @@ WEIR_API weir_ledger weir_world_ledger(const weir_world *world);
 WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
 // A number that is the same for two worlds exactly if they will go on alike: mass, flow, pressure, terrain, parameters, emitters,
-// rule channels and the number of the update. The same on every machine, thread count and code path.
+// rule channels and the number of the update. The same on every machine, thread count, code path and backend. 0 for a world that has
+// lost its device and had no checkpoint.
 WEIR_API uint64_t weir_world_hash(const weir_world *world);
 
 // ---- Snapshots -------------------------------------------------------------------------------------------------------------

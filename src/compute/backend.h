@@ -68,7 +68,7 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
 
 const char *backend_pass_name(pass_id pass);
 
-// Books time under a rule's name.
+// Books time under a rule's name, which is kept.
 void backend_book_time(weir_world *world, const char *name, double seconds);
 
 // Where the head counts and dust falls: along the axis with the most gravity.

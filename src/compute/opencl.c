@@ -37,6 +37,10 @@ typedef struct opencl_backend {
     int64_t drained_bytes;
     cl_event residual_read, facts_read;
     cl_int residual_bits;
+    cl_mem outer;  // bricks that reach over the bounds
+    int64_t outer_bytes;
+    void *scratch;  // host memory that passes may use
+    size_t scratch_bytes;
     int64_t taken;  // by the last DRAIN_SIDES
     bool told;      // that a rule runs on the host
 } opencl_backend;
@@ -105,7 +109,8 @@ static weir_status build_pyramid(opencl_backend *o)
     bool room = tree && at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes) &&
                 at_least(&o->queue, &p->tree, &p->tree_bytes, ints * 4);
     if (!p->levels) p->levels = queue_buffer(&o->queue, sizeof p->level);
-    if (room && p->levels) {
+    room = room && p->levels;
+    if (room) {
         write_tree(p, pool, tree);
         queue_write(&o->queue, p->tree, 0, tree, ints * 4);
         queue_write(&o->queue, p->levels, 0, p->level, sizeof p->level);
@@ -116,6 +121,25 @@ static weir_status build_pyramid(opencl_backend *o)
     }
     memory_free(&o->world->mem, tree, (size_t)ints * 4);
     if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory on the device for the coarse levels of %d bricks", pool->live);
+    return queue_status(&o->queue);
+}
+
+// Room for what some passes send and ask besides the bricks: made before the update, because in its middle nothing may fail.
+static weir_status reserve(opencl_backend *o)
+{
+    weir_world *world = o->world;
+    int64_t forces = (int64_t)(world->source_count + 1) * (int64_t)sizeof(device_force), live = world->bricks.live + 1;
+    size_t bytes = (size_t)(forces > live * 12 ? forces : live * 12);
+    if (o->scratch_bytes < bytes) {
+        memory_free(&world->mem, o->scratch, o->scratch_bytes);
+        o->scratch = memory_alloc(&world->mem, bytes);
+        o->scratch_bytes = o->scratch ? bytes : 0;
+    }
+    bool room = o->scratch && at_least(&o->queue, &o->forces, &o->force_bytes, forces);
+    if (room && world->terrain.bounded && world->terrain.open_sides)
+        room = at_least(&o->queue, &o->outer, &o->outer_bytes, live * 4) &&
+               at_least(&o->queue, &o->drained, &o->drained_bytes, live * 8);
+    if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory for forces and open sides of %d bricks", world->bricks.live);
     return queue_status(&o->queue);
 }
 
@@ -156,6 +180,7 @@ static weir_status prepare(backend *base)
     opencl_backend *o = (opencl_backend *)base;
     weir_status status = device_bricks_prepare(&o->bricks);
     if (status == WEIR_OK && o->world->solver == WEIR_SOLVER_MOMENTUM && o->world->bricks.live > 0) status = build_pyramid(o);
+    if (status == WEIR_OK) status = reserve(o);
     set_numbers(o);
     return status;
 }
@@ -240,25 +265,18 @@ static void run_forces(opencl_backend *o)
     const weir_world *world = o->world;
     device_bricks *d = &o->bricks;
     channels c = find_channels(o);
-    device_force *forces = memory_alloc(&o->world->mem, (size_t)(world->source_count + 1) * sizeof *forces);
+    device_force *forces = o->scratch;
     int32_t count = 0;
-    for (int32_t i = 0; forces && i < world->source_count; i++) {
+    for (int32_t i = 0; i < world->source_count; i++) {
         const world_source *s = &world->sources[i];
         if (s->kind != SOURCE_FORCE) continue;
         forces[count++] = (device_force){s->box.min.x, s->box.min.y, s->box.min.z, s->box.max.x, s->box.max.y,
                                          s->box.max.z, s->force.x,   s->force.y,   s->force.z};
     }
     o->numbers.source_count = count;
-    bool room = forces && at_least(&o->queue, &o->forces, &o->force_bytes, (count + 1) * (int64_t)sizeof *forces);
-    if (room) {
-        queue_write(&o->queue, o->forces, 0, forces, count * (int64_t)sizeof *forces);
-        LAUNCH(&o->queue, forces, d->live, A(d->list), A(d->near), A(d->open), A(d->coords), A(c.mass_next), NEXT, A(o->forces),
-               A(o->numbers));
-    } else if (o->queue.error == CL_SUCCESS) {
-        o->queue.error = CL_OUT_OF_HOST_MEMORY;
-        o->queue.what = "sending forces";
-    }
-    memory_free(&o->world->mem, forces, (size_t)(world->source_count + 1) * sizeof *forces);
+    queue_write(&o->queue, o->forces, 0, forces, count * (int64_t)sizeof *forces);
+    LAUNCH(&o->queue, forces, d->live, A(d->list), A(d->near), A(d->open), A(d->coords), A(c.mass_next), NEXT, A(o->forces),
+           A(o->numbers));
 }
 
 // Only bricks that reach over the bounds can lose water.
@@ -268,30 +286,23 @@ static void drain_sides(opencl_backend *o)
     const brick_pool *pool = &world->bricks;
     device_bricks *d = &o->bricks;
     weir_box box = world->terrain.bounds;
-    int32_t *outer = memory_alloc(&world->mem, (size_t)(pool->live + 1) * 12);
+    int32_t *outer = o->scratch;
     int32_t count = 0;
     o->taken = 0;
-    for (int32_t b = 1; outer && b < pool->end; b++) {
+    for (int32_t b = 1; b < pool->end; b++) {
         weir_coord at = {pool->coord[b].x * 8, pool->coord[b].y * 8, pool->coord[b].z * 8};
         bool inside = at.x >= box.min.x && at.y >= box.min.y && at.z >= box.min.z && at.x + 8 <= box.max.x &&
                       at.y + 8 <= box.max.y && at.z + 8 <= box.max.z;
         if (pool->alive[b] && !inside) outer[count++] = b;
     }
-    cl_mem names = NULL;
-    if (count > 0) names = queue_buffer(&o->queue, count * 4);
-    if (names && at_least(&o->queue, &o->drained, &o->drained_bytes, count * 8)) {
-        cl_int bounds[8] = {box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z, 0, 0};
-        channels c = find_channels(o);
-        int64_t *drops = (int64_t *)(outer + (pool->live & ~1));
-        queue_write(&o->queue, names, 0, outer, count * 4);
-        LAUNCH(&o->queue, drain_sides, count, A(names), A(d->coords), A(c.mass_next), A(d->facts), A(o->drained), A(bounds));
-        queue_read(&o->queue, o->drained, 0, drops, count * 8);
-        for (int32_t i = 0; i < count; i++) o->taken += drops[i];
-    } else if (count > 0 || !outer) {
-        if (o->queue.error == CL_SUCCESS) o->queue.error = CL_OUT_OF_HOST_MEMORY, o->queue.what = "draining open sides";
-    }
-    if (names) queue_free(&o->queue, &names);
-    memory_free(&world->mem, outer, (size_t)(pool->live + 1) * 12);
+    if (count == 0) return;
+    cl_int bounds[8] = {box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z, 0, 0};
+    channels c = find_channels(o);
+    int64_t *drops = (int64_t *)(outer + (pool->live & ~1));
+    queue_write(&o->queue, o->outer, 0, outer, count * 4);
+    LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->facts), A(o->drained), A(bounds));
+    queue_read(&o->queue, o->drained, 0, drops, count * 8);
+    for (int32_t i = 0; i < count; i++) o->taken += drops[i];
 }
 
 static void restrict_all(opencl_backend *o)
@@ -448,6 +459,8 @@ static void run_rule(backend *base, world_rule *rule)
     rule_host_run(world, rule);
     for (int32_t i = 0; i < rule->def.channel_count; i++) device_bricks_send_channel(&o->bricks, rule->values[i]);
     backend_book_time(world, rule->name, clock_seconds() - before);
+    for (int32_t i = 0; i < world->rule_time_count; i++)
+        if (world->rule_names[i] == rule->name) world->rule_on_host[i] = true;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -484,13 +497,14 @@ static void destroy(backend *base)
     if (q->cl) {
         queue_wait(q, &o->facts_read);
         queue_wait(q, &o->residual_read);
-        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->pyramid.levels,
-                                   &o->forces,        &o->residual,     &o->drained};
+        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->pyramid.levels, &o->forces,
+                                   &o->residual,      &o->drained,      &o->outer};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(q, buffers[i]);
     }
     device_bricks_destroy(&o->bricks);
     pyramid_destroy(&o->pyramid.tables);
     queue_destroy(q);
+    memory_free(&o->world->mem, o->scratch, o->scratch_bytes);
     memory_free(&o->world->mem, o, sizeof *o);
 }
 
@@ -511,7 +525,7 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
     o->world = world;
     pyramid_create(&world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
-    weir_status status = queue_create(device, world->logger, &o->queue);
+    weir_status status = queue_create(device, world->logger, &world->account, &o->queue);
     if (status == WEIR_OK) {
         device_bricks_create(&o->bricks, &o->queue, world);
         o->residual = queue_buffer(&o->queue, 4);

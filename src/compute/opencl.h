@@ -9,15 +9,34 @@
 
 // ---- opencl_queue.c --------------------------------------------------------------------------------------------------------
 
-#define OPENCL_KERNELS(ITEM)                                                                                              \
-    ITEM(pack_bricks)                                                                                                     \
-    ITEM(unpack_bricks)                                                                                                   \
-    ITEM(clear_bricks)                                                                                                    \
-    ITEM(move_bricks)                                                                                                     \
-    ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) ITEM(divergence) ITEM(smooth)   \
-        ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) ITEM(level_down)         \
-            ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail) ITEM(classic_move) \
-                ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
+#define OPENCL_KERNELS(ITEM) \
+    ITEM(pack_bricks)        \
+    ITEM(unpack_bricks)      \
+    ITEM(clear_bricks)       \
+    ITEM(move_bricks)        \
+    ITEM(take_news)          \
+    ITEM(limit)              \
+    ITEM(move)               \
+    ITEM(viscosity)          \
+    ITEM(forces)             \
+    ITEM(drain_sides)        \
+    ITEM(divergence)         \
+    ITEM(smooth)             \
+    ITEM(gradient)           \
+    ITEM(restrict_fine)      \
+    ITEM(correct_fine)       \
+    ITEM(level_build)        \
+    ITEM(level_link)         \
+    ITEM(level_down)         \
+    ITEM(level_restrict)     \
+    ITEM(level_sweep)        \
+    ITEM(level_smooth)       \
+    ITEM(level_up)           \
+    ITEM(coarse_tail)        \
+    ITEM(classic_move)       \
+    ITEM(classic_divergence) \
+    ITEM(classic_pressure)   \
+    ITEM(classic_gradient)
 
 typedef enum kernel_id {
 #define KERNEL_ENUM(name) KERNEL_##name,
@@ -44,24 +63,31 @@ typedef struct opencl_queue {
     size_t group;      // work-items in a group
     cl_int error;      // the first failure
     const char *what;  // and what failed
-    int64_t up, down;  // bytes sent to the device and brought from it
-    bool timing;       // whether launches are timed now
+    int64_t held;      // bytes of buffers
+    int64_t commands;  // so far
+    int64_t fail_at;   // the command at which the device is lost, for tests; 0: none
+    device_account *account;
+    bool timing;  // whether launches are timed now
     timed_launch timed[OPENCL_EVENTS];
     int32_t timed_count;
     const char *rule;  // that launches belong to
-    double build_seconds;
 } opencl_queue;
 
-// Finds the device, builds the kernels and tests that it keeps the contract.
-weir_status queue_create(const char *which, weir_logger logger, opencl_queue *q);
+// Finds the device, builds the kernels and tests that it keeps the contract. With WEIR_DEVICE_FAIL_AT=n in the environment the n-th
+// command after that fails, and all later ones, as on a device that is lost.
+weir_status queue_create(const char *which, weir_logger logger, device_account *account, opencl_queue *q);
 void queue_destroy(opencl_queue *q);
 
 // WEIR_OK, or the sentence of the first failure.
 weir_status queue_status(const opencl_queue *q);
 
-// A buffer on the device, NULL after a failure. Its content does not matter.
+// Forgets a failure if it was only that there is no memory: some devices say so when a new buffer is first used. True if it did.
+bool queue_forgive(opencl_queue *q);
+
+// A buffer on the device; NULL if there is no memory for it, or after a failure. Its content does not matter.
 cl_mem queue_buffer(opencl_queue *q, int64_t bytes);
 void queue_free(opencl_queue *q, cl_mem *buffer);
+int64_t queue_size(const opencl_queue *q, cl_mem buffer);  // in bytes
 
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes);
 // Waits until the bytes are there.
@@ -107,7 +133,6 @@ typedef struct device_bricks {
     brick_home home;
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
-    int64_t channel_bytes[CHANNEL_MAX];
     int32_t channel_count;
     cl_mem near, open, coords, clear;  // what the host tells of them
     cl_mem active, dry, facts;         // what the kernels note of them

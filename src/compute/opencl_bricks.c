@@ -8,58 +8,72 @@ enum { BRICK_BYTES = BRICK_CELLS * 4 };
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
-// A buffer of a new size with the beginning of the old one.
-static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes)
+// A buffer of a new size with the beginning of the old one, and zeros after it if they matter. Without memory the old one stays.
+static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes, bool zero)
 {
-    cl_mem fresh = queue_buffer(d->queue, bytes);
+    opencl_queue *q = d->queue;
+    cl_mem fresh = queue_buffer(q, bytes);
     if (!fresh) return false;
-    queue_copy(d->queue, *buffer, fresh, *buffer ? keep : 0);
-    queue_free(d->queue, buffer);
+    if (zero) queue_zero(q, fresh, bytes);
+    queue_copy(q, *buffer, fresh, *buffer ? keep : 0);
+    if (q->error != CL_SUCCESS) {
+        queue_free(q, &fresh);
+        return false;
+    }
+    queue_free(q, buffer);
     *buffer = fresh;
     return true;
 }
 
-static weir_status no_room(const device_bricks *d, int32_t capacity)
+// Channels come one by one, so that only one of them is there twice. The nothing's values are zero.
+static bool grow(device_bricks *d, int32_t capacity)
+{
+    int32_t channel_count = d->world->bricks.channel_count;
+    int64_t bytes = (int64_t)capacity * BRICK_BYTES;
+    if (bytes * channel_count > d->queue->device.memory) return false;
+    for (int32_t c = 0; c < channel_count; c++) {
+        // Asked of the buffer itself: passes swap channels, of which some are larger after a growth that failed halfway.
+        bool new = c >= d->channel_count;
+        int64_t before = new ? 0 : queue_size(d->queue, d->channel[c]);
+        if (before >= bytes) continue;
+        if (!resize(d, &d->channel[c], before, bytes, new)) return false;
+        if (new) d->channel_count = c + 1;
+    }
+    if (capacity <= d->capacity) return true;
+    // In the tables the nothing is solid, has no neighbours and no active cells.
+    int64_t before = d->capacity, after = capacity;
+    bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
+                resize(d, &d->open, before * 64, after * 64, before == 0) &&
+                resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
+                resize(d, &d->active, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
+                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false);
+    if (!room) return false;
+    d->capacity = capacity;
+    d->version = UINT64_MAX;
+    return true;
+}
+
+static weir_status no_room(const device_bricks *d)
 {
     const opencl_device *device = &d->queue->device;
-    return status_fail(WEIR_ERROR_MEMORY, "device %d, %s, has not the memory for %d bricks (%.0f MiB of %.0f)", device->index,
-                       device->name, capacity, (double)capacity * d->world->bricks.channel_count * BRICK_BYTES / (1 << 20),
+    const brick_pool *pool = &d->world->bricks;
+    return status_fail(WEIR_ERROR_MEMORY,
+                       "%d bricks need %.1f MiB and more, which device %d, %.100s, does not have free (of %.1f MiB)", pool->end,
+                       (double)pool->end * pool->channel_count * BRICK_BYTES / (1 << 20), device->index, device->name,
                        (double)device->memory / (1 << 20));
 }
 
-// Channels come one by one, so that only one of them is there twice; the nothing's values are zero.
+// Room for as many bricks as the pool has room for, or at least for those that are there.
 static weir_status make_room(device_bricks *d)
 {
-    const brick_pool *pool = &d->world->bricks;
+    brick_pool *pool = &d->world->bricks;
     opencl_queue *q = d->queue;
-    int32_t capacity = pool->capacity > d->capacity ? pool->capacity : d->capacity;
-    int64_t bytes = (int64_t)capacity * BRICK_BYTES;
-    if (bytes > q->device.largest_buffer || bytes * pool->channel_count > q->device.memory) return no_room(d, capacity);
-    for (int32_t c = 0; c < pool->channel_count; c++) {
-        if (c < d->channel_count && d->channel_bytes[c] >= bytes) continue;
-        bool new = c >= d->channel_count;
-        if (!resize(d, &d->channel[c], new ? 0 : d->channel_bytes[c], bytes)) return no_room(d, capacity);
-        if (new) queue_zero(q, d->channel[c], bytes);
-        d->channel_bytes[c] = bytes;
-        if (new) d->channel_count = c + 1;
+    bool room = grow(d, pool->capacity > d->capacity ? pool->capacity : d->capacity);
+    if (!room && (q->error == CL_SUCCESS || queue_forgive(q))) {
+        if (pool->end > d->capacity && pool->live + 1 < pool->end) bricks_close_gaps(pool);
+        room = grow(d, pool->end > d->capacity ? pool->end : d->capacity);
     }
-    if (capacity > d->capacity) {
-        int64_t before = d->capacity, after = capacity;
-        if (!resize(d, &d->near, before * 27 * 4, after * 27 * 4) || !resize(d, &d->open, before * 64, after * 64) ||
-            !resize(d, &d->coords, before * 12, after * 12) || !resize(d, &d->clear, before, after) ||
-            !resize(d, &d->active, before * 64, after * 64) || !resize(d, &d->dry, before, after) ||
-            !resize(d, &d->facts, before, after) || !resize(d, &d->list, 0, after * 4))
-            return no_room(d, capacity);
-        if (before == 0) {
-            // The nothing is solid, has no neighbours and no active cells.
-            queue_zero(q, d->near, 27 * 4);
-            queue_zero(q, d->open, 64);
-            queue_zero(q, d->clear, 4);
-            queue_zero(q, d->active, 64);
-        }
-        d->capacity = capacity;
-        d->version = UINT64_MAX;
-    }
+    if (!room && (q->error == CL_SUCCESS || queue_forgive(q))) return no_room(d);
     queue_finish(q);
     return queue_status(q);
 }
@@ -118,7 +132,10 @@ static weir_status send_news(device_bricks *d)
     }
     if (rows > 0) {
         int64_t bytes = (int64_t)(rows * sizeof *news);
-        if (!at_least(d, &d->block, &d->block_bytes, bytes)) return no_room(d, d->capacity);
+        if (!at_least(d, &d->block, &d->block_bytes, bytes)) {
+            d->version = UINT64_MAX;  // the news has been taken off the bricks: next time all is told
+            return no_room(d);
+        }
         queue_write(d->queue, d->block, 0, news, bytes);
         LAUNCH(d->queue, take_news, (int32_t)rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear));
     }
@@ -135,7 +152,7 @@ weir_status device_bricks_prepare(device_bricks *d)
 {
     const brick_pool *pool = &d->world->bricks;
     weir_status status = queue_status(d->queue);
-    bool room = pool->capacity <= d->capacity && pool->channel_count == d->channel_count;
+    bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count;
     if (status == WEIR_OK && !room) status = make_room(d);
     if (status == WEIR_OK && d->facts_room < pool->capacity) {
         memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
@@ -149,14 +166,17 @@ weir_status device_bricks_prepare(device_bricks *d)
 
 // ---- Values ----------------------------------------------------------------------------------------------------------------
 
-// The channels that make up the state, which go up and down; the others are scratch within an update.
-static int32_t state_channels(const weir_world *world, int32_t channels[CHANNEL_MAX])
+// The channels that make up the state, which go up and down; the others are scratch within an update. Those of a rule that was added
+// since the last update are not among them: on the device there is nothing of them yet.
+static int32_t state_channels(const device_bricks *d, int32_t channels[CHANNEL_MAX])
 {
+    const weir_world *world = d->world;
     static const int32_t fixed[] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z, CHANNEL_PRESSURE};
     int32_t count = sizeof fixed / sizeof *fixed;
     memcpy(channels, fixed, sizeof fixed);
     for (int32_t r = 0; r < world->rule_count; r++)
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) channels[count++] = world->rules[r].values[i];
+        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
+            if (world->rules[r].values[i] < d->channel_count) channels[count++] = world->rules[r].values[i];
     return count;
 }
 
@@ -167,28 +187,28 @@ static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
     return true;
 }
 
-// Makes room here and there for the packed values of some bricks; NULL if there is none.
-static uint32_t *room_for_values(device_bricks *d, int32_t count, int32_t channels)
+// Makes room here and there for the packed values of some bricks; NULL if there is none, and they must travel one by one.
+static uint32_t *room_for_values(device_bricks *d, const int32_t *bricks, int32_t count, int32_t channels)
 {
     int64_t bytes = (int64_t)count * channels * BRICK_BYTES;
     uint32_t *values = host_room(d, (size_t)bytes);
-    if (values && at_least(d, &d->block, &d->block_bytes, bytes)) return values;
-    if (d->queue->error == CL_SUCCESS) {
-        d->queue->error = CL_OUT_OF_HOST_MEMORY;
-        d->queue->what = "bringing bricks";
-    }
-    return NULL;
+    bool room = values && at_least(d, &d->block, &d->block_bytes, bytes) && name_bricks(d, bricks, count);
+    return room ? values : NULL;
 }
 
 static void bring(void *user, const int32_t *bricks, int32_t count)
 {
     device_bricks *d = user;
     const brick_pool *pool = &d->world->bricks;
-    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d->world, channels);
-    uint32_t *values = room_for_values(d, count, channel_count);
-    if (!values || !name_bricks(d, bricks, count)) {
+    for (int32_t c = d->channel_count; c < pool->channel_count; c++)
+        for (int32_t i = 0; i < count; i++) memset(bricks_ints(pool, c, bricks[i]), 0, BRICK_BYTES);
+    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
+    uint32_t *values = room_for_values(d, bricks, count, channel_count);
+    if (!values) {
         for (int32_t c = 0; c < channel_count; c++)
-            for (int32_t i = 0; i < count; i++) memset(bricks_ints(pool, channels[c], bricks[i]), 0, BRICK_BYTES);
+            for (int32_t i = 0; i < count; i++)
+                queue_read(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES,
+                           bricks_ints(pool, channels[c], bricks[i]), BRICK_BYTES);
         return;
     }
     for (int32_t c = 0; c < channel_count; c++) {
@@ -204,9 +224,15 @@ static void bring(void *user, const int32_t *bricks, int32_t count)
 static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
     const brick_pool *pool = &d->world->bricks;
-    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d->world, channels);
-    uint32_t *values = room_for_values(d, count, channel_count);
-    if (!values || !name_bricks(d, bricks, count)) return;
+    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
+    uint32_t *values = room_for_values(d, bricks, count, channel_count);
+    if (!values) {
+        for (int32_t c = 0; c < channel_count; c++)
+            for (int32_t i = 0; i < count; i++)
+                queue_write(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES,
+                            bricks_ints(pool, channels[c], bricks[i]), BRICK_BYTES);
+        return;
+    }
     for (int32_t c = 0; c < channel_count; c++)
         for (int32_t i = 0; i < count; i++)
             memcpy(values + ((size_t)c * count + i) * BRICK_CELLS, bricks_ints(pool, channels[c], bricks[i]), BRICK_BYTES);
@@ -219,9 +245,14 @@ static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
 
 static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
-    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d->world, channels);
-    if (!name_bricks(d, bricks, count)) return;
-    for (int32_t c = 0; c < channel_count; c++) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]));
+    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
+    static const uint32_t zeros[BRICK_CELLS];
+    bool named = name_bricks(d, bricks, count);
+    for (int32_t c = 0; c < channel_count; c++) {
+        if (named) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]));
+        for (int32_t i = 0; i < count && !named; i++)
+            queue_write(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES, zeros, BRICK_BYTES);
+    }
 }
 
 // Sends or clears the bricks that are in one place, many at a time.
@@ -246,6 +277,11 @@ void device_bricks_send(device_bricks *d)
     d->world->bricks.place[BRICK_NOTHING] = PLACE_BOTH;
 }
 
+static weir_status home_status(void *user)
+{
+    return queue_status(((device_bricks *)user)->queue);
+}
+
 // Every state channel has a scratch twin to move to.
 static int32_t twin_of(const weir_world *world, int32_t channel)
 {
@@ -264,14 +300,17 @@ static void repack(void *user, const int32_t *place, int32_t end)
     const brick_pool *pool = &d->world->bricks;
     if (end > d->capacity) end = d->capacity;  // bricks past that were never there
     int32_t *to = host_room(d, (size_t)end * 4);
+    d->version = UINT64_MAX;
     if (!to || !at_least(d, &d->names, &d->names_bytes, (int64_t)end * 4)) {
-        d->queue->error = CL_OUT_OF_HOST_MEMORY;
-        d->queue->what = "packing bricks";
+        // Without memory they come here, move here, and are sent again.
+        bricks_bring_all(pool);
+        for (int32_t b = 1; b < pool->end; b++)
+            if (pool->place[b] == PLACE_BOTH) pool->place[b] = PLACE_HERE;
         return;
     }
     for (int32_t b = 0; b < end; b++) to[b] = b > 0 && pool->alive[b] ? place[b] : 0;
     queue_write(d->queue, d->names, 0, to, (int64_t)end * 4);
-    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d->world, channels);
+    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
     for (int32_t c = 0; c < channel_count; c++) {
         int32_t from = channels[c], twin = twin_of(d->world, from);
         LAUNCH(d->queue, move_bricks, end, A(d->names), A(d->channel[from]), A(d->channel[twin]));
@@ -279,7 +318,6 @@ static void repack(void *user, const int32_t *place, int32_t end)
         d->channel[from] = d->channel[twin];
         d->channel[twin] = swap;
     }
-    d->version = UINT64_MAX;
 }
 
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel)
@@ -304,7 +342,7 @@ int64_t device_bricks_bytes(const device_bricks *d)
 void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
 {
     *d = (device_bricks){.queue = queue, .world = world, .version = UINT64_MAX};
-    d->home = (brick_home){d, bring, repack};
+    d->home = (brick_home){d, bring, home_status, repack};
     world->bricks.home = &d->home;
 }
 

@@ -48,6 +48,14 @@ static bool is_usable(const opencl_api *cl, cl_device_id id)
     return available && compiler && little;
 }
 
+// WEIR_DEVICE_MEMORY=bytes in the environment makes every device a small one.
+static int64_t less_for_tests(int64_t bytes)
+{
+    const char *wish = getenv("WEIR_DEVICE_MEMORY");
+    int64_t most = wish ? atoll(wish) : 0;
+    return most > 0 && most < bytes ? most : bytes;
+}
+
 static opencl_device describe(const opencl_api *cl, cl_platform_id platform, cl_device_id id, int32_t index)
 {
     opencl_device device = {.platform = platform, .id = id, .index = index};
@@ -71,8 +79,8 @@ static opencl_device describe(const opencl_api *cl, cl_platform_id platform, cl_
     device.kind = type & CL_DEVICE_TYPE_GPU           ? WEIR_DEVICE_GPU
                   : type & CL_DEVICE_TYPE_ACCELERATOR ? WEIR_DEVICE_ACCELERATOR
                                                       : WEIR_DEVICE_CPU;
-    device.memory = (int64_t)memory;
-    device.largest_buffer = (int64_t)largest_buffer;
+    device.memory = less_for_tests((int64_t)memory);
+    device.largest_buffer = less_for_tests((int64_t)largest_buffer);
     device.local_memory = (int64_t)local_memory;
     device.units = (int32_t)units;
     device.sub_buffer_alignment = (int32_t)(alignment_bits / 8);

@@ -187,8 +187,17 @@ static void keep_binary(const opencl_api *cl, cl_program program, const char *pa
     free(binary);
 }
 
+static void tell_of_compilation(weir_logger logger, const opencl_device *device, bool keeps)
+{
+    char line[256];
+    if (!logger.write) return;
+    snprintf(line, sizeof line, "compiling the kernels for %.100s; this can take a minute%s", device->name,
+             keeps ? ", and is kept for the next time" : "");
+    logger.write(logger.user, WEIR_LOG_INFO, line);
+}
+
 weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_device *device, const char *options,
-                         const char *source, cl_program *program, opencl_build_info *info)
+                         const char *source, weir_logger logger, cl_program *program, opencl_build_info *info)
 {
     double start = clock_seconds();
     opencl_build_info done = {0};
@@ -210,6 +219,7 @@ weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_
     done.cached = *program != NULL;
 
     weir_status status = WEIR_OK;
+    if (!*program) tell_of_compilation(logger, device, keeps);
     if (!*program) status = build_source(cl, context, device, all, source, program, &done.log);
     if (*program && keeps && !done.cached) keep_binary(cl, *program, path, key);
     done.seconds = clock_seconds() - start;

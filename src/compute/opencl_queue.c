@@ -16,12 +16,25 @@ static bool sound(opencl_queue *q, cl_int error, const char *what)
     return q->error == CL_SUCCESS;
 }
 
+// Before every command; false if it is not to be given.
+static bool ready(opencl_queue *q)
+{
+    if (q->error == CL_SUCCESS && ++q->commands == q->fail_at) sound(q, CL_DEVICE_NOT_AVAILABLE, "a command");
+    return q->error == CL_SUCCESS;
+}
+
+bool queue_forgive(opencl_queue *q)
+{
+    if (q->error != CL_MEM_OBJECT_ALLOCATION_FAILURE) return false;
+    q->error = CL_SUCCESS;
+    return true;
+}
+
 weir_status queue_status(const opencl_queue *q)
 {
     if (q->error == CL_SUCCESS) return WEIR_OK;
-    bool no_memory = q->error == CL_MEM_OBJECT_ALLOCATION_FAILURE || q->error == CL_OUT_OF_HOST_MEMORY;
-    return status_fail(no_memory ? WEIR_ERROR_MEMORY : WEIR_ERROR_DEVICE, "%s failed on device %d, %s: %s", q->what,
-                       q->device.index, q->device.name, opencl_error_name(q->error));
+    return status_fail(WEIR_ERROR_DEVICE, "%s failed on device %d, %.60s: %s", q->what, q->device.index, q->device.name,
+                       opencl_error_name(q->error));
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -32,9 +45,9 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 #undef KERNEL_NAME
 };
 
-static void tell(weir_logger logger, const char *line)
+static void tell(weir_logger logger, weir_log_level level, const char *line)
 {
-    if (logger.write) logger.write(logger.user, WEIR_LOG_WARNING, line);
+    if (logger.write) logger.write(logger.user, level, line);
 }
 
 static weir_status build(opencl_queue *q, weir_logger logger)
@@ -45,9 +58,10 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     char options[64];
     snprintf(options, sizeof options, "-D GROUP=%zu", q->group);
     opencl_build_info info = {0};
-    weir_status status = opencl_build(q->cl, q->context, &q->device, options, opencl_source, &q->program, &info);
-    q->build_seconds = info.seconds;
-    if (info.log) tell(logger, info.log);
+    weir_status status = opencl_build(q->cl, q->context, &q->device, options, opencl_source, logger, &q->program, &info);
+    q->account->program_seconds = info.seconds;
+    q->account->program_cached = info.cached;
+    if (info.log) tell(logger, WEIR_LOG_WARNING, info.log);
     free(info.log);
     if (status != WEIR_OK) return status;
     for (int32_t k = 0; k < KERNEL_COUNT; k++) {
@@ -58,12 +72,16 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     return opencl_self_test(q->cl, q->context, q->queue, q->program, &q->device);
 }
 
-weir_status queue_create(const char *which, weir_logger logger, opencl_queue *q)
+weir_status queue_create(const char *which, weir_logger logger, device_account *account, opencl_queue *q)
 {
-    *q = (opencl_queue){0};
+    const char *fail_at = getenv("WEIR_DEVICE_FAIL_AT");
+    *q = (opencl_queue){.account = account, .fail_at = fail_at ? atoll(fail_at) : 0};
     weir_status status = opencl_load(&q->cl);
     if (status == WEIR_OK) status = opencl_find_device(which, &q->device);
     if (status != WEIR_OK) return status;
+    char line[256];
+    snprintf(line, sizeof line, "OpenCL device %d: %.120s, driver %.60s", q->device.index, q->device.name, q->device.driver);
+    tell(logger, WEIR_LOG_INFO, line);
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)q->device.platform, 0};
     cl_int error;
     q->context = q->cl->CreateContext(properties, 1, &q->device.id, NULL, NULL, &error);
@@ -97,22 +115,34 @@ void queue_destroy(opencl_queue *q)
 
 cl_mem queue_buffer(opencl_queue *q, int64_t bytes)
 {
-    if (q->error != CL_SUCCESS) return NULL;
+    bytes = bytes > 0 ? (bytes + 3) / 4 * 4 : 4;
+    if (q->error != CL_SUCCESS || bytes > q->device.largest_buffer || bytes > q->device.memory - q->held) return NULL;
     cl_int error;
-    cl_mem buffer = q->cl->CreateBuffer(q->context, CL_MEM_READ_WRITE, bytes > 0 ? (size_t)bytes : 4, NULL, &error);
-    return error == CL_SUCCESS ? buffer : NULL;
+    cl_mem buffer = q->cl->CreateBuffer(q->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &error);
+    if (error != CL_SUCCESS) return NULL;
+    q->held += bytes;
+    return buffer;
+}
+
+int64_t queue_size(const opencl_queue *q, cl_mem buffer)
+{
+    size_t size = 0;
+    q->cl->GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
+    return (int64_t)size;
 }
 
 void queue_free(opencl_queue *q, cl_mem *buffer)
 {
-    if (*buffer) q->cl->ReleaseMemObject(*buffer);
+    if (!*buffer) return;
+    q->held -= queue_size(q, *buffer);
+    q->cl->ReleaseMemObject(*buffer);
     *buffer = NULL;
 }
 
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes)
 {
-    if (q->error != CL_SUCCESS || bytes == 0) return;
-    q->up += bytes;
+    if (bytes == 0 || !ready(q)) return;
+    q->account->sent += bytes;
     sound(q, q->cl->EnqueueWriteBuffer(q->queue, to, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL),
           "sending to the device");
 }
@@ -120,8 +150,8 @@ void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, i
 void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes)
 {
     if (bytes == 0) return;
-    if (q->error == CL_SUCCESS) {
-        q->down += bytes;
+    if (ready(q)) {
+        q->account->brought += bytes;
         sound(q, q->cl->EnqueueReadBuffer(q->queue, from, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL),
               "reading from the device");
     }
@@ -131,8 +161,8 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
 void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done)
 {
     *done = NULL;
-    if (q->error != CL_SUCCESS || bytes == 0) return;
-    q->down += bytes;
+    if (bytes == 0 || !ready(q)) return;
+    q->account->brought += bytes;
     sound(q, q->cl->EnqueueReadBuffer(q->queue, from, CL_FALSE, 0, (size_t)bytes, to, 0, NULL, done),
           "reading from the device");
     q->cl->Flush(q->queue);
@@ -148,28 +178,28 @@ void queue_wait(opencl_queue *q, cl_event *done)
 
 void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes)
 {
-    if (q->error != CL_SUCCESS || bytes == 0) return;
+    if (bytes == 0 || !ready(q)) return;
     sound(q, q->cl->EnqueueCopyBuffer(q->queue, from, to, 0, 0, (size_t)bytes, 0, NULL, NULL), "copying on the device");
 }
 
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes)
 {
     const cl_uint zero = 0;
-    if (q->error != CL_SUCCESS || bytes == 0) return;
+    if (bytes == 0 || !ready(q)) return;
     sound(q, q->cl->EnqueueFillBuffer(q->queue, buffer, &zero, sizeof zero, 0, (size_t)(bytes + 3) / 4 * 4, 0, NULL, NULL),
           "clearing memory of the device");
 }
 
 void queue_finish(opencl_queue *q)
 {
-    if (q->error == CL_SUCCESS) sound(q, q->cl->Finish(q->queue), "waiting for the device");
+    if (ready(q)) sound(q, q->cl->Finish(q->queue), "waiting for the device");
 }
 
 // ---- Kernels ---------------------------------------------------------------------------------------------------------------
 
 void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count)
 {
-    if (q->error != CL_SUCCESS || groups <= 0) return;
+    if (groups <= 0 || !ready(q)) return;
     for (int32_t i = 0; i < count; i++)
         if (!sound(q, q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value), kernel_names[kernel]))
             return;

@@ -42,7 +42,7 @@ void solver_after_move(weir_world *world, backend *b)
     if (world->params.noise > 0.0f || has_force(world)) b->run(b, PASS_FORCES, 0);
 }
 
-static weir_status update(weir_world *world)
+static weir_status run_update(weir_world *world)
 {
     engine *e = world->engine;
     world->change++;
@@ -71,6 +71,14 @@ static weir_status update(weir_world *world)
     if (bytes > world->peak_bytes) world->peak_bytes = bytes;
     world->update++;
     return WEIR_OK;
+}
+
+static weir_status update(weir_world *world)
+{
+    weir_status status = world_keep(world);
+    if (status == WEIR_OK) status = run_update(world);
+    // Of an update during which the device was lost nothing is left, nor of what was before.
+    return world_check(world) ? status : world_lost(world);
 }
 
 static weir_status step(weir_world *world)
@@ -124,6 +132,9 @@ static weir_status check_def(const weir_world_def *def)
     if (def->updates_per_step < 0 || def->updates_per_step > 10000)
         return status_fail(WEIR_ERROR_ARGUMENT, "%d updates per step; it must be from 0 (default) to 10000",
                            def->updates_per_step);
+    if (def->checkpoint_every < -1)
+        return status_fail(WEIR_ERROR_ARGUMENT, "a checkpoint every %d updates; it must be -1 (none), 0 (default) or more",
+                           def->checkpoint_every);
     if (def->reserve_bricks < 0 || def->reserve_bricks > BRICK_MAX - 2)
         return status_fail(WEIR_ERROR_ARGUMENT, "room for %d bricks; it must be from 0 to %d", def->reserve_bricks,
                            BRICK_MAX - 2);
@@ -168,6 +179,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     world->params = world_params_plain(&params);
     world->rate = def->rate > 0.0f ? def->rate : 100.0f;
     world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
+    world->checkpoint_every = def->checkpoint_every;
     world->next_source_id = 1;
     terrain_create(&world->mem, def->bounds, def->open_sides, def->terrain, def->terrain_user, &world->terrain);
     status = build_world(world, def);
@@ -176,8 +188,10 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
         return status;
     }
     static const char *const paths[WEIR_SIMD_COUNT] = {"", "scalar", "AVX2", "AVX-512"};
-    world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(),
-              world->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum", workers_count(world->workers), paths[world->simd]);
+    if (world->backend == WEIR_BACKEND_CPU)
+        world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(),
+                  world->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum", workers_count(world->workers),
+                  paths[world->simd]);
     *out = world;
     return WEIR_OK;
 }
@@ -192,6 +206,7 @@ void weir_world_destroy(weir_world *world)
         memory_free(&world->mem, e, sizeof *e);
     }
     world_thaw(world);
+    world_free_checkpoint(world);
     world_free_edits(world);
     terrain_destroy(&world->terrain);
     bricks_destroy(&world->bricks);
@@ -243,6 +258,7 @@ static void *background(void *context)
 weir_status weir_world_step_begin(weir_world *world)
 {
     if (world->busy) return refuse_busy();
+    if (world->lost[0]) return world_lost(world);
     weir_status status = world_freeze(world);
     if (status != WEIR_OK) return status;
     engine *e = world->engine;

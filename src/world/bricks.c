@@ -356,6 +356,13 @@ void bricks_pack(brick_pool *pool)
     pool->version++;
 }
 
+void bricks_close_gaps(brick_pool *pool)
+{
+    close_gaps(pool);
+    slots_rebuild(pool, pool->slot_mask + 1);
+    pool->version++;
+}
+
 int64_t bricks_bytes(const brick_pool *pool)
 {
     return pool->bytes;

@@ -42,8 +42,10 @@ typedef enum brick_place {
 // A device that keeps the values of a pool. The channels of the pool are then copies of single bricks, brought when somebody asks.
 typedef struct brick_home {
     void *user;
-    // Copies the bricks' values to the channels of the pool. A device that fails gives zeros and tells so at the next update.
+    // Copies the bricks' values to the channels of the pool. A device that is lost gives zeros.
     void (*bring)(void *user, const int32_t *bricks, int32_t count);
+    // WEIR_OK, or why the device is lost, and all values with it that are not here.
+    weir_status (*status)(void *user);
     // Brick b, for every live b below `end`, is to be place[b] from now on.
     void (*repack)(void *user, const int32_t *place, int32_t end);
 } brick_home;
@@ -102,6 +104,9 @@ void bricks_die(brick_pool *pool, int32_t brick);
 
 // Packs the pool to half its size when three quarters of it are dead. Never fails: without memory it stays as it is.
 void bricks_pack(brick_pool *pool);
+
+// Moves the live bricks down over the dead ones, so that `end` is as small as can be. Needs no memory.
+void bricks_close_gaps(brick_pool *pool);
 
 int64_t bricks_bytes(const brick_pool *pool);
 

@@ -392,8 +392,23 @@ static bool source_known(const weir_world *world, int32_t id)
 
 // ---- Now or later ----------------------------------------------------------------------------------------------------------
 
+// Brings the bricks here that an edit looks at, many at a time: those of its region and what lies next to them.
+static weir_status bring_region(weir_world *world, const world_edit *edit)
+{
+    if (world->lost[0]) return world_lost(world);
+    int32_t rim = edit->kind == EDIT_ASK ? BRICK_EDGE + 1 : 1;
+    weir_box box = edit->place.box;
+    if (edit->kind == EDIT_ADD || edit->kind == EDIT_REMOVE) return WEIR_OK;
+    box.min = (weir_coord){box.min.x - rim, box.min.y - rim, box.min.z - rim};
+    box.max = (weir_coord){box.max.x + rim, box.max.y + rim, box.max.z + rim};
+    region_bring(&world->bricks, box);
+    return world_check(world) ? WEIR_OK : world_lost(world);
+}
+
 static weir_status apply(weir_world *world, const world_edit *edit)
 {
+    weir_status status = bring_region(world, edit);
+    if (status != WEIR_OK) return status;
     switch (edit->kind) {
     case EDIT_FILL: return apply_fill(world, edit);
     case EDIT_SHAPE: return apply_shape(world, edit);

@@ -12,6 +12,30 @@
 
 static const float PER_DROP = 1.0f / WEIR_FULL;
 
+// Brings the bricks of a box here that hold water; `faces`: also the upper faces of their last cells, which belong to others.
+static void bring_water(const weir_world *world, weir_box box, bool faces)
+{
+    enum { BATCH = 256 };
+    static const int32_t above[3] = {NEAR(1, 0, 0), NEAR(0, 1, 0), NEAR(0, 0, 1)};
+    const brick_pool *pool = world_bricks(world);
+    int32_t bricks[BATCH + 4], count = 0;
+    if (!pool->home) return;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!pool->wet[brick]) continue;
+        weir_coord c = pool->coord[brick];
+        const bool last[3] = {box.max.x >= 8 * c.x + 8, box.max.y >= 8 * c.y + 8, box.max.z >= 8 * c.z + 8};
+        bricks[count++] = brick;
+        for (int32_t axis = 0; axis < 3; axis++)
+            if (faces && last[axis]) bricks[count++] = pool->near[brick][above[axis]];
+        if (count < BATCH) continue;
+        bricks_bring(pool, bricks, count);
+        count = 0;
+    }
+    bricks_bring(pool, bricks, count);
+    world_check_query(world);
+}
+
 // ---- Cells -----------------------------------------------------------------------------------------------------------------
 
 // The mean of the flow through a cell's opposite faces. The upper one belongs to the next cell; the nothing's is 0.
@@ -20,8 +44,6 @@ static float mean_flow(const weir_world *world, int32_t brick, int32_t cell, int
     const brick_pool *pool = world_bricks(world);
     int32_t next;
     int32_t there = region_step(pool, brick, cell, axis, 1, &next);
-    bricks_read(pool, brick);
-    bricks_read(pool, there);
     float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
     float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
     return 0.5f * (low + high) * world_speed(world);
@@ -33,10 +55,11 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     if (!terrain_inside(&world->terrain, cell)) return answer;
     answer.solid = terrain_share(&world->terrain, cell);
 
+    region_bring(world_bricks(world), (weir_box){cell, {cell.x + 2, cell.y + 2, cell.z + 2}});
+    world_check_query(world);
     const brick_pool *pool = world_bricks(world);
     int32_t brick = bricks_find(pool, brick_of_cell(cell));
     int32_t i = cell_index(cell);
-    bricks_read(pool, brick);
     int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
     if (brick == BRICK_NOTHING) return answer;
     answer.fill = (float)drops * PER_DROP;
@@ -52,8 +75,9 @@ float weir_world_channel(const weir_world *world, const char *channel, weir_coor
     int32_t index = world_channel(world, channel);
     if (index < 0) return 0;
     const brick_pool *pool = world_bricks(world);
+    bricks_read(pool, bricks_find(pool, brick_of_cell(cell)));
+    world_check_query(world);
     int32_t brick = bricks_find(pool, brick_of_cell(cell));
-    bricks_read(pool, brick);
     return bricks_floats(pool, index, brick)[cell_index(cell)];
 }
 
@@ -105,10 +129,10 @@ static box_total total_box(const weir_world *world, weir_box box)
     const brick_pool *pool = world_bricks(world);
     box_total total = {0};
     brick_mask cells;
-    region_bring(pool, box);
+    bring_water(world, box, true);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
+        if (pool->wet[brick] && region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
     }
     return total;
 }
@@ -199,10 +223,11 @@ weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *f
     memset(fill, 0, (size_t)region_volume(box) * sizeof *fill);
     weir_box inside = box;
     if (!world_clip(world, &inside)) return WEIR_OK;
+    bring_water(world, inside, false);
+    if (world->gone) return world_lost(world);
 
     const brick_pool *pool = world_bricks(world);
     brick_mask cells;
-    region_bring(pool, inside);
     region_walk walk = region_walk_live(pool, inside);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -248,16 +273,16 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
 float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
+    bring_water(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}}, false);
     const brick_pool *pool = world_bricks(world);
     int32_t above = 0;
     for (int32_t y = y_max - 1; y >= y_min; y--) {
         int32_t brick = bricks_find(pool, brick_of_cell((weir_coord){x, y, z}));
-        if (brick == BRICK_NOTHING) {
+        if (!pool->wet[brick]) {
             above = 0;
             y &= ~7;  // on to the brick below
             continue;
         }
-        bricks_read(pool, brick);
         int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
         // What lies in the cell above stands on this one, what is missing here lowers it.
         if (drops >= WEIR_FULL / 2)
@@ -274,9 +299,10 @@ double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t 
     weir_box box = {{x, y_min, z}, {x + 1, y_max, z + 1}};
     int64_t drops = 0;
     brick_mask cells;
-    region_bring(pool, box);
+    bring_water(world, box, false);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!pool->wet[brick]) continue;
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         region_box_mask(box, pool->coord[brick], &cells);
         for (uint64_t left = cells.plane[z & 7]; left;) drops += mass[region_take(&left) + 64 * (z & 7)];
@@ -317,7 +343,7 @@ float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
     const brick_pool *pool = world_bricks(world);
     int64_t wet = 0;
     brick_mask cells;
-    region_bring(pool, box);
+    bring_water(world, box, false);
     region_walk walk = region_walk_live(pool, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         weir_coord c = pool->coord[brick];
@@ -427,7 +453,7 @@ weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direc
     weir_coord here = {0, 0, 0};
     int32_t brick = BRICK_NOTHING;
     brick_mask open;
-    bool known = false, clear = false;
+    bool known = false, clear = false, wet = false;
     while (r.t < t_end && r.t <= max_distance) {
         weir_coord cell = {r.cell[0], r.cell[1], r.cell[2]}, coord = brick_of_cell(cell);
         if (cell.x < box.min.x || cell.y < box.min.y || cell.z < box.min.z) return none;
@@ -441,13 +467,16 @@ weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direc
             else
                 open = pool->open[brick];
             clear = !pool->wet[brick] && mask_full(&open);
+            wet = pool->wet[brick];
+            if (wet) bricks_read(pool, brick);
+            // A world that went back has other bricks: begin again.
+            if (wet && !world_check_query(world)) return weir_world_ray(world, origin, direction, max_distance, min_fill);
         }
         if (clear) {
             ray_leave(&r, BRICK_EDGE);
             continue;
         }
-        bricks_read(pool, brick);
-        int32_t i = cell_index(cell), drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
+        int32_t i = cell_index(cell), drops = wet ? bricks_ints(pool, CHANNEL_MASS, brick)[i] : 0;
         if (!mask_has(&open, i)) return ray_hit(&r, WEIR_HIT_TERRAIN);
         if (drops > 0 && (float)drops * PER_DROP >= min_fill) return ray_hit(&r, WEIR_HIT_WATER);
         ray_leave(&r, 1);
@@ -525,12 +554,13 @@ int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t r
 weir_ledger weir_world_ledger(const weir_world *world)
 {
     const brick_pool *pool = world_bricks(world);
+    bricks_bring_all(pool);
+    world_check_query(world);
     weir_ledger ledger = {.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
     if (world->busy) {
         const world_frozen *f = &world->frozen;
         ledger = (weir_ledger){.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
     }
-    bricks_bring_all(pool);
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, b);
@@ -558,10 +588,14 @@ weir_stats weir_world_stats(const weir_world *world)
         .residual = world->residual,
         .threads = workers_count(world->workers),
         .simd = world->simd,
+        .bytes_to_device = world->account.sent,
+        .bytes_from_device = world->account.brought,
+        .program_seconds = world->account.program_seconds,
+        .program_cached = world->account.program_cached,
         .rule_count = world->rule_time_count,
     };
     for (int32_t i = 0; i < world->rule_time_count; i++) {
-        stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i]};
+        stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i], world->rule_on_host[i]};
     }
     return stats;
 }

@@ -450,6 +450,8 @@ static void move_in(weir_world *world, arrival *a)
     world->next_source_id = a->next_source_id;
     world->terrain = a->terrain;
     world->bricks = a->bricks;
+    world->checkpoint.stale = true;
+    world->gone = false;
     *a = old;
 }
 
@@ -463,6 +465,11 @@ static weir_status load_payload(weir_world *world, const char *path, const uint8
     if (status == WEIR_OK) move_in(world, &a);
     discard(world, &a);
     return status;
+}
+
+weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size)
+{
+    return load_payload(world, "checkpoint", block, size);
 }
 
 // ---- The file --------------------------------------------------------------------------------------------------------------

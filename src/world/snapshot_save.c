@@ -18,9 +18,10 @@ enum { CHUNK_BYTES = 1 << 18, ZSTD_LEVEL = 3 };
 
 // ---- Writing ---------------------------------------------------------------------------------------------------------------
 
-// Without a file it only counts, which tells the size of a payload before it is written.
+// Without a file or a block it only counts, which tells the size of a payload before it is written.
 typedef struct writer {
     FILE *file;
+    uint8_t *block;  // takes the payload as it is
     uint8_t *chunk;  // CHUNK_BYTES of payload on their way
     size_t used;
     uint64_t size;    // bytes of payload
@@ -65,6 +66,7 @@ static void flush_chunk(writer *w, bool last)
 
 static void put_bytes(writer *w, const void *bytes, size_t size)
 {
+    if (w->block) memcpy(w->block + w->size, bytes, size);
     w->size += size;
     if (!w->file) return;
     const uint8_t *from = bytes;
@@ -232,7 +234,6 @@ static bool sort_world(const weir_world *world, memory *mem, sorted *s)
     s->bricks = memory_alloc(mem, (size_t)s->brick_count * sizeof *s->bricks);
     s->terrain = memory_alloc(mem, (size_t)s->terrain_count * sizeof *s->terrain);
     if ((s->brick_count && !s->bricks) || (s->terrain_count && !s->terrain)) return false;
-    bricks_bring_all(&world->bricks);
     if (s->brick_count) bricks_sorted(&world->bricks, s->bricks);
     if (s->terrain_count) {
         int32_t count = 0;
@@ -365,10 +366,38 @@ static weir_status save_to(const weir_world *world, writer *w, const sorted *s, 
                        strerror(failure));
 }
 
+weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size)
+{
+    sorted s = {0};
+    writer counter = {0};
+    bool done = sort_world(world, &world->mem, &s);
+    if (done) put_world(&counter, world, &s);
+    if (done && *room < counter.size) {
+        size_t larger = (size_t)counter.size + (size_t)counter.size / 8;
+        uint8_t *grown = memory_alloc(&world->mem, larger);
+        done = grown != NULL;
+        if (done) {
+            memory_free(&world->mem, *block, *room);
+            *block = grown;
+            *room = larger;
+        }
+    }
+    if (done) {
+        writer w = {.block = *block};
+        put_world(&w, world, &s);
+        *size = (size_t)w.size;
+    }
+    free_sorted(&world->mem, &s);
+    return done ? WEIR_OK : status_fail(WEIR_ERROR_MEMORY, "no memory for a checkpoint of %d bricks", world->bricks.live);
+}
+
 weir_status weir_world_save(const weir_world *world, const char *path)
 {
     assert(path);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
+    bricks_bring_all(&world->bricks);
+    world_check_query(world);
+    if (world->gone) return world_lost(world);
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return status_fail(WEIR_ERROR_FILE, "cannot write %s: it is not a plain file", snapshot_tail(path));

@@ -65,6 +65,7 @@ static int64_t find_level(const brick_pool *pool, const world_source *source, in
 static void move(weir_world *world, const world_source *source, int64_t drops)
 {
     brick_pool *pool = &world->bricks;
+    region_bring(pool, source->box);
     int64_t rest;
     int64_t level = find_level(pool, source, drops, &rest);
     int32_t sign = source->kind == SOURCE_DRAIN ? -1 : 1;

@@ -65,7 +65,6 @@ static uint64_t hash_water(const weir_world *world)
         for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
             job.channels[job.channel_count++] = world->rules[r].values[i];
 
-    bricks_bring_all(job.pool);
     // While a background step runs the workers are its own.
     if (world->busy)
         hash_bricks(&job, 0, job.pool->end, 0);
@@ -160,5 +159,7 @@ uint64_t world_hash(const weir_world *world)
 
 uint64_t weir_world_hash(const weir_world *world)
 {
-    return world_hash(world);
+    bricks_bring_all(world_bricks(world));
+    world_check_query(world);
+    return world->gone ? 0 : world_hash(world);
 }

@@ -52,11 +52,12 @@ static weir_status freeze_sources(weir_world *world)
 
 weir_status world_freeze(weir_world *world)
 {
+    bricks_bring_all(&world->bricks);
+    if (!world_check(world)) return world_lost(world);
     weir_status status = freeze_sources(world);
     if (status != WEIR_OK) return status;
     status = bricks_mirror(&world->bricks, channels_to_read(world), &world->front);
     if (status != WEIR_OK) return status;
-    bricks_bring_all(&world->bricks);
     copy_job job = {&world->bricks, &world->front};
     workers_run(world->workers, copy_bricks, &job, world->bricks.end, COPY_GRAIN);
 

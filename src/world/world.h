@@ -61,6 +61,22 @@ typedef struct world_frozen {
     int32_t source_count, source_room;
 } world_frozen;
 
+// The state that the world goes back to if the device that has its values is lost: the payload of a snapshot.
+typedef struct world_checkpoint {
+    uint8_t *bytes;
+    size_t size, room;
+    int64_t update;          // that it is of
+    double taken, duration;  // when, and how long that took, in seconds
+    bool stale;              // the world has been given another state since
+} world_checkpoint;
+
+// What a device was told and asked.
+typedef struct device_account {
+    int64_t sent, brought;  // bytes
+    double program_seconds;
+    bool program_cached;
+} device_account;
+
 struct weir_world {
     memory mem;
     weir_logger logger;
@@ -90,6 +106,12 @@ struct weir_world {
     world_frozen frozen;  // the rest of what queries read while busy
     world_edit *queue;    // edits that wait
     int32_t queue_count, queue_room;
+    // A device that has the values.
+    device_account account;
+    world_checkpoint checkpoint;
+    int32_t checkpoint_every;  // as in weir_world_def
+    char lost[256];            // not empty: the device was lost, and this is the sentence
+    bool gone;                 // and the values are gone with it
     int32_t moved_channel[3];  // what crossed each low face in this update; 0 unless a rule asked for it
     // The solver's own: written by src/solvers.
     void *engine;
@@ -97,6 +119,7 @@ struct weir_world {
     int64_t peak_bytes;    // of bricks and backend together
     double rule_seconds[WEIR_RULE_TIMES];
     const char *rule_names[WEIR_RULE_TIMES];
+    bool rule_on_host[WEIR_RULE_TIMES];
     int32_t rule_time_count;
     int32_t cycles;
     float residual;
@@ -160,6 +183,18 @@ void world_free_edits(weir_world *world);
 // Copies what queries read into world->front and world->frozen. Before busy is set: it uses the workers.
 weir_status world_freeze(weir_world *world);
 void world_thaw(weir_world *world);
+
+// ---- checkpoint.c ----
+
+// Before an update: refuses if the device was lost; keeps a checkpoint if it is time for one.
+weir_status world_keep(weir_world *world);
+// Whether the device that has the values is well. If not the world goes back to its checkpoint: bricks are then others than before.
+bool world_check(weir_world *world);
+// The same in a query, when the bricks it needs have been brought and none has been looked at yet.
+bool world_check_query(const weir_world *world);
+// WEIR_ERROR_DEVICE and the sentence of the loss.
+weir_status world_lost(const weir_world *world);
+void world_free_checkpoint(weir_world *world);
 
 // ---- state_hash.c ----
 uint64_t world_hash(const weir_world *world);

@@ -1,0 +1,93 @@
+// Checkpoints: when a device has the values, a copy of the state here, for the day on which the device is lost.
+//
+// A checkpoint is the payload of a snapshot, kept in memory. It is taken before the first update, when nothing has gone to the device
+// yet, and then now and then. A world that has lost its device becomes the one of its checkpoint, with all values here; it can be asked
+// and saved, and refuses edits and updates.
+#include "base/clock.h"
+#include "world/snapshot.h"
+
+#include <stdio.h>
+
+enum { USUAL_UPDATES = 256 };     // between two checkpoints
+static const double REST = 49.0;  // times as long as a checkpoint took there is none: 2 % of the time at most
+
+static bool is_due(const weir_world *world)
+{
+    const world_checkpoint *c = &world->checkpoint;
+    if (!world->bricks.home || world->checkpoint_every < 0) return false;
+    if (!c->bytes || c->stale) return true;
+    int64_t since = world->update - c->update;
+    if (world->checkpoint_every > 0) return since >= world->checkpoint_every;
+    return since >= USUAL_UPDATES && clock_seconds() - c->taken >= REST * c->duration;
+}
+
+weir_status world_keep(weir_world *world)
+{
+    if (world->lost[0] || !world_check(world)) return world_lost(world);
+    if (!is_due(world)) return WEIR_OK;
+    double start = clock_seconds();
+    bricks_bring_all(&world->bricks);
+    if (!world_check(world)) return world_lost(world);
+    world_checkpoint *c = &world->checkpoint;
+    if (snapshot_keep(world, &c->bytes, &c->room, &c->size) != WEIR_OK) {
+        // An update is worth more than its insurance. An older checkpoint stays, unless it is of a state that has been replaced.
+        world_log(world, WEIR_LOG_WARNING, "%s", weir_error_message());
+        if (c->stale) world_free_checkpoint(world);
+        return WEIR_OK;
+    }
+    c->update = world->update;
+    c->stale = false;
+    c->taken = clock_seconds();
+    c->duration = c->taken - start;
+    return WEIR_OK;
+}
+
+static void go_back(weir_world *world, const char *why)
+{
+    world_checkpoint *c = &world->checkpoint;
+    char reason[120];
+    snprintf(reason, sizeof reason, "%s", why);
+    int64_t update = world->update;
+    const brick_home *home = world->bricks.home;
+    world->bricks.home = NULL;  // from now on the values are here
+    world->gone = !c->bytes || c->stale || snapshot_restore(world, c->bytes, c->size) != WEIR_OK;
+    if (world->gone) {
+        // Zeros, as what is left of a lost device is.
+        world->bricks.home = home;
+        bricks_bring_all(&world->bricks);
+        world->bricks.home = NULL;
+        snprintf(world->lost, sizeof world->lost, "%s. The world's values at update %lld are lost: there was no checkpoint",
+                 reason, (long long)update);
+    } else {
+        snprintf(world->lost, sizeof world->lost,
+                 "%s. The world went back from update %lld to %lld and stays there: save it, and load it into a new world",
+                 reason, (long long)update, (long long)world->update);
+    }
+    world_log(world, WEIR_LOG_ERROR, "%s", world->lost);
+    world_free_checkpoint(world);
+}
+
+bool world_check(weir_world *world)
+{
+    const brick_home *home = world->bricks.home;
+    if (!home || home->status(home->user) == WEIR_OK) return true;
+    go_back(world, weir_error_message());
+    return false;
+}
+
+bool world_check_query(const weir_world *world)
+{
+    // While a background step runs, queries read bricks that are here, and the step checks for itself.
+    return world->busy || world_check((weir_world *)(uintptr_t)world);
+}
+
+weir_status world_lost(const weir_world *world)
+{
+    return status_fail(WEIR_ERROR_DEVICE, "%s", world->lost);
+}
+
+void world_free_checkpoint(weir_world *world)
+{
+    memory_free(&world->mem, world->checkpoint.bytes, world->checkpoint.room);
+    world->checkpoint = (world_checkpoint){0};
+}

@@ -1,0 +1,552 @@
+// The OpenCL backend against the CPU's: two worlds that are told the same must be the same, bit by bit, at every update, in every
+// query, and whatever a game does to them in between. Without an OpenCL device all of it is skipped.
+//
+// On PoCL, where the device is the processor itself, an update takes milliseconds; worlds are small here.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dye.h"
+#include "test_world.h"
+#include <math.h>
+#include <stdio.h>
+
+static const weir_solver SOLVERS[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC};
+
+// ---- Two worlds ------------------------------------------------------------------------------------------------------------
+
+typedef struct pair {
+    weir_world *cpu, *device;
+    const char *what;
+} pair;
+
+// Does one thing to both worlds, each of them `world` in turn.
+#define BOTH(pair, call)                \
+    do {                                \
+        weir_world *world = (pair).cpu; \
+        assert_ok(call);                \
+        world = (pair).device;          \
+        assert_ok(call);                \
+    } while (0)
+
+static bool device_there;
+static char why_not[256];
+
+static int look_for_device(void **state)
+{
+    weir_device device;
+    device_there = weir_device_find(WEIR_BACKEND_OPENCL, NULL, &device) == WEIR_OK;
+    snprintf(why_not, sizeof why_not, "%s", device_there ? "" : weir_error_message());
+    if (device_there) print_message("device %d: %s, driver %s\n", device.index, device.name, device.driver);
+    return 0;
+}
+
+static void need_device(void)
+{
+    if (device_there) return;
+    print_message("skipped: %s\n", why_not);
+    skip();
+}
+
+static pair make_pair(const weir_world_def *def, const char *what)
+{
+    weir_world_def other = *def;
+    other.backend = WEIR_BACKEND_OPENCL;
+    return (pair){test_make(def), test_make(&other), what};
+}
+
+static void end_pair(pair *p)
+{
+    weir_world_destroy(p->cpu);
+    weir_world_destroy(p->device);
+}
+
+static void check_same(const pair *p)
+{
+    uint64_t cpu = weir_world_hash(p->cpu), device = weir_world_hash(p->device);
+    if (cpu != device)
+        fail_msg("%s: after %d updates the hash is %016llx on the CPU and %016llx on the device", p->what,
+                 (int)weir_world_stats(p->cpu).updates, (unsigned long long)cpu, (unsigned long long)device);
+    weir_ledger a = weir_world_ledger(p->cpu), b = weir_world_ledger(p->device);
+    assert_int_equal(b.drift, 0);
+    assert_memory_equal(&a, &b, sizeof a);
+    weir_stats c = weir_world_stats(p->cpu), d = weir_world_stats(p->device);
+    assert_int_equal(c.updates, d.updates);
+    assert_int_equal(c.bricks, d.bricks);
+    assert_int_equal(c.cells_updated, d.cells_updated);
+    assert_int_equal(c.cycles, d.cycles);
+    assert_memory_equal(&c.residual, &d.residual, sizeof c.residual);
+}
+
+static void step_pair(const pair *p, int32_t updates)
+{
+    test_step(p->cpu, updates);
+    test_step(p->device, updates);
+}
+
+// A basin with a pillar and a wall that has a hole, and water on one side.
+static pair make_basin(weir_solver solver, const weir_params *params, uint32_t open_sides)
+{
+    weir_params mine = params ? *params : weir_params_default(solver);
+    weir_world_def def = test_def(solver, 36, 24, 20);
+    def.params = &mine;
+    def.open_sides = open_sides;
+    pair p = make_pair(&def, test_solver_name(solver));
+    BOTH(p, weir_world_build(world, test_box(14, 0, 0, 16, 12, 20), 255));
+    BOTH(p, weir_world_dig(world, test_box(14, 2, 8, 16, 5, 12)));
+    BOTH(p, weir_world_build_sphere(world, (weir_sphere){{24, 3, 10}, 3.5f}, 255));
+    BOTH(p, weir_world_fill(world, test_box(0, 0, 0, 14, 16, 20), WEIR_WATER, 1));
+    return p;
+}
+
+// ---- Scenes ----------------------------------------------------------------------------------------------------------------
+
+static scene_run *open_scene(const scene_def *scene, weir_solver solver, weir_backend backend, int32_t updates)
+{
+    scene_options options = scene_options_default();
+    options.size = scene->size_min > 12 ? scene->size_min : 12;
+    options.updates = updates;
+    options.def.solver = solver;
+    options.def.threads = 1;
+    options.def.backend = backend;
+    scene_run *run;
+    if (scene_open(scene, &options, &run) != WEIR_OK) fail_msg("%s: %s", scene->name, scene_error());
+    return run;
+}
+
+static void play_scene(const scene_def *scene, weir_solver solver, int32_t updates, int32_t every)
+{
+    scene_run *cpu = open_scene(scene, solver, WEIR_BACKEND_CPU, updates);
+    scene_run *device = open_scene(scene, solver, WEIR_BACKEND_OPENCL, updates);
+    pair p = {cpu->world, device->world, scene->name};
+    check_same(&p);
+    while (cpu->update < updates) {
+        assert_ok(scene_updates(cpu, every));
+        assert_ok(scene_updates(device, every));
+        check_same(&p);
+    }
+    scene_measure(cpu);
+    scene_measure(device);
+    assert_memory_equal(cpu->probes, device->probes, sizeof cpu->probes);
+    scene_close(cpu);
+    scene_close(device);
+}
+
+static void every_scene_is_the_same_on_the_device(void **state)
+{
+    need_device();
+    for (int32_t i = 0; scene_at(i); i++) {
+        bool large = strcmp(scene_at(i)->name, "tsunami") == 0 || strcmp(scene_at(i)->name, "shallowwave") == 0;
+        for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], large ? 50 : 100, 50);
+    }
+}
+
+static void some_scenes_are_the_same_on_the_device(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        play_scene(scene_find("random"), SOLVERS[s], 20, 10);
+        play_scene(scene_find("tube"), SOLVERS[s], 20, 10);
+    }
+}
+
+// ---- Edits -----------------------------------------------------------------------------------------------------------------
+
+static void edits_between_updates_give_the_same_world(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        pair p = make_basin(SOLVERS[s], NULL, 0);
+        int32_t emitter, drain, force;
+        check_same(&p);
+        step_pair(&p, 7);
+        BOTH(p, weir_world_fill(world, test_box(20, 10, 4, 30, 18, 11), WEIR_WATER, 0.75f));
+        step_pair(&p, 5);
+        BOTH(p, weir_world_dig(world, test_box(14, 0, 3, 16, 8, 6)));
+        BOTH(p, weir_world_set_flow(world, test_box(0, 0, 0, 36, 24, 20), (weir_vec){0.1f, 0.05f, -0.07f}));
+        step_pair(&p, 5);
+        check_same(&p);
+        BOTH(p, weir_world_build(world, test_box(2, 0, 2, 6, 7, 9), 255));
+        BOTH(p, weir_world_drain_sphere(world, (weir_sphere){{9, 4, 12}, 3.5f}));
+        step_pair(&p, 5);
+        BOTH(p, weir_world_add_emitter(world, test_box(28, 15, 4, 34, 17, 9), WEIR_WATER, 7.3f, &emitter));
+        BOTH(p, weir_world_add_drain(world, test_box(0, 0, 0, 4, 2, 20), 3.1f, &drain));
+        BOTH(p, weir_world_add_force(world, test_box(5, 0, 0, 20, 12, 20), (weir_vec){0.004f, 0.001f, -0.003f}, &force));
+        BOTH(p, weir_world_fill_sphere(world, (weir_sphere){{26, 18, 13}, 4}, WEIR_WATER, 0.5f));
+        step_pair(&p, 15);
+        check_same(&p);
+        BOTH(p, weir_world_remove(world, emitter));
+        BOTH(p, weir_world_build_sphere(world, (weir_sphere){{8, 2, 14}, 3}, 255));
+        BOTH(p, weir_world_dig_sphere(world, (weir_sphere){{4, 2, 5}, 4}));
+        step_pair(&p, 5);
+        BOTH(p, weir_world_drain(world, test_box(0, 0, 0, 36, 3, 20)));
+        step_pair(&p, 1);
+        check_same(&p);
+        BOTH(p, weir_world_drain(world, test_box(0, 0, 0, 36, 24, 20)));
+        step_pair(&p, 2);
+        assert_int_equal(weir_world_stats(p.device).bricks, weir_world_stats(p.cpu).bricks);
+        BOTH(p, weir_world_fill(world, test_box(3, 5, 3, 12, 14, 17), WEIR_WATER, 1));
+        step_pair(&p, 5);
+        check_same(&p);
+        end_pair(&p);
+    }
+}
+
+static void parameters_act_on_the_device_too(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        weir_params params = weir_params_default(SOLVERS[s]);
+        params.noise = 0.01f;
+        params.noise_seed = 7;
+        params.damping = 0.02f;
+        params.viscosity = s == 0 ? 0.1f : 0;
+        pair p = make_basin(SOLVERS[s], &params, WEIR_SIDE_X_MAX | WEIR_SIDE_Y_MAX);
+        step_pair(&p, 25);
+        check_same(&p);
+        // Down is now along z, away from the origin.
+        params.gravity = (weir_vec){0.001f, 0.002f, 0.009f};
+        BOTH(p, weir_world_set_params(world, &params));
+        step_pair(&p, 25);
+        check_same(&p);
+        params.gravity = (weir_vec){0.01f, 0, 0};
+        params.noise = 0;
+        params.viscosity = 0;
+        BOTH(p, weir_world_set_params(world, &params));
+        step_pair(&p, 40);
+        check_same(&p);
+        assert_true(weir_world_ledger(p.device).drained > 0);
+        params.gravity = (weir_vec){0, 0, 0};
+        BOTH(p, weir_world_set_params(world, &params));
+        step_pair(&p, 10);
+        check_same(&p);
+        end_pair(&p);
+    }
+}
+
+static void asked_terrain(void *user, weir_coord origin, uint8_t shares[512])
+{
+    const int32_t *hole = user;
+    for (int32_t i = 0; i < 512; i++) {
+        int32_t x = origin.x + (i & 7), y = origin.y + (i >> 3 & 7);
+        shares[i] = y < 2 || (x == 12 && y < 8 && y != *hole) ? 255 : 0;
+    }
+}
+
+static void a_games_own_terrain_is_the_same_on_the_device(void **state)
+{
+    need_device();
+    int32_t hole = -1;
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 28, 16, 9);
+    def.terrain = asked_terrain;
+    def.terrain_user = &hole;
+    pair p = make_pair(&def, "terrain");
+    BOTH(p, weir_world_fill(world, test_box(0, 2, 0, 12, 12, 9), WEIR_WATER, 1));
+    step_pair(&p, 6);
+    hole = 3;
+    BOTH(p, weir_terrain_changed(world, test_box(12, 0, 0, 13, 8, 9)));
+    step_pair(&p, 12);
+    check_same(&p);
+    end_pair(&p);
+}
+
+// ---- Queries ---------------------------------------------------------------------------------------------------------------
+
+static void same_floats(float a, float b)
+{
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+// Every query, of which each may have to bring bricks: after each update another one is the first.
+static void ask_all(const pair *p, int32_t first)
+{
+    enum { KINDS = 9 };
+    for (int32_t k = 0; k < KINDS; k++) {
+        switch ((first + k) % KINDS) {
+        case 0:
+            for (int32_t i = 0; i < 40; i++) {
+                weir_coord at = {(7 * i) % 36, (5 * i) % 24, (3 * i) % 20};
+                weir_cell a = weir_world_cell(p->cpu, at), b = weir_world_cell(p->device, at);
+                same_floats(a.fill, b.fill);
+                same_floats(a.pressure, b.pressure);
+                assert_memory_equal(&a.flow, &b.flow, sizeof a.flow);
+                assert_int_equal(a.material, b.material);
+                assert_int_equal(a.solid, b.solid);
+            }
+            break;
+        case 1: {
+            weir_box_sum a = weir_world_box_sum(p->cpu, test_box(3, 1, 2, 33, 15, 16));
+            weir_box_sum b = weir_world_box_sum(p->device, test_box(3, 1, 2, 33, 15, 16));
+            assert_int_equal(a.drops, b.drops);
+            assert_int_equal(a.open_cells, b.open_cells);
+            assert_int_equal(a.wet_cells, b.wet_cells);
+            same_floats(a.mean_fill, b.mean_fill);
+            same_floats(a.max_fill, b.max_fill);
+            same_floats(a.max_flow, b.max_flow);
+            same_floats(a.max_pressure, b.max_pressure);
+            assert_memory_equal(&a.mean_flow, &b.mean_flow, sizeof a.mean_flow);
+            break;
+        }
+        case 2:
+            for (int32_t i = 0; i < 12; i++) {
+                weir_vec from = {1.5f + 3 * (float)i, 23, 10}, to = {0.3f, -1, 0.1f * (float)(i - 6)};
+                weir_hit a = weir_world_ray(p->cpu, from, to, 40, 0.5f), b = weir_world_ray(p->device, from, to, 40, 0.5f);
+                assert_int_equal(a.kind, b.kind);
+                assert_memory_equal(&a.cell, &b.cell, sizeof a.cell);
+                same_floats(a.distance, b.distance);
+            }
+            break;
+        case 3: same_floats(weir_world_surface(p->cpu, 20, 15, 0, 24), weir_world_surface(p->device, 20, 15, 0, 24)); break;
+        case 4: assert_true(weir_world_column(p->cpu, 7, 7, 0, 24) == weir_world_column(p->device, 7, 7, 0, 24)); break;
+        case 5: {
+            weir_vec min = {15.3f, 0.5f, 7.1f}, max = {31.9f, 9.7f, 18.2f};
+            same_floats(weir_world_submerged(p->cpu, min, max), weir_world_submerged(p->device, min, max));
+            break;
+        }
+        case 6: {
+            weir_box box = test_box(-3, -2, -1, 30, 20, 19);
+            float *a = test_fills(p->cpu, box), *b = test_fills(p->device, box);
+            assert_memory_equal(a, b, 33 * 22 * 20 * sizeof *a);
+            free(a);
+            free(b);
+            break;
+        }
+        case 7: {
+            weir_coord a[256], b[256];
+            int64_t mark_a = weir_world_stats(p->cpu).updates, mark_b = mark_a;
+            int32_t count = weir_world_changed(p->cpu, &mark_a, a, 256);
+            assert_int_equal(weir_world_changed(p->device, &mark_b, b, 256), count);
+            assert_true(count <= 256 && mark_a == mark_b);
+            assert_memory_equal(a, b, (size_t)count * sizeof *a);
+            break;
+        }
+        default: {
+            weir_ledger a = weir_world_ledger(p->cpu), b = weir_world_ledger(p->device);
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+        }
+    }
+}
+
+static void queries_give_the_same_answers(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        pair p = make_basin(SOLVERS[s], NULL, 0);
+        for (int32_t i = 0; i < 18; i++) {
+            ask_all(&p, i);
+            step_pair(&p, 1 + i % 3);
+        }
+        check_same(&p);
+        end_pair(&p);
+    }
+}
+
+static void one_cell_brings_one_brick(void **state)
+{
+    need_device();
+    pair p = make_basin(WEIR_SOLVER_MOMENTUM, NULL, 0);
+    step_pair(&p, 3);
+    int64_t before = weir_world_stats(p.device).bytes_from_device;
+    weir_world_cell(p.device, (weir_coord){3, 3, 3});
+    int64_t once = weir_world_stats(p.device).bytes_from_device;
+    assert_int_equal(once - before, 5 * 512 * 4);
+    weir_world_cell(p.device, (weir_coord){4, 5, 6});
+    assert_int_equal(weir_world_stats(p.device).bytes_from_device, once);
+    end_pair(&p);
+}
+
+// ---- Snapshots, rules, background steps ------------------------------------------------------------------------------------
+
+static void snapshots_go_from_one_backend_to_the_other(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        char path[64];
+        snprintf(path, sizeof path, "opencl-%s.weir", test_solver_name(SOLVERS[s]));
+        pair p = make_basin(SOLVERS[s], NULL, 0);
+        BOTH(p, weir_world_add_emitter(world, test_box(28, 15, 4, 34, 17, 9), WEIR_WATER, 7.3f, NULL));
+        step_pair(&p, 15);
+        uint64_t then = weir_world_hash(p.cpu);
+        assert_ok(weir_world_save(p.device, path));
+        step_pair(&p, 8);
+        check_same(&p);
+        uint64_t later = weir_world_hash(p.cpu);
+        // Both go back, the CPU's world to what the device's was, and then the other way round.
+        BOTH(p, weir_world_load(world, path));
+        assert_true(weir_world_hash(p.cpu) == then);
+        assert_true(weir_world_hash(p.device) == then);
+        step_pair(&p, 8);
+        check_same(&p);
+        assert_true(weir_world_hash(p.device) == later);
+        assert_ok(weir_world_save(p.cpu, path));
+        step_pair(&p, 5);
+        BOTH(p, weir_world_load(world, path));
+        step_pair(&p, 5);
+        check_same(&p);
+        remove(path);
+        end_pair(&p);
+    }
+}
+
+static void rules_of_the_game_run_on_the_host(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        dye_options options = {.fading = 0.01f};
+        const weir_rule_def rule = dye_rule(&options);
+        pair p = make_basin(SOLVERS[s], NULL, 0);
+        step_pair(&p, 2);
+        BOTH(p, weir_world_add_rule(world, &rule));
+        BOTH(p, weir_world_set_channel(world, test_box(0, 4, 0, 14, 12, 20), "dye", 1));
+        for (int32_t i = 0; i < 5; i++) {
+            step_pair(&p, 4);
+            check_same(&p);
+            weir_coord at = {10 + i, 4, 10};
+            same_floats(weir_world_channel(p.cpu, "dye", at), weir_world_channel(p.device, "dye", at));
+        }
+        BOTH(p, weir_world_fill(world, test_box(20, 12, 4, 26, 18, 10), WEIR_WATER, 1));
+        BOTH(p, weir_world_set_channel(world, test_box(20, 12, 4, 26, 18, 10), "dye", 0.5f));
+        step_pair(&p, 6);
+        check_same(&p);
+        weir_stats stats = weir_world_stats(p.device);
+        int32_t on_host = 0;
+        for (int32_t i = 0; i < stats.rule_count; i++)
+            if (stats.rules[i].on_host) on_host += strcmp(stats.rules[i].name, "dye") == 0 ? 1 : 100;
+        assert_int_equal(on_host, 1);
+        end_pair(&p);
+    }
+}
+
+static void background_steps_leave_the_last_state_to_be_asked(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        pair p = make_basin(SOLVERS[s], NULL, 0);
+        for (int32_t i = 0; i < 8; i++) {
+            BOTH(p, weir_world_step_begin(world));
+            check_same(&p);
+            ask_all(&p, i);
+            BOTH(p, weir_world_fill(world, test_box(24, 12 + i, 4, 30, 13 + i, 10), WEIR_WATER, 1));
+            BOTH(p, weir_world_step_end(world));
+            check_same(&p);
+        }
+        BOTH(p, weir_world_step_begin(world));
+        end_pair(&p);
+    }
+}
+
+// ---- Bricks come and go ----------------------------------------------------------------------------------------------------
+
+static void the_pool_grows_and_is_packed_alike(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        weir_world_def def = weir_world_def_default();
+        def.solver = SOLVERS[s];
+        def.threads = 1;
+        pair p = make_pair(&def, test_solver_name(SOLVERS[s]));
+        BOTH(p, weir_world_build(world, test_box(-8, -8, -8, 80, 0, 80), 255));
+        // One small blob that stays, many that come and go: bricks far up in the pool, and few below.
+        BOTH(p, weir_world_fill(world, test_box(60, 0, 60, 66, 5, 66), WEIR_WATER, 1));
+        for (int32_t round = 0; round < 2; round++) {
+            for (int32_t i = 0; i < 9; i++) {
+                int32_t x = 24 * (i % 3) - 40, z = 24 * (i / 3) - 40;
+                BOTH(p, weir_world_fill(world, test_box(x, 20, z, x + 5, 25, z + 5), WEIR_WATER, 1));
+                step_pair(&p, 1);
+            }
+            int32_t many = weir_world_stats(p.device).bricks;
+            check_same(&p);
+            BOTH(p, weir_world_fill(world, test_box(70, 2, 60, 74, 6, 64), WEIR_WATER, 0.5f));
+            step_pair(&p, 1);
+            BOTH(p, weir_world_drain(world, test_box(-100, -100, -100, 40, 100, 100)));
+            step_pair(&p, 3);
+            check_same(&p);
+            assert_true(weir_world_stats(p.device).bricks < many / 4);
+            step_pair(&p, 4);
+            check_same(&p);
+        }
+        BOTH(p, weir_world_drain(world, test_box(-100, -100, -100, 100, 100, 100)));
+        step_pair(&p, 2);
+        check_same(&p);
+        assert_int_equal(weir_world_stats(p.device).bricks, 0);
+        BOTH(p, weir_world_fill(world, test_box(0, 0, 0, 6, 6, 6), WEIR_WATER, 1));
+        step_pair(&p, 2);
+        check_same(&p);
+        end_pair(&p);
+    }
+}
+
+static void a_world_may_end_at_any_moment(void **state)
+{
+    need_device();
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 20, 20, 20);
+    def.backend = WEIR_BACKEND_OPENCL;
+    weir_world_destroy(test_make(&def));
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 9, 9, 9), 1);
+    weir_world_destroy(world);
+    for (int32_t updates = 1; updates <= 3; updates++) {
+        world = test_make(&def);
+        test_fill(world, test_box(0, 0, 0, 9, 9, 9), 1);
+        test_step(world, updates);
+        if (updates == 3) assert_ok(weir_world_step_begin(world));
+        weir_world_destroy(world);
+    }
+}
+
+// ---- What travels ----------------------------------------------------------------------------------------------------------
+
+static void little_travels_while_nobody_asks(void **state)
+{
+    need_device();
+    int32_t updates = test_device_length(1000, 300);
+    scene_run *run = open_scene(scene_find("dambreak"), WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, updates);
+    weir_stats made = weir_world_stats(run->world);
+    assert_true(made.program_seconds > 0);
+    assert_int_equal(made.bytes_to_device + made.bytes_from_device, 0);
+    assert_ok(weir_world_step(run->world));
+    weir_stats begun = weir_world_stats(run->world);
+    assert_true(begun.bytes_to_device > 0 && begun.bytes_from_device > 0);
+    test_step(run->world, updates - 1);
+    weir_stats end = weir_world_stats(run->world);
+    double bytes = (double)(end.bytes_to_device + end.bytes_from_device - begun.bytes_to_device - begun.bytes_from_device);
+    double channels = 40.0 * (double)(end.cells_updated - begun.cells_updated);  // summed over updates
+    print_message("%.4f %% of the channels travels per update\n", 100 * bytes / channels);
+    if (bytes >= 0.01 * channels) fail_msg("%.2f %% of the channels' bytes travels per update", 100 * bytes / channels);
+    scene_close(run);
+
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 8, 4, 8), 1);
+    test_step(world, 2);
+    weir_stats none = weir_world_stats(world);
+    assert_int_equal(none.bytes_to_device + none.bytes_from_device, 0);
+    assert_true(none.program_seconds == 0 && !none.program_cached);
+    weir_world_destroy(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest long_tests[] = {cmocka_unit_test(every_scene_is_the_same_on_the_device)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_scenes_are_the_same_on_the_device),
+        cmocka_unit_test(edits_between_updates_give_the_same_world),
+        cmocka_unit_test(parameters_act_on_the_device_too),
+        cmocka_unit_test(a_games_own_terrain_is_the_same_on_the_device),
+        cmocka_unit_test(queries_give_the_same_answers),
+        cmocka_unit_test(one_cell_brings_one_brick),
+        cmocka_unit_test(snapshots_go_from_one_backend_to_the_other),
+        cmocka_unit_test(rules_of_the_game_run_on_the_host),
+        cmocka_unit_test(background_steps_leave_the_last_state_to_be_asked),
+        cmocka_unit_test(the_pool_grows_and_is_packed_alike),
+        cmocka_unit_test(a_world_may_end_at_any_moment),
+        cmocka_unit_test(little_travels_while_nobody_asks),
+    };
+    int failed = cmocka_run_group_tests(tests, look_for_device, NULL);
+    if (test_device_length(1, 0)) failed += cmocka_run_group_tests(long_tests, NULL, NULL);
+    return failed;
+}
