@@ -48,7 +48,8 @@ struct backend {
     void (*begin)(backend *b);
     // After the last pass. A device may have failed meanwhile. NULL: nothing to do.
     weir_status (*finish)(backend *b);
-    // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, the number of iterations for CLASSIC_PRESSURE.
+    // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, for CLASSIC_PRESSURE the number of
+    // iterations that are left after the first, which is CLASSIC_DIVERGENCE's.
     void (*run)(backend *b, pass_id pass, int32_t level);
     // Runs a game's rule over all live bricks.
     void (*run_rule)(backend *b, world_rule *rule);

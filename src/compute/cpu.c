@@ -10,8 +10,9 @@
 #include <fenv.h>
 
 enum {
-    RUN_GRAIN = 2,   // runs in one piece of work
-    LEVEL_GRAIN = 8  // coarse bricks in one piece of work
+    RUN_GRAIN = 2,        // runs in one piece of work
+    LEVEL_GRAIN = 8,      // coarse bricks in one piece of work
+    VISIT_ITERATIONS = 2  // of the classic pressure, per visit to a brick
 };
 
 // What the backend notes of every brick.
@@ -347,10 +348,12 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
     case PASS_CLASSIC_MOVE: over_runs(cpu, k->classic_move); break;
     case PASS_CLASSIC_DIVERGENCE: over_runs(cpu, k->classic_divergence); break;
     case PASS_CLASSIC_PRESSURE:
-        cpu->args.iterations = level;
-        over_runs(cpu, k->classic_pressure);
-        swap_channels(world, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
-        point_channels(cpu);
+        for (int32_t left = level; left > 0; left -= VISIT_ITERATIONS) {
+            cpu->args.iterations = left < VISIT_ITERATIONS ? left : VISIT_ITERATIONS;
+            over_runs(cpu, k->classic_pressure);
+            swap_channels(world, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+            point_channels(cpu);
+        }
         break;
     case PASS_CLASSIC_GRADIENT:
         over_runs(cpu, k->classic_gradient);

@@ -39,6 +39,7 @@ typedef struct opencl_backend {
     cl_event residual_read, facts_read;
     cl_int residual_bits;
     int64_t taken;  // by the last DRAIN_SIDES
+    cl_int rest;    // iterations of the classic pressure that are left to the gradient: 0 or 1
     bool told;      // that a rule runs on the host
 } opencl_backend;
 
@@ -112,7 +113,9 @@ static weir_status build_pyramid(opencl_backend *o)
         queue_write(&o->queue, p->levels, 0, p->level, sizeof p->level);
         queue_zero(&o->queue, p->cells, cell_bytes);
         p->tail = p->tables.top;
-        while (p->tail > 1 && p->level[p->tail - 1].count <= (getenv("WEIR_LAB_TAIL") ? atoi(getenv("WEIR_LAB_TAIL")) : TAIL_BRICKS)) p->tail--;
+        while (p->tail > 1 &&
+               p->level[p->tail - 1].count <= (getenv("WEIR_LAB_TAIL") ? atoi(getenv("WEIR_LAB_TAIL")) : TAIL_BRICKS))
+            p->tail--;
         p->version = pool->version;
     }
     memory_free(&o->world->mem, tree, (size_t)ints * 4);
@@ -359,7 +362,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    cl_int iterations = level, smooths = o->numbers.smooths, top = p->tables.top;
+    cl_int smooths = o->numbers.smooths, top = p->tables.top;
     q->rule = backend_pass_name(pass);
     switch (pass) {
     case PASS_LIMIT: LAUNCH(q, limit, d->live, A(d->list), A(d->near), A(c.mass), FLOW, A(c.limits), A(o->numbers)); break;
@@ -395,21 +398,26 @@ static void run(backend *base, pass_id pass, int32_t level)
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
     case PASS_CLASSIC_MOVE:
-        LAUNCH(q, classic_move, d->live, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(d->open), A(d->near),
-               A(d->list), A(o->numbers));
+        LAUNCH(q, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(d->open),
+               A(d->clear), A(d->near), A(d->pairs), A(o->numbers));
         break;
     case PASS_CLASSIC_DIVERGENCE:
         ask_facts(o);
-        LAUNCH(q, classic_divergence, d->live, A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->open), A(d->near),
-               A(d->list));
+        LAUNCH(q, classic_divergence, d->pair_count, A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->open),
+               A(d->clear), A(d->near), A(d->pairs));
         break;
     case PASS_CLASSIC_PRESSURE:
-        LAUNCH(q, classic_pressure, d->live, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open), A(d->near),
-               A(d->list), A(iterations));
-        swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+        for (o->rest = level; o->rest >= 2; o->rest -= 2) {
+            LAUNCH(q, classic_pressure, d->pair_count, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open),
+                   A(d->clear), A(d->near), A(d->pairs));
+            swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+            c = find_channels(o);
+        }
         break;
     case PASS_CLASSIC_GRADIENT:
-        LAUNCH(q, classic_gradient, d->live, A(c.pressure), NEXT, A(d->open), A(d->near), A(d->list), A(o->numbers));
+        LAUNCH(q, classic_gradient, d->pair_count, A(c.pressure), A(c.pressure_next), A(c.divergence), NEXT, A(d->open),
+               A(d->clear), A(d->near), A(d->pairs), A(o->numbers), A(o->rest));
+        if (o->rest > 0) swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         swap_flow(o);
         break;

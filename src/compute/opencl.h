@@ -12,10 +12,11 @@
 #define OPENCL_KERNELS(ITEM)                                                                                                   \
     ITEM(pack_bricks)                                                                                                          \
     ITEM(unpack_bricks)                                                                                                        \
-    ITEM(clear_bricks) ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) \
-        ITEM(divergence) ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) \
-            ITEM(level_down) ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail)        \
-                ITEM(classic_move) ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
+    ITEM(clear_bricks)                                                                                                         \
+    ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) ITEM(divergence)   \
+        ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) ITEM(level_down) \
+            ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail) ITEM(classic_move)      \
+                ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
 
 typedef enum kernel_id {
 #define KERNEL_ENUM(name) KERNEL_##name,
@@ -111,6 +112,8 @@ typedef struct device_bricks {
     cl_mem active, dry, facts;         // what the kernels note of them
     cl_mem list;                       // live bricks
     int32_t live;
+    cl_mem pairs;  // of every two live bricks side by side on x the left one, for the classic kernels
+    int32_t pair_count;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about
     int64_t names_bytes;

@@ -48,7 +48,7 @@ static weir_status make_room(device_bricks *d)
         if (!resize(d, &d->near, before * 27 * 4, after * 27 * 4) || !resize(d, &d->open, before * 64, after * 64) ||
             !resize(d, &d->coords, before * 12, after * 12) || !resize(d, &d->clear, before, after) ||
             !resize(d, &d->active, before * 64, after * 64) || !resize(d, &d->dry, before, after) ||
-            !resize(d, &d->facts, before, after) || !resize(d, &d->list, 0, after * 4))
+            !resize(d, &d->facts, before, after) || !resize(d, &d->list, 0, after * 4) || !resize(d, &d->pairs, 0, after * 4))
             return no_room(d, capacity);
         if (before == 0) {
             // The nothing is solid, has no neighbours and no active cells.
@@ -104,6 +104,17 @@ static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
     row->clear = pool->alive[brick] && is_clear(pool, brick);
 }
 
+// Takes two bricks at a time from every row of bricks along x, and writes the left ones.
+static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
+{
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b] || pool->near[b][NEAR(-1, 0, 0)]) continue;
+        for (int32_t left = b; left; left = pool->near[pool->near[left][NEAR(1, 0, 0)]][NEAR(1, 0, 0)]) pairs[count++] = left;
+    }
+    return count;
+}
+
 // Rows of changed bricks and the list of live ones.
 static weir_status send_news(device_bricks *d)
 {
@@ -127,6 +138,10 @@ static weir_status send_news(device_bricks *d)
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->alive[b]) list[d->live++] = b;
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
+    if (d->world->solver == WEIR_SOLVER_CLASSIC) {
+        d->pair_count = pair_bricks(pool, list);
+        queue_write(d->queue, d->pairs, 0, list, (int64_t)d->pair_count * 4);
+    }
     d->version = pool->version;
     return queue_status(d->queue);
 }
@@ -298,7 +313,7 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4) + d->names_bytes + d->block_bytes;
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4) + d->names_bytes + d->block_bytes;
 }
 
 void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
@@ -312,8 +327,8 @@ void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->active,
-                               &d->dry,  &d->facts, &d->list,   &d->names, &d->block};
+    cl_mem *const buffers[] = {&d->near,  &d->open, &d->coords, &d->clear, &d->active, &d->dry,
+                               &d->facts, &d->list, &d->pairs,  &d->names, &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
