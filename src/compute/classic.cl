@@ -1,12 +1,12 @@
 // Kernels of the thesis's rules (docs/how-it-works.md); the CPU's are in cpu_classic.h.
 //
 // One group works on two bricks side by side on x: a row of a brick is what memory gives at once, so the cells beside a brick on x
-// cost as much as the whole neighbour, and two bricks together need two such neighbours instead of four. An entry of `pairs` is the
-// left brick; the right one is its neighbour, or nothing. A work-item takes a column of cells along z at a time, so that it looks
+// cost as much as the whole neighbour, and two bricks together need two such neighbours instead of four. An entry of `pairs` is
+// the bricks in and around a pair, of which the right one may be nothing. A work-item takes a column of cells along z at a time, so that it looks
 // up where the column lies only once.
 //
-//     near_here:  0 1 2 3   bricks on x; 1 and 2 are the pair; then 3 times on y, 3 times on z
-//     tile:       cell (x, y, z) at x + low + WIDE * (y + low) + LAYER * (z + low)
+//     pairs:  36 bricks each, 4 on x by 3 on y by 3 on z; the pair is at LEFT and RIGHT
+//     tile:   cell (x, y, z) at x + low + WIDE * (y + low) + LAYER * (z + low)
 
 #define FILL(drops) ((float)(drops)*RULE_DROP)
 
@@ -19,15 +19,25 @@
 #define EACH_HALF_COLUMN(i) EACH(i, 256)
 #define HALF 4
 
-// The pair's 36 neighbours into local memory. Ends with a barrier.
-inline void load_pair(local int *near_here, global const int *near, int left)
+#define PAIR 36
+#define LEFT 17
+#define RIGHT 18
+
+// Makes the pairs, given the left brick of each.
+GROUP_KERNEL void pair_bricks(global const int *lefts, global const int *near, global int *pairs)
 {
-    int right = near[27 * left + 14];
-    EACH(i, 36)
+    int left = lefts[get_group_id(0)], right = near[27 * left + 14];
+    EACH(i, PAIR)
     {
-        int x = i & 3;
-        near_here[i] = x < 3 ? near[27 * left + 3 * (i >> 2) + x] : near[27 * right + 3 * (i >> 2) + 2];
+        int x = i & 3, beside = 3 * (i >> 2) + (x < 3 ? x : 2);
+        pairs[PAIR * get_group_id(0) + i] = near[27 * (x < 3 ? left : right) + beside];
     }
+}
+
+// The group's pair into local memory. Ends with a barrier.
+inline void load_pair(local int *near_here, global const int *pairs)
+{
+    EACH(i, PAIR) near_here[i] = pairs[PAIR * get_group_id(0) + i];
     SYNC;
 }
 
@@ -77,7 +87,7 @@ inline float bit_float(uint bits, int bit)
 
 inline int pair_clear(global const uchar *clear, local const int *near_here)
 {
-    return clear[near_here[17]] & clear[near_here[18]];
+    return clear[near_here[LEFT]] & clear[near_here[RIGHT]];
 }
 
 // ---- Move ------------------------------------------------------------------------------------------------------------------
@@ -96,7 +106,7 @@ typedef struct classic_tiles {
     float m2[PAIR_CELLS(1, 0)];      // fill after the move
     float leaves[PAIR_CELLS(1, 0)];  // share of each cell's mass that leaves it
     uint open[LAYER(1, 0)];
-    int near_here[36];
+    int near_here[PAIR];
     volatile int any, facts[2];
 } classic_tiles;
 
@@ -143,22 +153,29 @@ inline float classic_carry(local const classic_tiles *t, int axis, int across_1,
     return holds * (w * p / rule_max(carrier, 1e-30f)) + touches * (w * gravity) + 0.0f;
 }
 
+// The fill of some drops; *any remembers that there were some.
+inline float classic_fill(int drops, int *any)
+{
+    *any |= drops;
+    return FILL(drops);
+}
+
 // facts[brick] becomes DEVICE_WET and DEVICE_CHANGED as they apply. moved_* may be NULL.
 GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_x, global const float *flow_y,
                                global const float *flow_z, global int *mass_next, global float *flow_x_next,
                                global float *flow_y_next, global float *flow_z_next, global float *moved_x,
                                global float *moved_y, global float *moved_z, global uchar *facts, global const uint *open,
-                               global const uchar *clear, global const int *near, global const int *pairs,
+                               global const uchar *clear, global const int *pairs,
                                device_numbers numbers)
 {
     local classic_tiles t;
     local int *near_here = t.near_here;
-    int left = pairs[get_group_id(0)];
     ONCE t.any = t.facts[0] = t.facts[1] = 0;
-    load_pair(near_here, near, left);
-    int right = near_here[18];
+    load_pair(near_here, pairs);
+    int left = near_here[LEFT], right = near_here[RIGHT];
 
-#define LOAD(at) FILL(mass[at])
+    int any = 0;
+#define LOAD(at) classic_fill(mass[at], &any)
     LOAD_PAIR(t.m, 2, 1, LOAD)
 #undef LOAD
 #define LOAD(at) flow_x[at]
@@ -174,9 +191,6 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
         EACH(i, LAYER(1, 0)) t.open[i] = ~0u;
     else
         LOAD_OPEN(t.open, 1, 0, open)
-    SYNC;
-    int any = 0;
-    EACH(i, PAIR_CELLS(2, 1)) any |= t.m[i] != 0.0f;
     if (any) RAISE(t.any, 1);
     SYNC;
     if (!t.any) {
@@ -264,12 +278,11 @@ inline float classic_net(float low, float high, float m_low, float m, float m_hi
 // move.
 GROUP_KERNEL void classic_divergence(global const int *mass, global const float *flow_x, global const float *flow_y,
                                      global const float *flow_z, global float *divergence, global float *pressure,
-                                     global const uint *open, global const uchar *clear, global const int *near,
-                                     global const int *pairs)
+                                     global const uint *open, global const uchar *clear, global const int *pairs)
 {
-    local int near_here[36];
+    local int near_here[PAIR];
     local uint masks[LAYER(1, 1)];
-    load_pair(near_here, near, pairs[get_group_id(0)]);
+    load_pair(near_here, pairs);
     int terrain = !pair_clear(clear, near_here);
     if (terrain) LOAD_OPEN(masks, 1, 1, open)
     SYNC;
@@ -308,17 +321,19 @@ inline float classic_iterate(local const float *p, int wide, float low, float hi
 
 // Two iterations, the first also on the cells beside the pair.
 GROUP_KERNEL void classic_pressure(global const float *pressure, global float *pressure_next, global const float *divergence,
-                                   global const uint *open, global const uchar *clear, global const int *near,
-                                   global const int *pairs)
+                                   global const uint *open, global const uchar *clear, global const int *pairs)
 {
-    local float p[PAIR_CELLS(2, 2)], q[PAIR_CELLS(1, 1)];
+    local float p[PAIR_CELLS(2, 2)], q[PAIR_CELLS(1, 1)], d[PAIR_CELLS(1, 1)];
     local uint masks[LAYER(2, 2)];
-    local int near_here[36];
-    load_pair(near_here, near, pairs[get_group_id(0)]);
+    local int near_here[PAIR];
+    load_pair(near_here, pairs);
     int terrain = !pair_clear(clear, near_here);
     if (terrain) LOAD_OPEN(masks, 2, 2, open)
 #define LOAD(at) pressure[at]
     LOAD_PAIR(p, 2, 2, LOAD)
+#undef LOAD
+#define LOAD(at) divergence[at]
+    LOAD_PAIR(d, 1, 1, LOAD)
 #undef LOAD
     SYNC;
 
@@ -327,18 +342,17 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
     {
         int first = i < LAYER(1, 1) ? -1 : 4, of = i < LAYER(1, 1) ? i : i - LAYER(1, 1);
         int x = of % WIDE(1, 1) - 1, y = of / WIDE(1, 1) - 1;
-        column c = column_at(near_here, x, y);
+        int to = PAIR_AT(1, 1, x, y, first);
         local const float *from = p + PAIR_AT(2, 2, x, y, first);
         local const uint *o = masks + x + 2 + WIDE(2, 2) * (y + 2);
-        local float *to = q + PAIR_AT(1, 1, x, y, first);
         float low = from[-LAYER(2, 2)], here = from[0];
 #pragma unroll
         for (int k = 0; k < 5; k++)
         {
             float high = from[(k + 1) * LAYER(2, 2)];
             float inverse = terrain ? classic_inverse(o, WIDE(2, 2), first + k + 2) : 1.0f / 6.0f;
-            to[k * LAYER(1, 1)] = classic_iterate(from + k * LAYER(2, 2), WIDE(2, 2), low, high,
-                                                  divergence[in_column(c, first + k)], inverse);
+            q[to + k * LAYER(1, 1)] = classic_iterate(from + k * LAYER(2, 2), WIDE(2, 2), low, high, d[to + k * LAYER(1, 1)],
+                                                      inverse);
             low = here;
             here = high;
         }
@@ -349,7 +363,7 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
         int x = i & 15, y = i >> 4 & 7, first = HALF * (i >> 7);
         int at = column_at(near_here, x, y).here + 64 * first;
         if (at < BRICK_CELLS) continue;
-        local const float *from = q + PAIR_AT(1, 1, x, y, first);
+        local const float *from = q + PAIR_AT(1, 1, x, y, first), *e = d + PAIR_AT(1, 1, x, y, first);
         local const uint *o = masks + x + 2 + WIDE(2, 2) * (y + 2);
         float low = from[-LAYER(1, 1)], here = from[0];
 #pragma unroll
@@ -357,8 +371,8 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
         {
             float high = from[(k + 1) * LAYER(1, 1)];
             float inverse = terrain ? classic_inverse(o, WIDE(2, 2), first + k + 2) : 1.0f / 6.0f;
-            pressure_next[at + 64 * k] = classic_iterate(from + k * LAYER(1, 1), WIDE(1, 1), low, high,
-                                                         divergence[at + 64 * k], inverse);
+            pressure_next[at + 64 * k] =
+                classic_iterate(from + k * LAYER(1, 1), WIDE(1, 1), low, high, e[k * LAYER(1, 1)], inverse);
             low = here;
             here = high;
         }
@@ -369,18 +383,21 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
 // another face's flow.
 GROUP_KERNEL void classic_gradient(global const float *pressure, global float *pressure_next, global const float *divergence,
                                    global float *flow_x, global float *flow_y, global float *flow_z, global const uint *open,
-                                   global const uchar *clear, global const int *near, global const int *pairs,
+                                   global const uchar *clear, global const int *pairs,
                                    device_numbers numbers, int iterations)
 {
-    local float p[PAIR_CELLS(2, 1)], q[PAIR_CELLS(1, 0)];
+    local float p[PAIR_CELLS(2, 1)], q[PAIR_CELLS(1, 0)], d[PAIR_CELLS(1, 0)];
     local uint masks[LAYER(2, 1)];
-    local int near_here[36];
+    local int near_here[PAIR];
     float keep = numbers.keep, limit = numbers.max_flow;
-    load_pair(near_here, near, pairs[get_group_id(0)]);
+    load_pair(near_here, pairs);
     int terrain = !pair_clear(clear, near_here);
     if (terrain) LOAD_OPEN(masks, 2, 1, open)
 #define LOAD(at) pressure[at]
     LOAD_PAIR(p, 2, 1, LOAD)
+#undef LOAD
+#define LOAD(at) divergence[at]
+    if (iterations) LOAD_PAIR(d, 1, 0, LOAD)
 #undef LOAD
     SYNC;
 
@@ -391,7 +408,7 @@ GROUP_KERNEL void classic_gradient(global const float *pressure, global float *p
         column c = column_at(near_here, x, y);
         local const float *from = p + PAIR_AT(2, 1, x, y, first);
         local const uint *o = masks + x + 2 + WIDE(2, 1) * (y + 2);
-        local float *to = q + PAIR_AT(1, 0, x, y, first);
+        int to = PAIR_AT(1, 0, x, y, first);
         bool own = x >= 0 && y >= 0 && c.here >= BRICK_CELLS;
         float low = from[-LAYER(2, 1)], here = from[0];
 #pragma unroll
@@ -399,12 +416,11 @@ GROUP_KERNEL void classic_gradient(global const float *pressure, global float *p
         {
             float high = from[(k + 1) * LAYER(2, 1)], next = here;
             if (iterations) {
-                int at = in_column(c, first + k);
                 float inverse = terrain ? classic_inverse(o, WIDE(2, 1), first + k + 2) : 1.0f / 6.0f;
-                next = classic_iterate(from + k * LAYER(2, 1), WIDE(2, 1), low, high, divergence[at], inverse);
-                if (own && first + k >= 0) pressure_next[at] = next;
+                next = classic_iterate(from + k * LAYER(2, 1), WIDE(2, 1), low, high, d[to + k * LAYER(1, 0)], inverse);
+                if (own && first + k >= 0) pressure_next[c.here + 64 * (first + k)] = next;
             }
-            to[k * LAYER(1, 0)] = next;
+            q[to + k * LAYER(1, 0)] = next;
             low = here;
             here = high;
         }

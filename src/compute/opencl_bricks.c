@@ -45,10 +45,12 @@ static weir_status make_room(device_bricks *d)
     }
     if (capacity > d->capacity) {
         int64_t before = d->capacity, after = capacity;
+        bool classic = d->world->solver == WEIR_SOLVER_CLASSIC;
         if (!resize(d, &d->near, before * 27 * 4, after * 27 * 4) || !resize(d, &d->open, before * 64, after * 64) ||
             !resize(d, &d->coords, before * 12, after * 12) || !resize(d, &d->clear, before, after) ||
             !resize(d, &d->active, before * 64, after * 64) || !resize(d, &d->dry, before, after) ||
-            !resize(d, &d->facts, before, after) || !resize(d, &d->list, 0, after * 4) || !resize(d, &d->pairs, 0, after * 4))
+            !resize(d, &d->facts, before, after) || !resize(d, &d->list, 0, after * 4) ||
+            (classic && !resize(d, &d->pairs, 0, after * 36 * 4)))
             return no_room(d, capacity);
         if (before == 0) {
             // The nothing is solid, has no neighbours and no active cells.
@@ -82,6 +84,13 @@ static void *host_room(device_bricks *d, size_t bytes)
     d->host_block = memory_alloc(&d->world->mem, bytes);
     d->host_bytes = d->host_block ? bytes : 0;
     return d->host_block;
+}
+
+static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
+{
+    if (!at_least(d, &d->names, &d->names_bytes, (int64_t)count * 4)) return false;
+    queue_write(d->queue, d->names, 0, bricks, (int64_t)count * 4);
+    return true;
 }
 
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
@@ -140,7 +149,8 @@ static weir_status send_news(device_bricks *d)
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     if (d->world->solver == WEIR_SOLVER_CLASSIC) {
         d->pair_count = pair_bricks(pool, list);
-        queue_write(d->queue, d->pairs, 0, list, (int64_t)d->pair_count * 4);
+        if (!name_bricks(d, list, d->pair_count)) return no_room(d, d->capacity);
+        LAUNCH(d->queue, pair_bricks, d->pair_count, A(d->names), A(d->near), A(d->pairs));
     }
     d->version = pool->version;
     return queue_status(d->queue);
@@ -152,12 +162,8 @@ weir_status device_bricks_prepare(device_bricks *d)
     weir_status status = queue_status(d->queue);
     bool room = pool->capacity <= d->capacity && pool->channel_count == d->channel_count;
     if (status == WEIR_OK && !room) status = make_room(d);
-    if (status == WEIR_OK && d->facts_room < pool->capacity) {
-        memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
-        d->facts_here = memory_alloc_zero(&d->world->mem, (size_t)pool->capacity);
-        d->facts_room = d->facts_here ? pool->capacity : 0;
-        if (!d->facts_here) status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
-    }
+    if (status == WEIR_OK && !queue_pin(d->queue, &d->facts_here, pool->capacity))
+        status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
     if (status == WEIR_OK && d->version != pool->version) status = send_news(d);
     return status;
 }
@@ -173,13 +179,6 @@ static int32_t state_channels(const weir_world *world, int32_t channels[CHANNEL_
     for (int32_t r = 0; r < world->rule_count; r++)
         for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) channels[count++] = world->rules[r].values[i];
     return count;
-}
-
-static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
-{
-    if (!at_least(d, &d->names, &d->names_bytes, (int64_t)count * 4)) return false;
-    queue_write(d->queue, d->names, 0, bricks, (int64_t)count * 4);
-    return true;
 }
 
 // Makes room here and there for the packed values of some bricks; NULL if there is none.
@@ -313,7 +312,8 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4) + d->names_bytes + d->block_bytes;
+    int64_t pairs = d->pairs ? 36 * 4 : 0;
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + pairs) + d->names_bytes + d->block_bytes;
 }
 
 void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
@@ -331,6 +331,6 @@ void device_bricks_destroy(device_bricks *d)
                                &d->facts, &d->list, &d->pairs,  &d->names, &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
-    memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
+    queue_unpin(d->queue, &d->facts_here);
     d->world->bricks.home = NULL;
 }
