@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { BRICK_BYTES = BRICK_CELLS * 4 };
+enum {
+    BRICK_BYTES = BRICK_CELLS * 4,
+    STATE_FIXED = 5  // channels of the state that every world has
+};
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
@@ -95,10 +98,19 @@ static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
 
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
 
+// The next brick from `brick` on to which a table of bytes gives this value; `end` if there is none.
+static int32_t next_with(const uint8_t *table, int value, int32_t brick, int32_t end)
+{
+    const uint8_t *found = brick < end ? memchr(table + brick, value, (size_t)(end - brick)) : NULL;
+    return found ? (int32_t)(found - table) : end;
+}
+
 static bool is_clear(const brick_pool *pool, int32_t brick)
 {
     for (int32_t k = 0; k < 27; k++)
-        if (pool->near[brick][k] == BRICK_NOTHING || !mask_full(&pool->open[pool->near[brick][k]])) return false;
+        if (pool->near[brick][k] == BRICK_NOTHING) return false;
+    for (int32_t k = 0; k < 27; k++)
+        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
     return true;
 }
 
@@ -110,7 +122,8 @@ static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
     row->coord[0] = pool->coord[brick].x;
     row->coord[1] = pool->coord[brick].y;
     row->coord[2] = pool->coord[brick].z;
-    row->clear = pool->alive[brick] && is_clear(pool, brick);
+    row->clear = is_clear(pool, brick);
+    row->newborn = pool->place[brick] == PLACE_NOWHERE;
 }
 
 // Takes two bricks at a time from every row of bricks along x, and writes the left ones.
@@ -132,20 +145,24 @@ static weir_status send_news(device_bricks *d)
     size_t rows = 0, room = (size_t)pool->end * (sizeof(device_news) > 4 ? sizeof(device_news) : 4);
     device_news *news = host_room(d, room);
     if (!news) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (pool->alive[b] && (all || pool->news[b])) write_news(pool, b, &news[rows++]);
-        pool->news[b] = 0;
-    }
+    if (all) memset(pool->news, 1, (size_t)pool->end);
+    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;)
+        if (pool->alive[b]) write_news(pool, b, &news[rows++]);
+    memset(pool->news, 0, (size_t)pool->end);
     if (rows > 0) {
         int64_t bytes = (int64_t)(rows * sizeof *news);
         if (!at_least(d, &d->block, &d->block_bytes, bytes)) return no_room(d, d->capacity);
         queue_write(d->queue, d->block, 0, news, bytes);
-        LAUNCH(d->queue, take_news, (int32_t)rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear));
+        const cl_mem *c = d->channel;
+        LAUNCH(d->queue, take_news, (int32_t)rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear),
+               A(c[CHANNEL_MASS]), A(c[CHANNEL_FLOW_X]), A(c[CHANNEL_FLOW_Y]), A(c[CHANNEL_FLOW_Z]), A(c[CHANNEL_PRESSURE]));
     }
     int32_t *list = host_room(d, room);
     d->live = 0;
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b]) list[d->live++] = b;
+    for (int32_t b = 1; b < pool->end; b++) {
+        list[d->live] = b;
+        d->live += pool->alive[b];
+    }
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     if (d->world->solver == WEIR_SOLVER_CLASSIC) {
         d->pair_count = pair_bricks(pool, list);
@@ -173,8 +190,8 @@ weir_status device_bricks_prepare(device_bricks *d)
 // The channels that make up the state, which go up and down; the others are scratch within an update.
 static int32_t state_channels(const weir_world *world, int32_t channels[CHANNEL_MAX])
 {
-    static const int32_t fixed[] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z, CHANNEL_PRESSURE};
-    int32_t count = sizeof fixed / sizeof *fixed;
+    static const int32_t fixed[STATE_FIXED] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z, CHANNEL_PRESSURE};
+    int32_t count = STATE_FIXED;
     memcpy(channels, fixed, sizeof fixed);
     for (int32_t r = 0; r < world->rule_count; r++)
         for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) channels[count++] = world->rules[r].values[i];
@@ -231,11 +248,13 @@ static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
     }
 }
 
+// The fixed channels of a newborn brick are cleared with the news of it.
 static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
     int32_t channels[CHANNEL_MAX], channel_count = state_channels(d->world, channels);
-    if (!name_bricks(d, bricks, count)) return;
-    for (int32_t c = 0; c < channel_count; c++) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]));
+    if (channel_count == STATE_FIXED || !name_bricks(d, bricks, count)) return;
+    for (int32_t c = STATE_FIXED; c < channel_count; c++)
+        LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]));
 }
 
 // Sends or clears the bricks that are in one place, many at a time.
@@ -244,12 +263,13 @@ static void settle(device_bricks *d, brick_place place, void (*act)(device_brick
     enum { BATCH = 1024 };
     brick_pool *pool = &d->world->bricks;
     int32_t bricks[BATCH], count = 0;
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (pool->alive[b] && pool->place[b] == place) bricks[count++] = b;
-        if (count == 0 || (count < BATCH && b < pool->end - 1)) continue;
+    for (int32_t b = 0; (b = next_with(pool->place, (int)place, b + 1, pool->end)) < pool->end;) {
+        if (pool->alive[b]) bricks[count++] = b;
+        if (count < BATCH) continue;
         act(d, bricks, count);
         count = 0;
     }
+    if (count > 0) act(d, bricks, count);
 }
 
 void device_bricks_send(device_bricks *d)
