@@ -2,26 +2,21 @@
 //
 // One group works on two bricks side by side on x: a row of a brick is what memory gives at once, so the cells beside a brick on x
 // cost as much as the whole neighbour, and two bricks together need two such neighbours instead of four. An entry of `pairs` is
-// the bricks in and around a pair, of which the right one may be nothing. A work-item takes a column of cells along z at a time, so that it looks
-// up where the column lies only once.
+// the bricks in and around a pair, of which the right one may be nothing. A work-item takes a column of cells along z at a time,
+// so that it looks up where the column lies only once.
 //
 //     pairs:  36 bricks each, 4 on x by 3 on y by 3 on z; the pair is at LEFT and RIGHT
-//     tile:   cell (x, y, z) at x + low + WIDE * (y + low) + LAYER * (z + low)
+//     tile:   cell (x, y, z) at x + low + PITCH * (y + low) + LAYER * (z + low)
+//
+// Local memory has 32 banks. 8 x 4 columns of a layer lie in different ones if the pitch is 24; 16 columns on x and the same four
+// layers higher do if the layer is 4 more than a multiple of 8.
 
 #define FILL(drops) ((float)(drops)*RULE_DROP)
-
-#define WIDE(low, high) (16 + (low) + (high))
-#define LAYER(low, high) (WIDE(low, high) * EDGE(low, high))
-#define PAIR_CELLS(low, high) (LAYER(low, high) * EDGE(low, high))
-#define PAIR_AT(low, high, x, y, z) ((x) + (low) + WIDE(low, high) * ((y) + (low)) + LAYER(low, high) * ((z) + (low)))
-
-// A column of the pair's own cells and half of its height, for each of 256 items.
-#define EACH_HALF_COLUMN(i) EACH(i, 256)
-#define HALF 4
 
 #define PAIR 36
 #define LEFT 17
 #define RIGHT 18
+#define HALF 4  // half of a column
 
 // Makes the pairs, given the left brick of each.
 GROUP_KERNEL void pair_bricks(global const int *lefts, global const int *near, global int *pairs)
@@ -39,6 +34,26 @@ inline void load_pair(local int *near_here, global const int *pairs)
 {
     EACH(i, PAIR) near_here[i] = pairs[PAIR * get_group_id(0) + i];
     SYNC;
+}
+
+// Which column a work-item takes: first the pair's own 128, then those up to `rim` cells (1 or 2) beside them on y, on x, and at the
+// corners. So 32 work-items in a row read from as few lines of memory as can be.
+#define COLUMNS(rim) ((16 + 2 * (rim)) * (8 + 2 * (rim)))
+
+inline int2 column_of_item(int i, int rim)
+{
+    if (i < 128) return (int2)((i & 7) + (i >> 2 & 8), (i >> 3 & 3) + (i >> 4 & 4));
+    i -= 128;
+    if (i < 32 * rim) {
+        int row = (i >> 3 & (2 * rim - 1)) - rim;
+        return (int2)((i & 7) + (i >= 16 * rim ? 8 : 0), row < 0 ? row : row + 8);
+    }
+    i -= 32 * rim;
+    int x = i & (rim - 1);
+    if (i < 16 * rim) return (int2)(i >= 8 * rim ? 16 + x : x - rim, i >> (rim - 1) & 7);
+    i = (i - 16 * rim) >> (rim - 1);
+    int y = i >> 1 & (rim - 1);
+    return (int2)(i & 1 ? 16 + x : x - rim, i >> rim & 1 ? 8 + y : y - rim);
 }
 
 // Where the cells of a column lie in a channel: its first cell in the brick below, in the pair's own layer, and above.
@@ -60,25 +75,36 @@ inline int in_column(column c, int z)
     return z < 0 ? c.below + 64 * (z + 8) : z < 8 ? c.here + 64 * z : c.above + 64 * (z - 8);
 }
 
-// Fills a tile from a channel, VALUE(cell index) giving the value. No barrier.
-#define LOAD_PAIR(tile, low, high, VALUE)                                                                           \
-    EACH(load_i, LAYER(low, high))                                                                                  \
-    {                                                                                                               \
-        column load_c = column_at(near_here, load_i % WIDE(low, high) - (low), load_i / WIDE(low, high) - (low));   \
-        _Pragma("unroll") for (int load_z = -(low); load_z < 8 + (high); load_z++)                                  \
-            (tile)[load_i + LAYER(low, high) * (load_z + (low))] = VALUE(in_column(load_c, load_z));                \
+// Fills a tile NAME (NAME_LOW, NAME_HIGH, NAME_PITCH, NAME_LAYER) from a channel, VALUE(cell index) giving the value. No barrier.
+#define LOAD_PAIR(tile, NAME, VALUE)                                                                                           \
+    EACH(load_i, COLUMNS(NAME##_LOW))                                                                                          \
+    {                                                                                                                          \
+        int2 load_at = column_of_item(load_i, NAME##_LOW);                                                                     \
+        column load_c = column_at(near_here, load_at.x, load_at.y);                                                            \
+        if (load_at.x >= 16 + NAME##_HIGH || load_at.y >= 8 + NAME##_HIGH) continue;                                           \
+        _Pragma("unroll") for (int load_z = -NAME##_LOW; load_z < 8 + NAME##_HIGH; load_z++)                                   \
+            (tile)[TILE_AT(NAME, load_at.x, load_at.y, load_z)] = VALUE(in_column(load_c, load_z));                            \
     }
 
-// A tile of masks: a word per column, whose bit z + low tells whether the cell is open.
-#define LOAD_OPEN(tile, low, high, open)                                                                            \
-    EACH(load_i, LAYER(low, high))                                                                                  \
-    {                                                                                                               \
-        column load_c = column_at(near_here, load_i % WIDE(low, high) - (low), load_i / WIDE(low, high) - (low));   \
-        uint load_bits = 0;                                                                                         \
-        for (int load_z = -(low); load_z < 8 + (high); load_z++)                                                    \
-            load_bits |= bit_at(open, in_column(load_c, load_z)) << (load_z + (low));                               \
-        (tile)[load_i] = load_bits;                                                                                 \
+#define TILE_AT(NAME, x, y, z) ((x) + NAME##_LOW + NAME##_PITCH * ((y) + NAME##_LOW) + NAME##_LAYER * ((z) + NAME##_LOW))
+#define TILE_SIZE(NAME) (NAME##_LAYER * (8 + NAME##_LOW + NAME##_HIGH))
+
+// Masks around a pair: a word per column, whose bit z + 2 tells whether the cell is open.
+#define MASK_PITCH 20
+#define MASK_AT(x, y) ((x) + 2 + MASK_PITCH * ((y) + 2))
+#define MASKS (MASK_PITCH * 12)
+
+inline void load_masks(local uint *masks, local const int *near_here, global const uint *open)
+{
+    EACH(i, COLUMNS(2))
+    {
+        int2 at = column_of_item(i, 2);
+        column c = column_at(near_here, at.x, at.y);
+        uint bits = 0;
+        for (int z = -2; z < 10; z++) bits |= bit_at(open, in_column(c, z)) << (z + 2);
+        masks[MASK_AT(at.x, at.y)] = bits;
     }
+}
 
 inline float bit_float(uint bits, int bit)
 {
@@ -93,19 +119,31 @@ inline int pair_clear(global const uchar *clear, local const int *near_here)
 // ---- Move ------------------------------------------------------------------------------------------------------------------
 
 // Tiles of the move: the fill reaches two cells below the pair, all else one.
-#define FILL_AT(x, y, z) PAIR_AT(2, 1, x, y, z)
-#define FILL_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? WIDE(2, 1) : LAYER(2, 1))
-#define FLOW_AT(x, y, z) PAIR_AT(1, 1, x, y, z)
-#define FLOW_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? WIDE(1, 1) : LAYER(1, 1))
-#define NEXT_AT(x, y, z) PAIR_AT(1, 0, x, y, z)
-#define NEXT_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? WIDE(1, 0) : LAYER(1, 0))
+#define FILL_LOW 2
+#define FILL_HIGH 1
+#define FILL_PITCH 19
+#define FILL_LAYER 212
+#define FLOW_LOW 1
+#define FLOW_HIGH 1
+#define FLOW_PITCH 18
+#define FLOW_LAYER 180
+#define NEXT_LOW 1
+#define NEXT_HIGH 0
+#define NEXT_PITCH 17
+#define NEXT_LAYER 156
+#define FILL_AT(x, y, z) TILE_AT(FILL, x, y, z)
+#define FLOW_AT(x, y, z) TILE_AT(FLOW, x, y, z)
+#define NEXT_AT(x, y, z) TILE_AT(NEXT, x, y, z)
+#define FILL_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? FILL_PITCH : FILL_LAYER)
+#define FLOW_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? FLOW_PITCH : FLOW_LAYER)
+#define NEXT_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? NEXT_PITCH : NEXT_LAYER)
 
 typedef struct classic_tiles {
-    float m[PAIR_CELLS(2, 1)];
-    float flow[3][PAIR_CELLS(1, 1)];
-    float m2[PAIR_CELLS(1, 0)];      // fill after the move
-    float leaves[PAIR_CELLS(1, 0)];  // share of each cell's mass that leaves it
-    uint open[LAYER(1, 0)];
+    float m[TILE_SIZE(FILL)];
+    float flow[3][TILE_SIZE(FLOW)];
+    float m2[TILE_SIZE(NEXT)];      // fill after the move
+    float leaves[TILE_SIZE(NEXT)];  // share of each cell's mass that leaves it
+    uint open[MASKS];
     int near_here[PAIR];
     volatile int any, facts[2];
 } classic_tiles;
@@ -176,21 +214,21 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
 
     int any = 0;
 #define LOAD(at) classic_fill(mass[at], &any)
-    LOAD_PAIR(t.m, 2, 1, LOAD)
+    LOAD_PAIR(t.m, FILL, LOAD)
 #undef LOAD
 #define LOAD(at) flow_x[at]
-    LOAD_PAIR(t.flow[0], 1, 1, LOAD)
+    LOAD_PAIR(t.flow[0], FLOW, LOAD)
 #undef LOAD
 #define LOAD(at) flow_y[at]
-    LOAD_PAIR(t.flow[1], 1, 1, LOAD)
+    LOAD_PAIR(t.flow[1], FLOW, LOAD)
 #undef LOAD
 #define LOAD(at) flow_z[at]
-    LOAD_PAIR(t.flow[2], 1, 1, LOAD)
+    LOAD_PAIR(t.flow[2], FLOW, LOAD)
 #undef LOAD
     if (pair_clear(clear, near_here))
-        EACH(i, LAYER(1, 0)) t.open[i] = ~0u;
+        EACH(i, MASKS) t.open[i] = ~0u;
     else
-        LOAD_OPEN(t.open, 1, 0, open)
+        load_masks(t.open, near_here, open);
     if (any) RAISE(t.any, 1);
     SYNC;
     if (!t.any) {
@@ -209,14 +247,16 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
         return;
     }
 
-    // The fill after the move, three cells of a column at a time.
-    EACH(i, 3 * LAYER(1, 0))
+    // The fill after the move: halves of columns, lower and upper ones four layers apart, then thirds of those at x = -1.
+    EACH(i, 32 * 9 + 3 * 9)
     {
-        int x = i % LAYER(1, 0) % WIDE(1, 0) - 1, y = i % LAYER(1, 0) / WIDE(1, 0) - 1, z = 3 * (i / LAYER(1, 0)) - 1;
+        int beside = i - 32 * 9, upper = i >> 4 & 1;
+        int x = beside < 0 ? i & 15 : -1, y = beside < 0 ? (i >> 5) - 1 : beside % 9 - 1;
+        int z = beside < 0 ? 4 * upper - 1 : 3 * (beside / 9) - 1, end = beside < 0 ? 5 * upper + 3 : z + 3;
         column c = column_at(near_here, x, y);
         bool own = x >= 0 && y >= 0 && c.here >= BRICK_CELLS;
         int low = classic_moved(&t, 2, x, y, z), wet = 0, changed = 0;
-        for (int end = z + 3; z < end; z++) {
+        for (; z < end; z++) {
             float m = t.m[FILL_AT(x, y, z)];
             int at = in_column(c, z), high = classic_moved(&t, 2, x, y, z + 1);
             int before = m < 4.0f ? (int)(m * RULE_DROPS) : mass[at];  // up to there a float counts drops exactly
@@ -237,17 +277,18 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
     ONCE facts[left] = (uchar)t.facts[0];
     if (right) ONCE facts[right] = (uchar)t.facts[1];
 
-    EACH_HALF_COLUMN(i)
+    EACH(i, 256)
     {
-        int x = i & 15, y = i >> 4 & 7, z = HALF * (i >> 7);
+        int x = i & 15, y = i >> 5, z = HALF * (i >> 4 & 1);
         int brick = x < 8 ? left : right;
-        local const uint *o = t.open + x + 1 + WIDE(1, 0) * (y + 1);
-        uint bits = o[0], w_x = bits & o[-1], w_y = bits & o[-WIDE(1, 0)], w_z = bits & bits << 1;
-        for (int end = brick ? z + HALF : z; z < end; z++) {
+        local const uint *o = t.open + MASK_AT(x, y);
+        uint bits = o[0], w_x = bits & o[-1], w_y = bits & o[-MASK_PITCH], w_z = bits & bits << 1;
+        if (brick == 0) continue;
+        for (int end = z + HALF; z < end; z++) {
             int at = brick * BRICK_CELLS + (x & 7) + 8 * y + 64 * z;
-            flow_x_next[at] = classic_carry(&t, 0, 1, 2, x, y, z, bit_float(w_x, z + 1), numbers.empty, numbers.gravity_x);
-            flow_y_next[at] = classic_carry(&t, 1, 0, 2, x, y, z, bit_float(w_y, z + 1), numbers.empty, numbers.gravity_y);
-            flow_z_next[at] = classic_carry(&t, 2, 1, 0, x, y, z, bit_float(w_z, z + 1), numbers.empty, numbers.gravity_z);
+            flow_x_next[at] = classic_carry(&t, 0, 1, 2, x, y, z, bit_float(w_x, z + 2), numbers.empty, numbers.gravity_x);
+            flow_y_next[at] = classic_carry(&t, 1, 0, 2, x, y, z, bit_float(w_y, z + 2), numbers.empty, numbers.gravity_y);
+            flow_z_next[at] = classic_carry(&t, 2, 1, 0, x, y, z, bit_float(w_z, z + 2), numbers.empty, numbers.gravity_z);
             if (moved_x) moved_x[at] = FILL(classic_moved(&t, 0, x, y, z));
             if (moved_y) moved_y[at] = FILL(classic_moved(&t, 1, x, y, z));
             if (moved_z) moved_z[at] = FILL(classic_moved(&t, 2, x, y, z));
@@ -260,11 +301,12 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
 // 1 over the number of a cell's open faces.
 constant float classic_inverses[7] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
 
-// The same for the cell at `bit` of a column of masks, `wide` being the width of their tile; 0 in a solid cell.
-inline float classic_inverse(local const uint *open, int wide, int bit)
+// The same for the cell z of a column of masks; 0 in a solid cell.
+inline float classic_inverse(local const uint *open, int z)
 {
-    uint faces = (open[-1] >> bit & 1u) + (open[1] >> bit & 1u) + (open[-wide] >> bit & 1u) + (open[wide] >> bit & 1u) +
-                 (open[0] >> (bit - 1) & 1u) + (open[0] >> (bit + 1) & 1u);
+    int bit = z + 2;
+    uint faces = (open[-1] >> bit & 1u) + (open[1] >> bit & 1u) + (open[-MASK_PITCH] >> bit & 1u) +
+                 (open[MASK_PITCH] >> bit & 1u) + (open[0] >> (bit - 1) & 1u) + (open[0] >> (bit + 1) & 1u);
     return (open[0] >> bit & 1u) ? classic_inverses[faces] : 0.0f;
 }
 
@@ -281,19 +323,20 @@ GROUP_KERNEL void classic_divergence(global const int *mass, global const float 
                                      global const uint *open, global const uchar *clear, global const int *pairs)
 {
     local int near_here[PAIR];
-    local uint masks[LAYER(1, 1)];
+    local uint masks[MASKS];
     load_pair(near_here, pairs);
     int terrain = !pair_clear(clear, near_here);
-    if (terrain) LOAD_OPEN(masks, 1, 1, open)
+    if (terrain) load_masks(masks, near_here, open);
     SYNC;
-    EACH_HALF_COLUMN(i)
+    EACH(i, 256)
     {
-        int x = i & 15, y = i >> 4 & 7, z = HALF * (i >> 7);
+        int2 place = column_of_item(i & 127, 1);
+        int x = place.x, y = place.y, z = HALF * (i >> 7);
         column c = column_at(near_here, x, y);
         if (c.here < BRICK_CELLS) continue;
         int x0 = column_at(near_here, x - 1, y).here, x1 = column_at(near_here, x + 1, y).here;
         int y0 = column_at(near_here, x, y - 1).here, y1 = column_at(near_here, x, y + 1).here;
-        local const uint *o = masks + x + 1 + WIDE(1, 1) * (y + 1);
+        local const uint *o = masks + MASK_AT(x, y);
         float m_low = FILL(mass[in_column(c, z - 1)]), m = FILL(mass[c.here + 64 * z]), low = flow_z[c.here + 64 * z];
         for (int end = z + HALF; z < end; z++) {
             int at = c.here + 64 * z, above = in_column(c, z + 1);
@@ -301,10 +344,10 @@ GROUP_KERNEL void classic_divergence(global const int *mass, global const float 
             float net_x = classic_net(flow_x[at], flow_x[x1 + 64 * z], FILL(mass[x0 + 64 * z]), m, FILL(mass[x1 + 64 * z]));
             float net_y = classic_net(flow_y[at], flow_y[y1 + 64 * z], FILL(mass[y0 + 64 * z]), m, FILL(mass[y1 + 64 * z]));
             float net_z = classic_net(low, high, m_low, m, m_high);
-            float opens = terrain ? bit_float(o[0], z + 1) : 1.0f;
+            float opens = terrain ? bit_float(o[0], z + 2) : 1.0f;
             float d = opens * ((m - 1.0f) + ((net_x + net_z) + net_y));
             divergence[at] = d;
-            pressure[at] = rule_classic_pressure(0.0f, d, terrain ? classic_inverse(o, WIDE(1, 1), z + 1) : 1.0f / 6.0f);
+            pressure[at] = rule_classic_pressure(0.0f, d, terrain ? classic_inverse(o, z) : 1.0f / 6.0f);
             m_low = m;
             m = m_high;
             low = high;
@@ -312,138 +355,147 @@ GROUP_KERNEL void classic_divergence(global const int *mass, global const float 
     }
 }
 
-// The new pressure of a cell, with `p` pointing at it in a tile of this width, and its neighbours on z.
-inline float classic_iterate(local const float *p, int wide, float low, float high, float divergence, float inverse)
+// The new pressure of a cell, with `p` pointing at it in a tile of this pitch, and its neighbours on z.
+inline float classic_iterate(local const float *p, int pitch, float low, float high, float divergence, float inverse)
 {
-    float sum = ((p[-1] + p[1]) + (low + high)) + (p[-wide] + p[wide]);
+    float sum = ((p[-1] + p[1]) + (low + high)) + (p[-pitch] + p[pitch]);
     return rule_classic_pressure(sum, divergence, inverse);
 }
+
+// Tiles of the pressure, before and after an iteration.
+#define OLD_LOW 2
+#define OLD_HIGH 2
+#define OLD_PITCH 24
+#define OLD_LAYER 288
+#define NEW_LOW 1
+#define NEW_HIGH 1
+#define NEW_PITCH 24
+#define NEW_LAYER 244
 
 // Two iterations, the first also on the cells beside the pair.
 GROUP_KERNEL void classic_pressure(global const float *pressure, global float *pressure_next, global const float *divergence,
                                    global const uint *open, global const uchar *clear, global const int *pairs)
 {
-    local float p[PAIR_CELLS(2, 2)], q[PAIR_CELLS(1, 1)], d[PAIR_CELLS(1, 1)];
-    local uint masks[LAYER(2, 2)];
+    local float p[TILE_SIZE(OLD)], q[TILE_SIZE(NEW)];
+    local uint masks[MASKS];
     local int near_here[PAIR];
     load_pair(near_here, pairs);
     int terrain = !pair_clear(clear, near_here);
-    if (terrain) LOAD_OPEN(masks, 2, 2, open)
+    if (terrain) load_masks(masks, near_here, open);
 #define LOAD(at) pressure[at]
-    LOAD_PAIR(p, 2, 2, LOAD)
-#undef LOAD
-#define LOAD(at) divergence[at]
-    LOAD_PAIR(d, 1, 1, LOAD)
+    LOAD_PAIR(p, OLD, LOAD)
 #undef LOAD
     SYNC;
 
-    // Half columns of five cells.
-    EACH(i, 2 * LAYER(1, 1))
+    EACH(i, COLUMNS(1))
     {
-        int first = i < LAYER(1, 1) ? -1 : 4, of = i < LAYER(1, 1) ? i : i - LAYER(1, 1);
-        int x = of % WIDE(1, 1) - 1, y = of / WIDE(1, 1) - 1;
-        int to = PAIR_AT(1, 1, x, y, first);
-        local const float *from = p + PAIR_AT(2, 2, x, y, first);
-        local const uint *o = masks + x + 2 + WIDE(2, 2) * (y + 2);
-        float low = from[-LAYER(2, 2)], here = from[0];
+        int2 place = column_of_item(i, 1);
+        column c = column_at(near_here, place.x, place.y);
+        local const float *from = p + TILE_AT(OLD, place.x, place.y, -1);
+        local float *to = q + TILE_AT(NEW, place.x, place.y, -1);
+        local const uint *o = masks + MASK_AT(place.x, place.y);
+        float low = from[-OLD_LAYER], here = from[0];
 #pragma unroll
-        for (int k = 0; k < 5; k++)
-        {
-            float high = from[(k + 1) * LAYER(2, 2)];
-            float inverse = terrain ? classic_inverse(o, WIDE(2, 2), first + k + 2) : 1.0f / 6.0f;
-            q[to + k * LAYER(1, 1)] = classic_iterate(from + k * LAYER(2, 2), WIDE(2, 2), low, high, d[to + k * LAYER(1, 1)],
-                                                      inverse);
+        for (int k = 0; k < 10; k++) {
+            float high = from[(k + 1) * OLD_LAYER];
+            float inverse = terrain ? classic_inverse(o, k - 1) : 1.0f / 6.0f;
+            to[k * NEW_LAYER] =
+                classic_iterate(from + k * OLD_LAYER, OLD_PITCH, low, high, divergence[in_column(c, k - 1)], inverse);
             low = here;
             here = high;
         }
     }
     SYNC;
-    EACH_HALF_COLUMN(i)
+    EACH(i, 256)
     {
-        int x = i & 15, y = i >> 4 & 7, first = HALF * (i >> 7);
+        int x = i & 15, y = i >> 5, first = HALF * (i >> 4 & 1);
         int at = column_at(near_here, x, y).here + 64 * first;
         if (at < BRICK_CELLS) continue;
-        local const float *from = q + PAIR_AT(1, 1, x, y, first), *e = d + PAIR_AT(1, 1, x, y, first);
-        local const uint *o = masks + x + 2 + WIDE(2, 2) * (y + 2);
-        float low = from[-LAYER(1, 1)], here = from[0];
+        local const float *from = q + TILE_AT(NEW, x, y, first);
+        local const uint *o = masks + MASK_AT(x, y);
+        float low = from[-NEW_LAYER], here = from[0];
 #pragma unroll
-        for (int k = 0; k < HALF; k++)
-        {
-            float high = from[(k + 1) * LAYER(1, 1)];
-            float inverse = terrain ? classic_inverse(o, WIDE(2, 2), first + k + 2) : 1.0f / 6.0f;
+        for (int k = 0; k < HALF; k++) {
+            float high = from[(k + 1) * NEW_LAYER];
+            float inverse = terrain ? classic_inverse(o, first + k) : 1.0f / 6.0f;
             pressure_next[at + 64 * k] =
-                classic_iterate(from + k * LAYER(1, 1), WIDE(1, 1), low, high, e[k * LAYER(1, 1)], inverse);
+                classic_iterate(from + k * NEW_LAYER, NEW_PITCH, low, high, divergence[at + 64 * k], inverse);
             low = here;
             here = high;
         }
     }
 }
 
+#define LAST_LOW 2
+#define LAST_HIGH 1
+#define LAST_PITCH 24
+#define LAST_LAYER 264
+#define FINAL_LOW 1
+#define FINAL_HIGH 0
+#define FINAL_PITCH 24
+#define FINAL_LAYER 220
+
 // The last iteration, if `iterations` is 1 and not 0, and the gradient. In place on the flow after the move: no face looks at
 // another face's flow.
 GROUP_KERNEL void classic_gradient(global const float *pressure, global float *pressure_next, global const float *divergence,
                                    global float *flow_x, global float *flow_y, global float *flow_z, global const uint *open,
-                                   global const uchar *clear, global const int *pairs,
-                                   device_numbers numbers, int iterations)
+                                   global const uchar *clear, global const int *pairs, device_numbers numbers, int iterations)
 {
-    local float p[PAIR_CELLS(2, 1)], q[PAIR_CELLS(1, 0)], d[PAIR_CELLS(1, 0)];
-    local uint masks[LAYER(2, 1)];
+    local float p[TILE_SIZE(LAST)], q[TILE_SIZE(FINAL)];
+    local uint masks[MASKS];
     local int near_here[PAIR];
     float keep = numbers.keep, limit = numbers.max_flow;
     load_pair(near_here, pairs);
     int terrain = !pair_clear(clear, near_here);
-    if (terrain) LOAD_OPEN(masks, 2, 1, open)
+    if (terrain) load_masks(masks, near_here, open);
 #define LOAD(at) pressure[at]
-    LOAD_PAIR(p, 2, 1, LOAD)
-#undef LOAD
-#define LOAD(at) divergence[at]
-    if (iterations) LOAD_PAIR(d, 1, 0, LOAD)
+    LOAD_PAIR(p, LAST, LOAD)
 #undef LOAD
     SYNC;
 
-    EACH(i, 3 * LAYER(1, 0))
+    EACH(i, COLUMNS(1))
     {
-        int of = i % LAYER(1, 0), first = 3 * (i / LAYER(1, 0)) - 1;
-        int x = of % WIDE(1, 0) - 1, y = of / WIDE(1, 0) - 1;
-        column c = column_at(near_here, x, y);
-        local const float *from = p + PAIR_AT(2, 1, x, y, first);
-        local const uint *o = masks + x + 2 + WIDE(2, 1) * (y + 2);
-        int to = PAIR_AT(1, 0, x, y, first);
-        bool own = x >= 0 && y >= 0 && c.here >= BRICK_CELLS;
-        float low = from[-LAYER(2, 1)], here = from[0];
+        int2 place = column_of_item(i, 1);
+        if (place.x >= 16 || place.y >= 8) continue;
+        column c = column_at(near_here, place.x, place.y);
+        local const float *from = p + TILE_AT(LAST, place.x, place.y, -1);
+        local float *to = q + TILE_AT(FINAL, place.x, place.y, -1);
+        local const uint *o = masks + MASK_AT(place.x, place.y);
+        bool own = i < 128 && c.here >= BRICK_CELLS;
+        float low = from[-LAST_LAYER], here = from[0];
 #pragma unroll
-        for (int k = 0; k < 3; k++)
-        {
-            float high = from[(k + 1) * LAYER(2, 1)], next = here;
+        for (int k = 0; k < 9; k++) {
+            float high = from[(k + 1) * LAST_LAYER], next = here;
             if (iterations) {
-                float inverse = terrain ? classic_inverse(o, WIDE(2, 1), first + k + 2) : 1.0f / 6.0f;
-                next = classic_iterate(from + k * LAYER(2, 1), WIDE(2, 1), low, high, d[to + k * LAYER(1, 0)], inverse);
-                if (own && first + k >= 0) pressure_next[c.here + 64 * (first + k)] = next;
+                int at = in_column(c, k - 1);
+                float inverse = terrain ? classic_inverse(o, k - 1) : 1.0f / 6.0f;
+                next = classic_iterate(from + k * LAST_LAYER, LAST_PITCH, low, high, divergence[at], inverse);
+                if (own && k > 0) pressure_next[at] = next;
             }
-            q[to + k * LAYER(1, 0)] = next;
+            to[k * FINAL_LAYER] = next;
             low = here;
             here = high;
         }
     }
     SYNC;
-    EACH_HALF_COLUMN(i)
+    EACH(i, 256)
     {
-        int x = i & 15, y = i >> 4 & 7, first = HALF * (i >> 7);
+        int2 place = column_of_item(i & 127, 1);
+        int x = place.x, y = place.y, first = HALF * (i >> 7);
         int at = column_at(near_here, x, y).here + 64 * first;
         if (at < BRICK_CELLS) continue;
-        local const float *from = q + PAIR_AT(1, 0, x, y, first);
-        local const uint *o = masks + x + 2 + WIDE(2, 1) * (y + 2);
+        local const float *from = q + TILE_AT(FINAL, x, y, first);
+        local const uint *o = masks + MASK_AT(x, y);
         uint bits = terrain ? o[0] : ~0u;
-        uint w_x = terrain ? bits & o[-1] : ~0u, w_y = terrain ? bits & o[-WIDE(2, 1)] : ~0u;
+        uint w_x = terrain ? bits & o[-1] : ~0u, w_y = terrain ? bits & o[-MASK_PITCH] : ~0u;
         uint w_z = terrain ? bits & bits << 1 : ~0u;
-        float low = from[-LAYER(1, 0)];
+        float low = from[-FINAL_LAYER];
 #pragma unroll
-        for (int k = 0; k < HALF; k++, at += 64)
-        {
-            local const float *here = from + k * LAYER(1, 0);
+        for (int k = 0; k < HALF; k++, at += 64) {
+            local const float *here = from + k * FINAL_LAYER;
             int bit = first + k + 2;
             flow_x[at] = rule_gradient(flow_x[at], bit_float(w_x, bit), here[-1], here[0], keep, limit);
-            flow_y[at] = rule_gradient(flow_y[at], bit_float(w_y, bit), here[-WIDE(1, 0)], here[0], keep, limit);
+            flow_y[at] = rule_gradient(flow_y[at], bit_float(w_y, bit), here[-FINAL_PITCH], here[0], keep, limit);
             flow_z[at] = rule_gradient(flow_z[at], bit_float(w_z, bit), low, here[0], keep, limit);
             low = here[0];
         }
