@@ -17,6 +17,7 @@
 #define LEFT 17
 #define RIGHT 18
 #define HALF 4  // half of a column
+#define ROUNDS(items) (((items) + GROUP - 1) / GROUP)  // that EACH takes
 
 // Makes the pairs, given the left brick of each.
 GROUP_KERNEL void pair_bricks(global const int *lefts, global const int *near, global int *pairs)
@@ -164,9 +165,9 @@ inline float classic_leaves(local const classic_tiles *t, int i)
 // What comes in through the two faces across an axis on which the tiles' strides are M and S, on both sides of our face.
 inline float classic_across(local const float *u, local const float *v, local const float *m, int A, int S, int MA, int M)
 {
-    return (rule_classic_across(v[-A], m[-MA - M], rule_max(0.0f, u[-S])) +
-            rule_classic_across(-v[-A + S], m[-MA + M], rule_max(0.0f, u[S]))) +
-           (rule_classic_across(v[0], m[-M], rule_min(0.0f, u[-S])) + rule_classic_across(-v[S], m[M], rule_min(0.0f, u[S])));
+    return (rule_classic_across(v[-A], m[-MA - M], rule_either_max(0.0f, u[-S])) +
+            rule_classic_across(-v[-A + S], m[-MA + M], rule_either_max(0.0f, u[S]))) +
+           (rule_classic_across(v[0], m[-M], rule_either_min(0.0f, u[-S])) + rule_classic_across(-v[S], m[M], rule_either_min(0.0f, u[S])));
 }
 
 // The flow along an axis, w being its open face; v_1 and v_2 are the flows across.
@@ -338,7 +339,8 @@ GROUP_KERNEL void classic_divergence(global const int *mass, global const float 
         int y0 = column_at(near_here, x, y - 1).here, y1 = column_at(near_here, x, y + 1).here;
         local const uint *o = masks + MASK_AT(x, y);
         float m_low = FILL(mass[in_column(c, z - 1)]), m = FILL(mass[c.here + 64 * z]), low = flow_z[c.here + 64 * z];
-        for (int end = z + HALF; z < end; z++) {
+#pragma unroll
+        for (int k = 0; k < HALF; k++, z++) {
             int at = c.here + 64 * z, above = in_column(c, z + 1);
             float m_high = FILL(mass[above]), high = flow_z[above];
             float net_x = classic_net(flow_x[at], flow_x[x1 + 64 * z], FILL(mass[x0 + 64 * z]), m, FILL(mass[x1 + 64 * z]));
@@ -385,12 +387,26 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
 #define LOAD(at) pressure[at]
     LOAD_PAIR(p, OLD, LOAD)
 #undef LOAD
+    // What later steps need is asked for before the barrier.
+    float d_1[ROUNDS(COLUMNS(1))][10], d_2[ROUNDS(256)][HALF];
+    EACH(i, COLUMNS(1))
+    {
+        int2 place = column_of_item(i, 1);
+        column c = column_at(near_here, place.x, place.y);
+#pragma unroll
+        for (int k = 0; k < 10; k++) d_1[i / GROUP][k] = divergence[in_column(c, k - 1)];
+    }
+    EACH(i, 256)
+    {
+        int at = column_at(near_here, i & 15, i >> 5).here + 64 * HALF * (i >> 4 & 1);
+#pragma unroll
+        for (int k = 0; k < HALF; k++) d_2[i / GROUP][k] = divergence[at + 64 * k];
+    }
     SYNC;
 
     EACH(i, COLUMNS(1))
     {
         int2 place = column_of_item(i, 1);
-        column c = column_at(near_here, place.x, place.y);
         local const float *from = p + TILE_AT(OLD, place.x, place.y, -1);
         local float *to = q + TILE_AT(NEW, place.x, place.y, -1);
         local const uint *o = masks + MASK_AT(place.x, place.y);
@@ -399,8 +415,7 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
         for (int k = 0; k < 10; k++) {
             float high = from[(k + 1) * OLD_LAYER];
             float inverse = terrain ? classic_inverse(o, k - 1) : 1.0f / 6.0f;
-            to[k * NEW_LAYER] =
-                classic_iterate(from + k * OLD_LAYER, OLD_PITCH, low, high, divergence[in_column(c, k - 1)], inverse);
+            to[k * NEW_LAYER] = classic_iterate(from + k * OLD_LAYER, OLD_PITCH, low, high, d_1[i / GROUP][k], inverse);
             low = here;
             here = high;
         }
@@ -419,7 +434,7 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
             float high = from[(k + 1) * NEW_LAYER];
             float inverse = terrain ? classic_inverse(o, first + k) : 1.0f / 6.0f;
             pressure_next[at + 64 * k] =
-                classic_iterate(from + k * NEW_LAYER, NEW_PITCH, low, high, divergence[at + 64 * k], inverse);
+                classic_iterate(from + k * NEW_LAYER, NEW_PITCH, low, high, d_2[i / GROUP][k], inverse);
             low = here;
             here = high;
         }
@@ -451,6 +466,18 @@ GROUP_KERNEL void classic_gradient(global const float *pressure, global float *p
 #define LOAD(at) pressure[at]
     LOAD_PAIR(p, LAST, LOAD)
 #undef LOAD
+    float f_x[ROUNDS(256)][HALF], f_y[ROUNDS(256)][HALF], f_z[ROUNDS(256)][HALF];
+    EACH(i, 256)
+    {
+        int2 place = column_of_item(i & 127, 1);
+        int at = column_at(near_here, place.x, place.y).here + 64 * HALF * (i >> 7);
+#pragma unroll
+        for (int k = 0; k < HALF; k++) {
+            f_x[i / GROUP][k] = flow_x[at + 64 * k];
+            f_y[i / GROUP][k] = flow_y[at + 64 * k];
+            f_z[i / GROUP][k] = flow_z[at + 64 * k];
+        }
+    }
     SYNC;
 
     EACH(i, COLUMNS(1))
@@ -494,9 +521,9 @@ GROUP_KERNEL void classic_gradient(global const float *pressure, global float *p
         for (int k = 0; k < HALF; k++, at += 64) {
             local const float *here = from + k * FINAL_LAYER;
             int bit = first + k + 2;
-            flow_x[at] = rule_gradient(flow_x[at], bit_float(w_x, bit), here[-1], here[0], keep, limit);
-            flow_y[at] = rule_gradient(flow_y[at], bit_float(w_y, bit), here[-FINAL_PITCH], here[0], keep, limit);
-            flow_z[at] = rule_gradient(flow_z[at], bit_float(w_z, bit), low, here[0], keep, limit);
+            flow_x[at] = rule_gradient(f_x[i / GROUP][k], bit_float(w_x, bit), here[-1], here[0], keep, limit);
+            flow_y[at] = rule_gradient(f_y[i / GROUP][k], bit_float(w_y, bit), here[-FINAL_PITCH], here[0], keep, limit);
+            flow_z[at] = rule_gradient(f_z[i / GROUP][k], bit_float(w_z, bit), low, here[0], keep, limit);
             low = here[0];
         }
     }

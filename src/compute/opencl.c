@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    TIMED_EVERY = 8,  // updates, of which one is timed
-    TAIL_BRICKS = 9,  // levels of up to so many bricks, the nothing included, are done by one work-group
+    TIMED_EVERY = 16,  // updates, of which one is timed
+    TAIL_BRICKS = 9,   // levels of up to so many bricks, the nothing included, are done by one work-group
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
