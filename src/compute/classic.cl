@@ -189,7 +189,9 @@ inline float classic_carry(local const classic_tiles *t, int axis, int across_1,
     float carrier = onward * m2[-NA] + (1.0f - onward) * m2[0];
     float holds = carrier > empty ? 1.0f : 0.0f;
     float touches = m2[-NA] + m2[0] > empty ? 1.0f : 0.0f;
-    return holds * (w * p / rule_max(carrier, 1e-30f)) + touches * (w * gravity) + 0.0f;
+    float carried = w * p;
+    if (carried != 0.0f) carried = carried / rule_max(carrier, 1e-30f);  // devices divide zero slowly
+    return holds * carried + touches * (w * gravity) + 0.0f;
 }
 
 // The fill of some drops; *any remembers that there were some.
@@ -339,8 +341,7 @@ GROUP_KERNEL void classic_divergence(global const int *mass, global const float 
         int y0 = column_at(near_here, x, y - 1).here, y1 = column_at(near_here, x, y + 1).here;
         local const uint *o = masks + MASK_AT(x, y);
         float m_low = FILL(mass[in_column(c, z - 1)]), m = FILL(mass[c.here + 64 * z]), low = flow_z[c.here + 64 * z];
-#pragma unroll
-        for (int k = 0; k < HALF; k++, z++) {
+        for (int end = z + HALF; z < end; z++) {
             int at = c.here + 64 * z, above = in_column(c, z + 1);
             float m_high = FILL(mass[above]), high = flow_z[above];
             float net_x = classic_net(flow_x[at], flow_x[x1 + 64 * z], FILL(mass[x0 + 64 * z]), m, FILL(mass[x1 + 64 * z]));
@@ -387,26 +388,12 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
 #define LOAD(at) pressure[at]
     LOAD_PAIR(p, OLD, LOAD)
 #undef LOAD
-    // What later steps need is asked for before the barrier.
-    float d_1[ROUNDS(COLUMNS(1))][10], d_2[ROUNDS(256)][HALF];
-    EACH(i, COLUMNS(1))
-    {
-        int2 place = column_of_item(i, 1);
-        column c = column_at(near_here, place.x, place.y);
-#pragma unroll
-        for (int k = 0; k < 10; k++) d_1[i / GROUP][k] = divergence[in_column(c, k - 1)];
-    }
-    EACH(i, 256)
-    {
-        int at = column_at(near_here, i & 15, i >> 5).here + 64 * HALF * (i >> 4 & 1);
-#pragma unroll
-        for (int k = 0; k < HALF; k++) d_2[i / GROUP][k] = divergence[at + 64 * k];
-    }
     SYNC;
 
     EACH(i, COLUMNS(1))
     {
         int2 place = column_of_item(i, 1);
+        column c = column_at(near_here, place.x, place.y);
         local const float *from = p + TILE_AT(OLD, place.x, place.y, -1);
         local float *to = q + TILE_AT(NEW, place.x, place.y, -1);
         local const uint *o = masks + MASK_AT(place.x, place.y);
@@ -415,7 +402,8 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
         for (int k = 0; k < 10; k++) {
             float high = from[(k + 1) * OLD_LAYER];
             float inverse = terrain ? classic_inverse(o, k - 1) : 1.0f / 6.0f;
-            to[k * NEW_LAYER] = classic_iterate(from + k * OLD_LAYER, OLD_PITCH, low, high, d_1[i / GROUP][k], inverse);
+            to[k * NEW_LAYER] =
+                classic_iterate(from + k * OLD_LAYER, OLD_PITCH, low, high, divergence[in_column(c, k - 1)], inverse);
             low = here;
             here = high;
         }
@@ -434,7 +422,7 @@ GROUP_KERNEL void classic_pressure(global const float *pressure, global float *p
             float high = from[(k + 1) * NEW_LAYER];
             float inverse = terrain ? classic_inverse(o, first + k) : 1.0f / 6.0f;
             pressure_next[at + 64 * k] =
-                classic_iterate(from + k * NEW_LAYER, NEW_PITCH, low, high, d_2[i / GROUP][k], inverse);
+                classic_iterate(from + k * NEW_LAYER, NEW_PITCH, low, high, divergence[at + 64 * k], inverse);
             low = here;
             here = high;
         }
@@ -466,6 +454,7 @@ GROUP_KERNEL void classic_gradient(global const float *pressure, global float *p
 #define LOAD(at) pressure[at]
     LOAD_PAIR(p, LAST, LOAD)
 #undef LOAD
+    // Asked for before the barrier, so that it comes meanwhile.
     float f_x[ROUNDS(256)][HALF], f_y[ROUNDS(256)][HALF], f_z[ROUNDS(256)][HALF];
     EACH(i, 256)
     {

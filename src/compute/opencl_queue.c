@@ -249,7 +249,6 @@ void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kerne
 {
     if (q->error != CL_SUCCESS || groups <= 0 || !tell_args(q, kernel, args, count)) return;
     size_t items = (size_t)groups * q->group;
-    if (getenv("WEIR_LAB_TIMES") && q->rule) q->rule = kernel_names[kernel];
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
     cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &q->group, 0, NULL, event);

@@ -1,6 +1,6 @@
 // The thesis's rules, corrected so that they work (docs/how-it-works.md). Flow f moves c*f of the donor's mass, c = 1/2. The sign of a
-// zero within them never reaches a result: fluxes become integers or are added to what is no minus zero, flows and pressures end
-// with a plain zero.
+// zero within them never reaches a result: fluxes become integers or are added to what is no minus zero, flows end with a plain
+// zero.
 #ifndef WEIR_RULES_CLASSIC_H
 #define WEIR_RULES_CLASSIC_H
 
@@ -41,7 +41,7 @@ RULE float rule_classic_across(float v, float m, float u)
 
 RULE float rule_classic_pressure(float sum, float divergence, float inverse_n)
 {
-    return rule_still(rule_either_max(0.0f, (divergence * (1.0f / CLASSIC_C) + sum) * inverse_n));
+    return rule_still(rule_max(0.0f, (divergence * (1.0f / CLASSIC_C) + sum) * inverse_n));
 }
 
 #endif
