@@ -30,7 +30,8 @@ move_bricks(global const int *place, global const uint *from, global uint *to)
 
 // A row of news says all that the host knows of one brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-take_news(global const device_news *news, global int *near, global uint *open, global int *coords, global uchar *clear)
+take_news(global const device_news *news, global int *near, global uint *open, global int *coords, global uchar *clear,
+          global int *mass, global float *flow_x, global float *flow_y, global float *flow_z, global float *pressure)
 {
     global const device_news *row = &news[get_group_id(0)];
     const int brick = row->brick;
@@ -38,4 +39,11 @@ take_news(global const device_news *news, global int *near, global uint *open, g
     EACH(i, 16) open[16 * brick + i] = row->open[i];
     EACH(i, 3) coords[3 * brick + i] = row->coord[i];
     ONCE clear[brick] = (uchar)row->clear;
+    if (row->newborn == 0) return;
+    EACH(i, BRICK_CELLS)
+    {
+        int at = brick * BRICK_CELLS + i;
+        mass[at] = 0;
+        flow_x[at] = flow_y[at] = flow_z[at] = pressure[at] = 0.0f;
+    }
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    TIMED_EVERY = 8,  // updates, of which one is timed
-    TAIL_BRICKS = 2,  // levels of up to so many bricks, the nothing included, are done by one work-group
+    TIMED_EVERY = 16,  // updates, of which one is timed
+    TAIL_BRICKS = 2,   // levels of up to so many bricks, the nothing included, are done by one work-group
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
@@ -36,12 +36,13 @@ typedef struct opencl_backend {
     cl_mem residual, drained;
     int64_t drained_bytes;
     cl_event residual_read, facts_read;
-    cl_int residual_bits;
     cl_mem outer;  // bricks that reach over the bounds
     int64_t outer_bytes;
     void *scratch;  // host memory that passes may use
     size_t scratch_bytes;
+    pinned_memory residual_here;
     int64_t taken;  // by the last DRAIN_SIDES
+    cl_int rest;    // iterations of the classic pressure that are left to the gradient: 0 or 1
     bool told;      // that a rule runs on the host
 } opencl_backend;
 
@@ -189,32 +190,41 @@ static void begin(backend *base)
 {
     opencl_backend *o = (opencl_backend *)base;
     device_bricks_send(&o->bricks);
-    o->queue.timing = o->world->update % TIMED_EVERY == 0;
+    queue_time(&o->queue, o->world->update % TIMED_EVERY == 0);
 }
 
 // Asks for what the move found out of every brick; the answer is waited for at the end of the update.
 static void ask_facts(opencl_backend *o)
 {
     device_bricks *d = &o->bricks;
-    queue_read_later(&o->queue, d->facts, d->facts_here, o->world->bricks.end, &o->facts_read);
+    queue_read_later(&o->queue, d->facts, d->facts_here.data, o->world->bricks.end, &o->facts_read);
+}
+
+// Without branches, so that it is done many bricks at a time.
+static void take_facts(brick_pool *pool, const uint8_t *facts, int64_t change)
+{
+    const uint8_t *alive = pool->alive;
+    uint8_t *wet = pool->wet;
+    int64_t *changed = pool->changed;
+    for (int32_t b = 1; b < pool->end; b++) wet[b] = alive[b] & (facts[b] & DEVICE_WET);
+    for (int32_t b = 1; b < pool->end; b++) changed[b] = (alive[b] & facts[b] >> 1) ? change : changed[b];
 }
 
 static weir_status finish(backend *base)
 {
     opencl_backend *o = (opencl_backend *)base;
     brick_pool *pool = &o->world->bricks;
-    queue_wait(&o->queue, &o->facts_read);
+    if (o->facts_read) {
+        queue_wait(&o->queue, &o->facts_read);
+        o->queue.staged = 0;  // facts are asked for after the last write of an update
+    }
     if (o->queue.timing) {
         queue_finish(&o->queue);
         queue_book(&o->queue, o->world, TIMED_EVERY);
     }
     weir_status status = queue_status(&o->queue);
     if (status != WEIR_OK) return status;
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b]) continue;
-        pool->wet[b] = (o->bricks.facts_here[b] & DEVICE_WET) != 0;
-        if (o->bricks.facts_here[b] & DEVICE_CHANGED) pool->changed[b] = o->world->change;
-    }
+    if (pool->live > 0) take_facts(pool, o->bricks.facts_here.data, o->world->change);
     return WEIR_OK;
 }
 
@@ -313,7 +323,7 @@ static void restrict_all(opencl_backend *o)
     queue_zero(&o->queue, o->residual, 4);
     LAUNCH(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->near),
            A(d->list), A(p->cells), A(p->levels), A(p->tree), A(o->residual));
-    queue_read_later(&o->queue, o->residual, &o->residual_bits, 4, &o->residual_read);
+    queue_read_later(&o->queue, o->residual, o->residual_here.data, 4, &o->residual_read);
 }
 
 static void sweep_coarsest(opencl_backend *o, int32_t level)
@@ -362,15 +372,14 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     }
 }
 
-// Iterations of the classic pressure, two per launch.
+// Iterations of the classic pressure, two per launch; one that is left over waits for the next call, or for the gradient.
 static void iterate_pressure(opencl_backend *o, int32_t count)
 {
     device_bricks *d = &o->bricks;
-    for (; count > 0; count -= 2) {
+    for (o->rest += count; o->rest >= 2; o->rest -= 2) {
         channels c = find_channels(o);
-        cl_int iterations = count < 2 ? count : 2;
-        LAUNCH(&o->queue, classic_pressure, d->live, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open), A(d->near),
-               A(d->list), A(iterations));
+        LAUNCH(&o->queue, classic_pressure, d->pair_count, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open),
+               A(d->clear), A(d->pairs));
         swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
     }
 }
@@ -418,20 +427,23 @@ static void run(backend *base, pass_id pass, int32_t level)
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
     case PASS_CLASSIC_MOVE:
-        LAUNCH(q, classic_move, d->live, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(d->open), A(d->near),
-               A(d->list), A(o->numbers));
+        LAUNCH(q, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(d->open),
+               A(d->clear), A(d->pairs), A(o->numbers));
         break;
     case PASS_CLASSIC_DIVERGENCE:
         ask_facts(o);
-        LAUNCH(q, classic_divergence, d->live, A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->open), A(d->near),
-               A(d->list));
+        LAUNCH(q, classic_divergence, d->pair_count, A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->open),
+               A(d->clear), A(d->pairs));
+        o->rest = 0;
         iterate_pressure(o, level - 1);
         break;
     case PASS_CLASSIC_PRESSURE: iterate_pressure(o, level); break;
     case PASS_CLASSIC_GRADIENT:
         iterate_pressure(o, level);
         c = find_channels(o);
-        LAUNCH(q, classic_gradient, d->live, A(c.pressure), NEXT, A(d->open), A(d->near), A(d->list), A(o->numbers));
+        LAUNCH(q, classic_gradient, d->pair_count, A(c.pressure), A(c.pressure_next), A(c.divergence), NEXT, A(d->open),
+               A(d->clear), A(d->pairs), A(o->numbers), A(o->rest));
+        if (o->rest > 0) swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         swap_flow(o);
         break;
@@ -469,9 +481,7 @@ static float residual(const backend *base)
 {
     opencl_backend *o = (opencl_backend *)(uintptr_t)base;
     queue_wait(&o->queue, &o->residual_read);
-    float value;
-    memcpy(&value, &o->residual_bits, sizeof value);
-    return o->queue.error == CL_SUCCESS ? value : 0.0f;
+    return o->queue.error == CL_SUCCESS ? *(const float *)o->residual_here.data : 0.0f;
 }
 
 static int64_t drained(const backend *base)
@@ -500,6 +510,7 @@ static void destroy(backend *base)
         cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->pyramid.levels, &o->forces,
                                    &o->residual,      &o->drained,      &o->outer};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(q, buffers[i]);
+        queue_unpin(q, &o->residual_here);
     }
     device_bricks_destroy(&o->bricks);
     pyramid_destroy(&o->pyramid.tables);
@@ -529,7 +540,8 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
     if (status == WEIR_OK) {
         device_bricks_create(&o->bricks, &o->queue, world);
         o->residual = queue_buffer(&o->queue, 4);
-        if (!o->residual) status = status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
+        if (!o->residual || !queue_pin(&o->queue, &o->residual_here, 4))
+            status = status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
     }
     if (status != WEIR_OK) {
         destroy(&o->base);

@@ -33,6 +33,7 @@
     ITEM(level_smooth)       \
     ITEM(level_up)           \
     ITEM(coarse_tail)        \
+    ITEM(pair_bricks)        \
     ITEM(classic_move)       \
     ITEM(classic_divergence) \
     ITEM(classic_pressure)   \
@@ -52,14 +53,29 @@ typedef struct timed_launch {
     const char *name;  // of the rule its time is booked under
 } timed_launch;
 
+// What a kernel was told as its arguments, one after the other; the first `bytes` of them are known.
+typedef struct kernel_known {
+    size_t bytes;
+    unsigned char args[320];
+} kernel_known;
+
+// Memory of this machine that the device reads and writes by itself.
+typedef struct pinned_memory {
+    cl_mem buffer;
+    void *data;
+    int64_t bytes;
+} pinned_memory;
+
 // A queue of commands. The first failure stays: what comes after it does nothing.
 typedef struct opencl_queue {
     const opencl_api *cl;
     opencl_device device;
     cl_context context;
-    cl_command_queue queue;
+    cl_command_queue queue;            // the one of the two below that is in use
+    cl_command_queue plain, profiled;  // telling times makes every command slower
     cl_program program;
     cl_kernel kernel[KERNEL_COUNT];
+    kernel_known known[KERNEL_COUNT];
     size_t group;      // work-items in a group
     cl_int error;      // the first failure
     const char *what;  // and what failed
@@ -67,7 +83,9 @@ typedef struct opencl_queue {
     int64_t commands;  // so far
     int64_t fail_at;   // the command at which the device is lost, for tests; 0: none
     device_account *account;
-    bool timing;  // whether launches are timed now
+    pinned_memory stage;
+    int64_t staged;  // bytes in it that the device may not have taken yet
+    bool timing;     // whether launches are timed now
     timed_launch timed[OPENCL_EVENTS];
     int32_t timed_count;
     const char *rule;  // that launches belong to
@@ -89,15 +107,23 @@ cl_mem queue_buffer(opencl_queue *q, int64_t bytes);
 void queue_free(opencl_queue *q, cl_mem *buffer);
 int64_t queue_size(const opencl_queue *q, cl_mem buffer);  // in bytes
 
+// Room in pinned memory for at least so many bytes. Its content does not matter.
+bool queue_pin(opencl_queue *q, pinned_memory *p, int64_t bytes);
+void queue_unpin(opencl_queue *q, pinned_memory *p);
+
+// Sends a copy of the bytes.
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes);
 // Waits until the bytes are there.
 void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes);
-// Does not wait: *done gets an event for queue_wait.
+// Does not wait: *done gets an event for queue_wait. `to` should be pinned, or the device makes the caller wait after all.
 void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done);
 void queue_wait(opencl_queue *q, cl_event *done);
 void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes);
 void queue_finish(opencl_queue *q);
+
+// Whether launches are timed from now on.
+void queue_time(opencl_queue *q, bool timing);
 
 // Books the times of finished launches, `weight` times over.
 void queue_book(opencl_queue *q, weir_world *world, double weight);
@@ -138,6 +164,8 @@ typedef struct device_bricks {
     cl_mem active, dry, facts;         // what the kernels note of them
     cl_mem list;                       // live bricks
     int32_t live;
+    cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
+    int32_t pair_count;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about
     int64_t names_bytes;
@@ -145,8 +173,7 @@ typedef struct device_bricks {
     int64_t block_bytes;
     void *host_block;  // the same here
     size_t host_bytes;
-    uint8_t *facts_here;
-    int32_t facts_room;
+    pinned_memory facts_here;
 } device_bricks;
 
 void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);

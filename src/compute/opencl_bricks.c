@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { BRICK_BYTES = BRICK_CELLS * 4 };
+enum {
+    BRICK_BYTES = BRICK_CELLS * 4,
+    STATE_FIXED = 5  // channels of the state that every world has
+};
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
@@ -46,7 +49,8 @@ static bool grow(device_bricks *d, int32_t capacity)
                 resize(d, &d->open, before * 64, after * 64, before == 0) &&
                 resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
                 resize(d, &d->active, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
-                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false);
+                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false) &&
+                (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
     if (!room) return false;
     d->capacity = capacity;
     d->version = UINT64_MAX;
@@ -98,12 +102,28 @@ static void *host_room(device_bricks *d, size_t bytes)
     return d->host_block;
 }
 
+static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
+{
+    if (!at_least(d, &d->names, &d->names_bytes, (int64_t)count * 4)) return false;
+    queue_write(d->queue, d->names, 0, bricks, (int64_t)count * 4);
+    return true;
+}
+
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
+
+// The next brick from `brick` on to which a table of bytes gives this value; `end` if there is none.
+static int32_t next_with(const uint8_t *table, int value, int32_t brick, int32_t end)
+{
+    const uint8_t *found = brick < end ? memchr(table + brick, value, (size_t)(end - brick)) : NULL;
+    return found ? (int32_t)(found - table) : end;
+}
 
 static bool is_clear(const brick_pool *pool, int32_t brick)
 {
     for (int32_t k = 0; k < 27; k++)
-        if (pool->near[brick][k] == BRICK_NOTHING || !mask_full(&pool->open[pool->near[brick][k]])) return false;
+        if (pool->near[brick][k] == BRICK_NOTHING) return false;
+    for (int32_t k = 0; k < 27; k++)
+        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
     return true;
 }
 
@@ -115,7 +135,19 @@ static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
     row->coord[0] = pool->coord[brick].x;
     row->coord[1] = pool->coord[brick].y;
     row->coord[2] = pool->coord[brick].z;
-    row->clear = pool->alive[brick] && is_clear(pool, brick);
+    row->clear = is_clear(pool, brick);
+    row->newborn = pool->place[brick] == PLACE_NOWHERE;
+}
+
+// Takes two bricks at a time from every row of bricks along x, and writes the left ones.
+static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
+{
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b] || pool->near[b][NEAR(-1, 0, 0)]) continue;
+        for (int32_t left = b; left; left = pool->near[pool->near[left][NEAR(1, 0, 0)]][NEAR(1, 0, 0)]) pairs[count++] = left;
+    }
+    return count;
 }
 
 // Rows of changed bricks and the list of live ones.
@@ -126,10 +158,10 @@ static weir_status send_news(device_bricks *d)
     size_t rows = 0, room = (size_t)pool->end * (sizeof(device_news) > 4 ? sizeof(device_news) : 4);
     device_news *news = host_room(d, room);
     if (!news) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (pool->alive[b] && (all || pool->news[b])) write_news(pool, b, &news[rows++]);
-        pool->news[b] = 0;
-    }
+    if (all) memset(pool->news, 1, (size_t)pool->end);
+    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;)
+        if (pool->alive[b]) write_news(pool, b, &news[rows++]);
+    memset(pool->news, 0, (size_t)pool->end);
     if (rows > 0) {
         int64_t bytes = (int64_t)(rows * sizeof *news);
         if (!at_least(d, &d->block, &d->block_bytes, bytes)) {
@@ -137,13 +169,22 @@ static weir_status send_news(device_bricks *d)
             return no_room(d);
         }
         queue_write(d->queue, d->block, 0, news, bytes);
-        LAUNCH(d->queue, take_news, (int32_t)rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear));
+        const cl_mem *c = d->channel;
+        LAUNCH(d->queue, take_news, (int32_t)rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear),
+               A(c[CHANNEL_MASS]), A(c[CHANNEL_FLOW_X]), A(c[CHANNEL_FLOW_Y]), A(c[CHANNEL_FLOW_Z]), A(c[CHANNEL_PRESSURE]));
     }
     int32_t *list = host_room(d, room);
     d->live = 0;
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b]) list[d->live++] = b;
+    for (int32_t b = 1; b < pool->end; b++) {
+        list[d->live] = b;
+        d->live += pool->alive[b];
+    }
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
+    if (d->world->solver == WEIR_SOLVER_CLASSIC) {
+        d->pair_count = pair_bricks(pool, list);
+        if (!name_bricks(d, list, d->pair_count)) return no_room(d);
+        LAUNCH(d->queue, pair_bricks, d->pair_count, A(d->names), A(d->near), A(d->pairs));
+    }
     d->version = pool->version;
     return queue_status(d->queue);
 }
@@ -154,12 +195,8 @@ weir_status device_bricks_prepare(device_bricks *d)
     weir_status status = queue_status(d->queue);
     bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count;
     if (status == WEIR_OK && !room) status = make_room(d);
-    if (status == WEIR_OK && d->facts_room < pool->capacity) {
-        memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
-        d->facts_here = memory_alloc_zero(&d->world->mem, (size_t)pool->capacity);
-        d->facts_room = d->facts_here ? pool->capacity : 0;
-        if (!d->facts_here) status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
-    }
+    if (status == WEIR_OK && !queue_pin(d->queue, &d->facts_here, pool->capacity))
+        status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
     if (status == WEIR_OK && d->version != pool->version) status = send_news(d);
     return status;
 }
@@ -171,20 +208,13 @@ weir_status device_bricks_prepare(device_bricks *d)
 static int32_t state_channels(const device_bricks *d, int32_t channels[CHANNEL_MAX])
 {
     const weir_world *world = d->world;
-    static const int32_t fixed[] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z, CHANNEL_PRESSURE};
-    int32_t count = sizeof fixed / sizeof *fixed;
+    static const int32_t fixed[STATE_FIXED] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z, CHANNEL_PRESSURE};
+    int32_t count = STATE_FIXED;
     memcpy(channels, fixed, sizeof fixed);
     for (int32_t r = 0; r < world->rule_count; r++)
         for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
             if (world->rules[r].values[i] < d->channel_count) channels[count++] = world->rules[r].values[i];
     return count;
-}
-
-static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
-{
-    if (!at_least(d, &d->names, &d->names_bytes, (int64_t)count * 4)) return false;
-    queue_write(d->queue, d->names, 0, bricks, (int64_t)count * 4);
-    return true;
 }
 
 // Makes room here and there for the packed values of some bricks; NULL if there is none, and they must travel one by one.
@@ -243,12 +273,14 @@ static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
     }
 }
 
+// The fixed channels of a newborn brick are cleared with the news of it.
 static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
     int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
     static const uint32_t zeros[BRICK_CELLS];
+    if (channel_count == STATE_FIXED) return;
     bool named = name_bricks(d, bricks, count);
-    for (int32_t c = 0; c < channel_count; c++) {
+    for (int32_t c = STATE_FIXED; c < channel_count; c++) {
         if (named) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]));
         for (int32_t i = 0; i < count && !named; i++)
             queue_write(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES, zeros, BRICK_BYTES);
@@ -261,12 +293,13 @@ static void settle(device_bricks *d, brick_place place, void (*act)(device_brick
     enum { BATCH = 1024 };
     brick_pool *pool = &d->world->bricks;
     int32_t bricks[BATCH], count = 0;
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (pool->alive[b] && pool->place[b] == place) bricks[count++] = b;
-        if (count == 0 || (count < BATCH && b < pool->end - 1)) continue;
+    for (int32_t b = 0; (b = next_with(pool->place, (int)place, b + 1, pool->end)) < pool->end;) {
+        if (pool->alive[b]) bricks[count++] = b;
+        if (count < BATCH) continue;
         act(d, bricks, count);
         count = 0;
     }
+    if (count > 0) act(d, bricks, count);
 }
 
 void device_bricks_send(device_bricks *d)
@@ -336,7 +369,8 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4) + d->names_bytes + d->block_bytes;
+    int64_t pairs = d->pairs ? 36 * 4 : 0;
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + pairs) + d->names_bytes + d->block_bytes;
 }
 
 void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
@@ -350,10 +384,10 @@ void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->active,
-                               &d->dry,  &d->facts, &d->list,   &d->names, &d->block};
+    cl_mem *const buffers[] = {&d->near,  &d->open, &d->coords, &d->clear, &d->active, &d->dry,
+                               &d->facts, &d->list, &d->pairs,  &d->names, &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
-    memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
+    queue_unpin(d->queue, &d->facts_here);
     d->world->bricks.home = NULL;
 }

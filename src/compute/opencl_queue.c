@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STAGE_BYTES = 8 << 20 };
+
 // ---- Failures --------------------------------------------------------------------------------------------------------------
 
 static bool sound(opencl_queue *q, cl_int error, const char *what)
@@ -85,8 +87,10 @@ weir_status queue_create(const char *which, weir_logger logger, device_account *
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)q->device.platform, 0};
     cl_int error;
     q->context = q->cl->CreateContext(properties, 1, &q->device.id, NULL, NULL, &error);
-    if (sound(q, error, "opening a context"))
-        q->queue = q->cl->CreateCommandQueue(q->context, q->device.id, CL_QUEUE_PROFILING_ENABLE, &error);
+    if (sound(q, error, "opening a context")) q->plain = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
+    if (sound(q, error, "opening a queue"))
+        q->profiled = q->cl->CreateCommandQueue(q->context, q->device.id, CL_QUEUE_PROFILING_ENABLE, &error);
+    q->queue = q->plain;
     status = sound(q, error, "opening a queue") ? build(q, logger) : queue_status(q);
     if (status != WEIR_OK) queue_destroy(q);
     return status;
@@ -103,10 +107,12 @@ void queue_destroy(opencl_queue *q)
     if (!q->cl) return;
     if (q->queue) q->cl->Finish(q->queue);
     forget_times(q);
+    queue_unpin(q, &q->stage);
     for (int32_t k = 0; k < KERNEL_COUNT; k++)
         if (q->kernel[k]) q->cl->ReleaseKernel(q->kernel[k]);
     if (q->program) q->cl->ReleaseProgram(q->program);
-    if (q->queue) q->cl->ReleaseCommandQueue(q->queue);
+    if (q->plain) q->cl->ReleaseCommandQueue(q->plain);
+    if (q->profiled) q->cl->ReleaseCommandQueue(q->profiled);
     if (q->context) q->cl->ReleaseContext(q->context);
     *q = (opencl_queue){0};
 }
@@ -137,13 +143,58 @@ void queue_free(opencl_queue *q, cl_mem *buffer)
     q->held -= queue_size(q, *buffer);
     q->cl->ReleaseMemObject(*buffer);
     *buffer = NULL;
+    // A later buffer may get the same handle and must not be taken for this one.
+    for (int32_t k = 0; k < KERNEL_COUNT; k++) q->known[k].bytes = 0;
+}
+
+bool queue_pin(opencl_queue *q, pinned_memory *p, int64_t bytes)
+{
+    if (p->bytes >= bytes) return true;
+    queue_unpin(q, p);
+    if (q->error != CL_SUCCESS) return false;
+    cl_int error;
+    p->buffer = q->cl->CreateBuffer(q->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &error);
+    if (error != CL_SUCCESS) return false;
+    p->data = q->cl->EnqueueMapBuffer(q->queue, p->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL, NULL,
+                                      &error);
+    if (error != CL_SUCCESS) {
+        p->data = NULL;
+        queue_unpin(q, p);
+        return false;
+    }
+    p->bytes = bytes;
+    return true;
+}
+
+void queue_unpin(opencl_queue *q, pinned_memory *p)
+{
+    if (p->data) {
+        q->cl->EnqueueUnmapMemObject(q->queue, p->buffer, p->data, 0, NULL, NULL);
+        q->cl->Finish(q->queue);
+    }
+    queue_free(q, &p->buffer);
+    *p = (pinned_memory){0};
+}
+
+// Small writes wait in pinned memory until the device takes them; NULL when there is no room.
+static void *stage(opencl_queue *q, int64_t bytes)
+{
+    if (bytes > STAGE_BYTES || !queue_pin(q, &q->stage, STAGE_BYTES)) return NULL;
+    if (q->staged + bytes > STAGE_BYTES) queue_finish(q);
+    void *room = (char *)q->stage.data + q->staged;
+    q->staged += (bytes + 63) / 64 * 64;
+    return room;
 }
 
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes)
 {
     if (bytes == 0 || !ready(q)) return;
+    void *staged = stage(q, bytes);
+    if (staged) from = memcpy(staged, from, (size_t)bytes);
     q->account->sent += bytes;
-    sound(q, q->cl->EnqueueWriteBuffer(q->queue, to, CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL),
+    sound(q,
+          q->cl->EnqueueWriteBuffer(q->queue, to, staged ? CL_FALSE : CL_TRUE, (size_t)offset, (size_t)bytes, from, 0, NULL,
+                                    NULL),
           "sending to the device");
 }
 
@@ -193,16 +244,39 @@ void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes)
 void queue_finish(opencl_queue *q)
 {
     if (ready(q)) sound(q, q->cl->Finish(q->queue), "waiting for the device");
+    q->staged = 0;
+}
+
+void queue_time(opencl_queue *q, bool timing)
+{
+    cl_command_queue queue = timing ? q->profiled : q->plain;
+    q->timing = timing;
+    if (queue == q->queue) return;
+    queue_finish(q);
+    q->queue = queue;
 }
 
 // ---- Kernels ---------------------------------------------------------------------------------------------------------------
 
+// Tells the kernel those arguments that are not what it was told before: telling costs about as much as a launch.
+static bool tell_args(opencl_queue *q, kernel_id kernel, const kernel_arg *args, int32_t count)
+{
+    kernel_known *known = &q->known[kernel];
+    size_t at = 0;
+    for (int32_t i = 0; i < count; at += args[i++].size) {
+        bool fits = at + args[i].size <= sizeof known->args;
+        if (fits && at < known->bytes && memcmp(known->args + at, args[i].value, args[i].size) == 0) continue;
+        cl_int error = q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value);
+        if (!sound(q, error, kernel_names[kernel])) return false;
+        if (fits) memcpy(known->args + at, args[i].value, args[i].size);
+    }
+    known->bytes = at < sizeof known->args ? at : sizeof known->args;
+    return true;
+}
+
 void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count)
 {
-    if (groups <= 0 || !ready(q)) return;
-    for (int32_t i = 0; i < count; i++)
-        if (!sound(q, q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value), kernel_names[kernel]))
-            return;
+    if (groups <= 0 || !ready(q) || !tell_args(q, kernel, args, count)) return;
     size_t items = (size_t)groups * q->group;
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;

@@ -61,7 +61,8 @@ typedef struct device_news {
     int near[27];
     device_uint open[16];
     int coord[3];
-    int clear;  // 1: the brick and its 26 neighbours are open throughout
+    int clear;    // 1: the brick and its 26 neighbours are open throughout
+    int newborn;  // 1: its values are zero, and must become so on the device
 } device_news;
 
 // Bits of what a device says of a brick after a move.

@@ -1,4 +1,6 @@
-// The thesis's rules, corrected so that they work (docs/how-it-works.md). Flow f moves c*f of the donor's mass, c = 1/2.
+// The thesis's rules, corrected so that they work (docs/how-it-works.md). Flow f moves c*f of the donor's mass, c = 1/2. The sign of a
+// zero within them never reaches a result: fluxes become integers or are added to what is no minus zero, flows end with a plain
+// zero.
 #ifndef WEIR_RULES_CLASSIC_H
 #define WEIR_RULES_CLASSIC_H
 
@@ -43,14 +45,14 @@ RULE float rule_classic_crossing_across(float cross_low, float u_low, float cros
 // The same from flows and fills; for backends that do not keep what crosses.
 RULE float rule_classic_along(float u_low, float m_low_low, float u_high, float m_high_high)
 {
-    float forward = rule_max(0.0f, u_low);
-    float backward = rule_min(0.0f, u_high);
+    float forward = rule_either_max(0.0f, u_low);
+    float backward = rule_either_min(0.0f, u_high);
     return CLASSIC_C * forward * m_low_low * forward - CLASSIC_C * backward * m_high_high * backward;
 }
 
 RULE float rule_classic_across(float v, float m, float u)
 {
-    return CLASSIC_C * rule_max(0.0f, v) * m * u;
+    return CLASSIC_C * rule_either_max(0.0f, v) * m * u;
 }
 
 RULE float rule_classic_pressure(float sum, float divergence, float inverse_n)

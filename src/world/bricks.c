@@ -460,6 +460,40 @@ void bricks_tell(brick_pool *pool, int32_t brick)
     pool->news[brick] = 1;
 }
 
+// Takes over what the neighbour `k` knows of the bricks around a new one; returns the bits of those that are known now.
+static uint32_t ask_neighbour(brick_pool *pool, int32_t brick, int32_t k)
+{
+    const int32_t *from = pool->near[pool->near[brick][k]];
+    int32_t x = k % 3 - 1, y = k / 3 % 3 - 1, z = k / 9 - 1;
+    uint32_t known = 0;
+    for (int32_t dz = z > 0 ? 0 : -1; dz <= (z < 0 ? 0 : 1); dz++) {
+        for (int32_t dy = y > 0 ? 0 : -1; dy <= (y < 0 ? 0 : 1); dy++) {
+            for (int32_t dx = x > 0 ? 0 : -1; dx <= (x < 0 ? 0 : 1); dx++) {
+                pool->near[brick][NEAR(dx, dy, dz)] = from[NEAR(dx - x, dy - y, dz - z)];
+                known |= 1u << NEAR(dx, dy, dz);
+            }
+        }
+    }
+    return known;
+}
+
+// Fills the neighbours of a new brick. Those that are there know most of the others, which saves looking them up; the six at the
+// faces know the most.
+static void find_neighbours(brick_pool *pool, int32_t brick)
+{
+    static const uint8_t order[26] = {4,  10, 12, 14, 16, 22, 1, 3, 5, 7,  9,  11, 15,
+                                      17, 19, 21, 23, 25, 0,  2, 6, 8, 18, 20, 24, 26};
+    const uint32_t all = (1u << 27) - 1;
+    uint32_t known = 1u << BRICK_SELF;
+    for (int32_t i = 0; i < 26 && known != all; i++) {
+        int32_t k = order[i], *at = &pool->near[brick][k];
+        if (!(known >> k & 1)) *at = bricks_find(pool, brick_neighbour(pool->coord[brick], k));
+        known |= 1u << k;
+        if (*at) known |= ask_neighbour(pool, brick, k);
+    }
+    pool->near[brick][BRICK_SELF] = brick;
+}
+
 int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
 {
     assert(bricks_find(pool, coord) == BRICK_NOTHING);
@@ -475,11 +509,9 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     pool->place[brick] = pool->home ? PLACE_NOWHERE : PLACE_BOTH;
     if (!pool->home) clear_brick(pool, brick);
 
-    for (int32_t k = 0; k < 27; k++) {
-        int32_t neighbour = k == BRICK_SELF ? brick : bricks_find(pool, brick_neighbour(coord, k));
-        pool->near[brick][k] = neighbour;
-        if (neighbour) pool->near[neighbour][26 - k] = brick;
-    }
+    find_neighbours(pool, brick);
+    for (int32_t k = 0; k < 27; k++)
+        if (pool->near[brick][k]) pool->near[pool->near[brick][k]][26 - k] = brick;
     bricks_tell(pool, brick);
     slot_insert(pool, brick);
 

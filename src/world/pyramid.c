@@ -1,5 +1,9 @@
-// Building the pyramid: parents are found through a hash table per level, in the order in which their first child comes up. That
-// order is an accident, and nothing computed on the pyramid depends on it.
+// Building the pyramid, in every update in which bricks come or go, so it must be quick. Parents are numbered in the order in which
+// their first child comes up. That order is an accident, and nothing computed on the pyramid depends on it.
+//
+// Live bricks know their neighbours, and among them all that share a parent; from the second level on parents are found through a
+// hash table. Neighbours go the other way: those of the coarsest level are looked up, those below are children of the neighbours of
+// a brick's parent.
 #include "world/pyramid.h"
 
 #include "base/hash.h"
@@ -36,11 +40,11 @@ static bool resize(memory *mem, void *array, int32_t old_count, int32_t new_coun
     return true;
 }
 
-// Room to look up `room` coordinates, all slots free.
-static bool keys_reserve(pyramid *p, pyramid_level *level, int32_t room)
+// Room for `room` coordinates, and `least` slots or more to look them up, all free.
+static bool keys_reserve(pyramid *p, pyramid_level *level, int32_t room, int32_t least)
 {
     int32_t slots = 16;
-    while (slots < 2 * room) slots *= 2;
+    while (slots < least) slots *= 2;
     if (room > level->key_room) {
         if (!resize(p->mem, &level->coord, level->key_room, room, sizeof *level->coord)) return false;
         level->key_room = room;
@@ -114,13 +118,35 @@ static void add_child(pyramid_level *level, int32_t parent, weir_coord coord, in
     level->child[parent][(coord.x & 1) + 2 * (coord.y & 1) + 4 * (coord.z & 1)] = child;
 }
 
-static void link_neighbours(pyramid_level *level)
+// The neighbours of the coarsest level.
+static void look_up_neighbours(pyramid_level *level)
 {
     for (int32_t i = 1; i < level->count; i++) {
         for (int32_t n = 0; n < 27; n++) {
             weir_coord c = level->coord[i];
             weir_coord at = {c.x + n % 3 - 1, c.y + n / 3 % 3 - 1, c.z + n / 9 - 1};
             level->near[i][n] = n == BRICK_SELF ? i : *find_slot(level, at);
+        }
+    }
+}
+
+// The neighbours of a level from those of the level above it.
+static void link_neighbours(pyramid_level *level, const pyramid_level *above)
+{
+    // For each octant of a parent and each neighbour of the child there: whose child it is, and in which octant.
+    uint8_t whose[8][27], octant[8][27];
+    for (int32_t o = 0; o < 8; o++) {
+        for (int32_t n = 0; n < 27; n++) {
+            int32_t x = (o & 1) + n % 3 + 1, y = (o >> 1 & 1) + n / 3 % 3 + 1, z = (o >> 2) + n / 9 + 1;
+            whose[o][n] = (uint8_t)(x / 2 + 3 * (y / 2) + 9 * (z / 2));
+            octant[o][n] = (uint8_t)(x % 2 + 2 * (y % 2) + 4 * (z % 2));
+        }
+    }
+    for (int32_t p = 1; p < above->count; p++) {
+        for (int32_t o = 0; o < 8; o++) {
+            int32_t child = above->child[p][o];
+            if (child == 0) continue;
+            for (int32_t n = 0; n < 27; n++) level->near[child][n] = above->child[above->near[p][whose[o][n]]][octant[o][n]];
         }
     }
 }
@@ -140,21 +166,44 @@ static void clear_childless(pyramid_level *level)
     }
 }
 
-// One level over the bricks below it: `coord` and `alive` of the level below (alive NULL: all), and where their parents go.
-static bool build_level(pyramid *p, pyramid_level *level, const weir_coord *coord, const uint8_t *alive, int32_t end,
-                        int32_t live, int32_t *parent)
+// Gives a parent to a live brick and to all that share it: they are at most one brick away.
+static void adopt(pyramid_level *level, const brick_pool *pool, int32_t brick, int32_t *parent)
 {
-    if (!keys_reserve(p, level, live + 1)) return false;
+    weir_coord c = pool->coord[brick];
+    int32_t low = NEAR(-(c.x & 1), -(c.y & 1), -(c.z & 1));
+    for (int32_t o = 0; o < 8; o++) {
+        int32_t sibling = pool->near[brick][low + (o & 1) + 3 * (o >> 1 & 1) + 9 * (o >> 2)];
+        if (sibling) parent[sibling] = level->count;
+    }
+    level->coord[level->count++] = (weir_coord){c.x >> 1, c.y >> 1, c.z >> 1};
+}
+
+// The first level, over the live bricks, and where their parents go.
+static bool build_first(pyramid *p, pyramid_level *level, const brick_pool *pool, int32_t *parent)
+{
+    if (!keys_reserve(p, level, pool->live + 1, 0)) return false;
     level->count = 1;
-    for (int32_t b = 1; b < end; b++)
-        if (!alive || alive[b]) parent[b] = parent_of(level, coord[b]);
+    memset(parent, 0, (size_t)pool->end * sizeof *parent);
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && parent[b] == 0) adopt(level, pool, b, parent);
     if (!bricks_room(p, level)) return false;
     memset(level->child, 0, (size_t)level->count * sizeof *level->child);
     memset(level->full, 0, (size_t)level->count * sizeof *level->full);
-    for (int32_t b = 1; b < end; b++)
-        if (!alive || alive[b]) add_child(level, parent[b], coord[b], b);
-    link_neighbours(level);
-    if (!p->tables_only) clear_childless(level);
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b]) add_child(level, parent[b], pool->coord[b], b);
+    return true;
+}
+
+// A level over the level below it.
+static bool build_level(pyramid *p, pyramid_level *level, pyramid_level *below)
+{
+    if (!keys_reserve(p, level, below->count, 2 * below->count)) return false;
+    level->count = 1;
+    for (int32_t b = 1; b < below->count; b++) below->parent[b] = parent_of(level, below->coord[b]);
+    if (!bricks_room(p, level)) return false;
+    memset(level->child, 0, (size_t)level->count * sizeof *level->child);
+    memset(level->full, 0, (size_t)level->count * sizeof *level->full);
+    for (int32_t b = 1; b < below->count; b++) add_child(level, below->parent[b], below->coord[b], b);
     return true;
 }
 
@@ -190,13 +239,16 @@ weir_status pyramid_build(pyramid *p, const brick_pool *pool)
     while (below > 0 && l + 1 < PYRAMID_LEVELS && extra <= EXTRA_LEVELS) {
         pyramid_level *lower = &p->level[l];
         pyramid_level *level = &p->level[++l];
-        bool built = l == 1 ? build_level(p, level, pool->coord, pool->alive, pool->end, below, lower->parent)
-                            : build_level(p, level, lower->coord, NULL, lower->count, below, lower->parent);
+        bool built = l == 1 ? build_first(p, level, pool, lower->parent) : build_level(p, level, lower);
         if (!built) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while building the coarse levels");
         if (level->count - 1 == below) extra++;
         below = level->count - 1;
     }
     p->top = l;
+    if (l > 0) look_up_neighbours(&p->level[l]);
+    for (int32_t below_top = l - 1; below_top >= 1; below_top--)
+        link_neighbours(&p->level[below_top], &p->level[below_top + 1]);
+    for (int32_t each = 1; each <= l && !p->tables_only; each++) clear_childless(&p->level[each]);
     p->version = pool->version;
     return WEIR_OK;
 }

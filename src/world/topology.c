@@ -3,6 +3,7 @@
 //
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
 // wet or dry are looked at, and all of them only after an edit.
+#include "base/hash.h"
 #include "world/world.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,6 +82,22 @@ static int64_t missing_places(const brick_pool *pool, weir_coord *coords)
     return count;
 }
 
+// Strikes out places that are listed twice and returns how many are left: a place has up to 26 wet neighbours that want it.
+// `slots`, a power of two and more than count, are zero.
+static int64_t list_once(weir_coord *coords, int64_t count, int32_t *slots, uint32_t slot_mask)
+{
+    int64_t left = 0;
+    for (int64_t i = 0; i < count; i++) {
+        weir_coord c = coords[i];
+        uint32_t at = hash_mix((uint32_t)c.x * 0x9e3779b1u ^ hash_mix((uint32_t)c.y * 0x85ebca77u ^ (uint32_t)c.z)) & slot_mask;
+        while (slots[at] && compare_coords(&coords[slots[at] - 1], &c) != 0) at = (at + 1) & slot_mask;
+        if (slots[at]) continue;
+        coords[left++] = c;
+        slots[at] = (int32_t)left;
+    }
+    return left;
+}
+
 // Lets the neighbours of a place that is solid throughout remember it, so that they do not ask again.
 static void remember_closed(brick_pool *pool, weir_coord coord)
 {
@@ -96,20 +113,25 @@ static weir_status find_births(weir_world *world, birth_list *births)
     brick_pool *pool = &world->bricks;
     int64_t count = missing_places(pool, NULL);
     if (count == 0) return WEIR_OK;
+    int64_t slot_count = 16;
+    while (slot_count < 2 * count) slot_count *= 2;
     weir_coord *coords = memory_alloc(&world->mem, (size_t)count * sizeof *coords);
-    if (!coords) return status_fail(WEIR_ERROR_MEMORY, "no memory to list %lld places around the water", (long long)count);
+    int32_t *slots = coords ? memory_alloc_zero(&world->mem, (size_t)slot_count * sizeof *slots) : NULL;
+    if (!slots) memory_free(&world->mem, coords, (size_t)count * sizeof *coords);
+    if (!slots) return status_fail(WEIR_ERROR_MEMORY, "no memory to list %lld places around the water", (long long)count);
     missing_places(pool, coords);
-    qsort(coords, (size_t)count, sizeof *coords, compare_coords);
+    int64_t wanted = list_once(coords, count, slots, (uint32_t)slot_count - 1);
+    qsort(coords, (size_t)wanted, sizeof *coords, compare_coords);
 
     weir_status status = WEIR_OK;
-    for (int64_t i = 0; i < count && status == WEIR_OK; i++) {
-        if (i > 0 && compare_coords(&coords[i], &coords[i - 1]) == 0) continue;
+    for (int64_t i = 0; i < wanted && status == WEIR_OK; i++) {
         birth one = {.coord = coords[i]};
         if (terrain_open(&world->terrain, one.coord, &one.open))
             status = add_birth(world, births, &one);
         else
             remember_closed(pool, one.coord);
     }
+    memory_free(&world->mem, slots, (size_t)slot_count * sizeof *slots);
     memory_free(&world->mem, coords, (size_t)count * sizeof *coords);
     return status;
 }
