@@ -21,7 +21,8 @@ RULE float rule_classic_flux(float f, float m_low, float m_high)
 RULE float rule_classic_leaving(float x0, float x1, float y0, float y1, float z0, float z1)
 {
     return CLASSIC_C * ((rule_either_max(0.0f, x1) + rule_either_max(0.0f, -x0)) +
-                        ((rule_either_max(0.0f, y1) + rule_either_max(0.0f, -y0)) + (rule_either_max(0.0f, z1) + rule_either_max(0.0f, -z0))));
+                        ((rule_either_max(0.0f, y1) + rule_either_max(0.0f, -y0)) +
+                         (rule_either_max(0.0f, z1) + rule_either_max(0.0f, -z0))));
 }
 
 // Momentum that comes in along the axis: from the cell behind the low one, and from the cell behind the high one.
