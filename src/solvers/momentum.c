@@ -28,10 +28,10 @@ static void solve_pressure(weir_world *world, backend *b)
     do {
         if (world->cycles > 0) b->run(b, PASS_SMOOTH, 0);
         b->run(b, PASS_RESTRICT, 0);
-        world->residual = b->residual(b);
         coarse_levels(b);
         b->run(b, PASS_CORRECT, 1);
         b->run(b, PASS_SMOOTH, 1);
+        world->residual = b->residual(b);  // last, so that a device has work while it is waited for
         world->cycles++;
     } while (world->cycles < world->params.cycles && world->residual >= world->params.tolerance);
 }
