@@ -9,13 +9,30 @@
 
 // ---- opencl_queue.c --------------------------------------------------------------------------------------------------------
 
-#define OPENCL_KERNELS(ITEM)                                                                                                   \
-    ITEM(pack_bricks)                                                                                                          \
-    ITEM(unpack_bricks)                                                                                                        \
-    ITEM(clear_bricks) ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) \
-        ITEM(divergence) ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) \
-            ITEM(level_down) ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail)        \
-                ITEM(classic_move) ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
+#define OPENCL_KERNELS(ITEM) \
+    ITEM(pack_bricks)        \
+    ITEM(unpack_bricks)      \
+    ITEM(clear_bricks)       \
+    ITEM(move_bricks)        \
+    ITEM(take_news)          \
+    ITEM(limit)              \
+    ITEM(move)               \
+    ITEM(viscosity)          \
+    ITEM(forces)             \
+    ITEM(drain_sides)        \
+    ITEM(divergence)         \
+    ITEM(smooth)             \
+    ITEM(gradient)           \
+    ITEM(restrict_fine)      \
+    ITEM(correct_fine)       \
+    ITEM(level_down)         \
+    ITEM(level_restrict)     \
+    ITEM(level_smooth)       \
+    ITEM(coarse_tail)        \
+    ITEM(classic_move)       \
+    ITEM(classic_divergence) \
+    ITEM(classic_pressure)   \
+    ITEM(classic_gradient)
 
 typedef enum kernel_id {
 #define KERNEL_ENUM(name) KERNEL_##name,
@@ -40,6 +57,7 @@ typedef struct opencl_queue {
     cl_program program;
     cl_kernel kernel[KERNEL_COUNT];
     size_t group;      // work-items in a group
+    size_t row_group;  // and of kernels on rows of bricks, 64 to a brick
     cl_int error;      // the first failure
     const char *what;  // and what failed
     int64_t up, down;  // bytes sent to the device and brought from it
@@ -61,6 +79,15 @@ weir_status queue_status(const opencl_queue *q);
 cl_mem queue_buffer(opencl_queue *q, int64_t bytes);
 void queue_free(opencl_queue *q, cl_mem *buffer);
 
+// Memory of the host that a device reaches by itself: reading into it does not hold up the queue. Its bytes are zero at first.
+typedef struct pinned_memory {
+    cl_mem buffer;
+    void *bytes;
+} pinned_memory;
+
+bool queue_pin(opencl_queue *q, int64_t bytes, pinned_memory *pinned);
+void queue_unpin(opencl_queue *q, pinned_memory *pinned);
+
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes);
 // Waits until the bytes are there.
 void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes);
@@ -79,18 +106,24 @@ typedef struct kernel_arg {
     const void *value;
 } kernel_arg;
 
-void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count);
+// `items` is a multiple of `group`.
+void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count);
 
 // LAUNCH(q, move, groups, &list, &near, ...): each argument by its address, of the size of what is there.
 #define KERNEL_ARG(pointer)          \
     {                                \
         sizeof *(pointer), (pointer) \
     }
-#define LAUNCH(q, name, groups, ...)                                                                              \
-    do {                                                                                                          \
-        const kernel_arg launch_args[] = {__VA_ARGS__};                                                           \
-        queue_launch(q, KERNEL_##name, groups, launch_args, (int32_t)(sizeof launch_args / sizeof *launch_args)); \
+#define LAUNCH_ITEMS(q, name, items, group, ...)                                                                        \
+    do {                                                                                                                \
+        const kernel_arg launch_args[] = {__VA_ARGS__};                                                                 \
+        queue_launch(q, KERNEL_##name, items, group, launch_args, (int32_t)(sizeof launch_args / sizeof *launch_args)); \
     } while (0)
+#define LAUNCH(q, name, groups, ...) LAUNCH_ITEMS(q, name, (size_t)(groups) * (q)->group, (q)->group, __VA_ARGS__)
+// For kernels on rows: as many groups as the bricks need.
+#define LAUNCH_ROWS(q, name, bricks, ...)                                                                               \
+    LAUNCH_ITEMS(q, name, ((size_t)(bricks)*64 + (q)->row_group - 1) / (q)->row_group * (q)->row_group, (q)->row_group, \
+                 __VA_ARGS__)
 #define A(value)                \
     {                           \
         sizeof(value), &(value) \
@@ -118,7 +151,7 @@ typedef struct device_bricks {
     int64_t block_bytes;
     void *host_block;  // the same here
     size_t host_bytes;
-    uint8_t *facts_here;
+    pinned_memory facts_here;
     int32_t facts_room;
 } device_bricks;
 

@@ -138,10 +138,9 @@ weir_status device_bricks_prepare(device_bricks *d)
     bool room = pool->capacity <= d->capacity && pool->channel_count == d->channel_count;
     if (status == WEIR_OK && !room) status = make_room(d);
     if (status == WEIR_OK && d->facts_room < pool->capacity) {
-        memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
-        d->facts_here = memory_alloc_zero(&d->world->mem, (size_t)pool->capacity);
-        d->facts_room = d->facts_here ? pool->capacity : 0;
-        if (!d->facts_here) status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
+        queue_unpin(d->queue, &d->facts_here);
+        d->facts_room = queue_pin(d->queue, pool->capacity, &d->facts_here) ? pool->capacity : 0;
+        if (d->facts_room == 0) status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
     }
     if (status == WEIR_OK && d->version != pool->version) status = send_news(d);
     return status;
@@ -316,6 +315,6 @@ void device_bricks_destroy(device_bricks *d)
                                &d->dry,  &d->facts, &d->list,   &d->names, &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
-    memory_free(&d->world->mem, d->facts_here, (size_t)d->facts_room);
+    queue_unpin(d->queue, &d->facts_here);
     d->world->bricks.home = NULL;
 }

@@ -42,8 +42,12 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     // Two cells per work-item. Every device that matters takes 256; PoCL 3.1 compiles some kernels wrongly for smaller groups.
     q->group = 256;
     while (q->group > q->device.group_limit && q->group > 1) q->group /= 2;
+    q->row_group = q->group < 128 ? q->group : 128;
+    if (q->row_group < 64)
+        return status_fail(WEIR_ERROR_DEVICE, "device %d, %s, takes only %zu work-items in a group: Weir needs 64",
+                           q->device.index, q->device.name, q->group);
     char options[64];
-    snprintf(options, sizeof options, "-D GROUP=%zu", q->group);
+    snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu", q->group, q->row_group);
     opencl_build_info info = {0};
     weir_status status = opencl_build(q->cl, q->context, &q->device, options, opencl_source, &q->program, &info);
     q->build_seconds = info.seconds;
@@ -109,6 +113,31 @@ void queue_free(opencl_queue *q, cl_mem *buffer)
     *buffer = NULL;
 }
 
+bool queue_pin(opencl_queue *q, int64_t bytes, pinned_memory *pinned)
+{
+    *pinned = (pinned_memory){0};
+    if (q->error != CL_SUCCESS) return false;
+    cl_int error;
+    cl_mem buffer = q->cl->CreateBuffer(q->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &error);
+    if (error != CL_SUCCESS) return false;
+    void *at =
+        q->cl->EnqueueMapBuffer(q->queue, buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL, NULL, &error);
+    if (error != CL_SUCCESS) {
+        q->cl->ReleaseMemObject(buffer);
+        return false;
+    }
+    memset(at, 0, (size_t)bytes);
+    *pinned = (pinned_memory){buffer, at};
+    return true;
+}
+
+void queue_unpin(opencl_queue *q, pinned_memory *pinned)
+{
+    if (pinned->bytes) q->cl->EnqueueUnmapMemObject(q->queue, pinned->buffer, pinned->bytes, 0, NULL, NULL);
+    queue_free(q, &pinned->buffer);
+    pinned->bytes = NULL;
+}
+
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes)
 {
     if (q->error != CL_SUCCESS || bytes == 0) return;
@@ -167,17 +196,15 @@ void queue_finish(opencl_queue *q)
 
 // ---- Kernels ---------------------------------------------------------------------------------------------------------------
 
-void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count)
+void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count)
 {
-    if (q->error != CL_SUCCESS || groups <= 0) return;
+    if (q->error != CL_SUCCESS || items == 0) return;
     for (int32_t i = 0; i < count; i++)
         if (!sound(q, q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value), kernel_names[kernel]))
             return;
-    size_t items = (size_t)groups * q->group;
-    if (getenv("WEIR_LAB_TIMES") && q->rule) q->rule = kernel_names[kernel];
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
-    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &q->group, 0, NULL, event);
+    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &group, 0, NULL, event);
     if (sound(q, error, kernel_names[kernel]) && timed) q->timed[q->timed_count++].name = q->rule;
 }
 
