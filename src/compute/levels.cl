@@ -3,42 +3,25 @@
 // A cycle, `top` being the coarsest level:
 //
 //     restrict_fine                          residual and counts of the live bricks, to level 1
-//     level_build     lower = 1 .. top-1     counts to the level above
-//     level_link      level = 1 .. top       counts become weights
 //     level_down      level = 1 .. top-1     with level_restrict after each; sweeps = smooths
 //     level_down      level = top            sweeps = 0
-//     level_sweep     level = top            from ERROR to ERROR_NEXT and back, an even number of times; on a level of a single
-//                                            brick all at once, from ERROR to ERROR
-//     level_up        lower = top-1 .. 1     with level_smooth after each
+//     level_smooth    level = top            from ERROR to ERROR_NEXT and back, an even number of times
+//     level_smooth    level = top-1 .. 1     from ERROR to ERROR_NEXT, with the correction from the level above
 //     correct_fine
 //
-// coarse_tail does all that from level `first` up, once that level is built and its right side is there; level_up of first-1
-// comes after it. Every cycle begins with ERROR and ERROR_NEXT in their places; it leaves the error of the coarsest level in
-// ERROR and that of the others in ERROR_NEXT.
+// coarse_tail does all that from level `first` up, once that level's counts and right side are there, where it and those above it
+// are of a single brick. A cycle leaves the error of the coarsest level in ERROR and that of the others in ERROR_NEXT; of the
+// levels of the tail only the first one's is kept.
 //
 // Cells without active fine cells have no links, and an error of exactly 0 whether they are worked on or not: leaving them out
 // is a matter of speed.
 
-// Cells of a brick that one work-item works on: cell local id + k * GROUP for k below this.
-#define OWN (BRICK_CELLS / GROUP)
-#define OWN_CELL(k) ((int)get_local_id(0) + (k)*GROUP)
-
-#define BLOCK TILE_CELLS(1, 1)
-#define BLOCK_AT(cell) AT(1, 1, (cell)&7, (cell) >> 3 & 7, (cell) >> 6)
-#define BLOCK_Y EDGE(1, 1)
-#define BLOCK_Z (EDGE(1, 1) * EDGE(1, 1))
-
-typedef struct level_scratch {
-    float block[BLOCK];
-    volatile int any;
-} level_scratch;
-
-inline global float *level_cells(global float *pyramid, constant device_level *level, int channel, int brick)
+inline global float *level_cells(global float *pyramid, const device_level *level, int channel, int brick)
 {
     return pyramid + (size_t)(level->first + channel * level->room + brick) * BRICK_CELLS;
 }
 
-inline global const int *level_near(constant device_level *level, global const int *tree, int brick)
+inline global const int *level_near(const device_level *level, global const int *tree, int brick)
 {
     return tree + level->near + 27 * brick;
 }
@@ -52,10 +35,21 @@ inline int octant_start(int octant)
 // The cell of 4 x 4 x 4 with number i, at the stride of a brick. Twice that is the first of the 2 x 2 x 2 cells below it.
 #define OCTANT_CELL(i) (((i)&3) + (((i)&12) << 1) + (((i)&48) << 2))
 
-// Sum over 2 x 2 x 2 cells, paired as on the CPU.
-#define SUM_8(v, c)                                                \
-    ((((v)[c] + (v)[(c) + 65]) + ((v)[(c) + 1] + (v)[(c) + 64])) + \
-     (((v)[(c) + 8] + (v)[(c) + 73]) + ((v)[(c) + 9] + (v)[(c) + 72])))
+// Sums over 2 x 2 x 2 cells, paired as on the CPU; sx, sy and sz are the strides of the axes.
+#define SUM_8(v, c, sx, sy, sz)                                                              \
+    ((((v)[c] + (v)[(c) + sx + sz]) + ((v)[(c) + sx] + (v)[(c) + sz])) +                     \
+     (((v)[(c) + sy] + (v)[(c) + sx + sy + sz]) + ((v)[(c) + sx + sy] + (v)[(c) + sy + sz])))
+
+// Faces on the low side of 2 x 2 x 2 cells; a and b are the strides across the axis.
+#define SUM_FACES(v, c, a, b) (((v)[c] + (v)[(c) + (a)]) + ((v)[(c) + (b)] + (v)[(c) + (a) + (b)]))
+
+// Their thickness, from the thickness t and count n of each; h is the half beyond.
+#define SUM_SIDE(v, c, a, b) (((v)[c] + (v)[(c) + (a) + (b)]) + ((v)[(c) + (a)] + (v)[(c) + (b)]))
+#define WEIGH(t, n, k) ((t)[k] * (n)[k])
+#define WEIGH_SIDE(t, n, c, a, b) \
+    ((WEIGH(t, n, c) + WEIGH(t, n, (c) + (a) + (b))) + (WEIGH(t, n, (c) + (a)) + WEIGH(t, n, (c) + (b))))
+#define MEAN_THICKNESS(t, n, c, h, a, b) \
+    rule_thickness(WEIGH_SIDE(t, n, c, a, b), SUM_SIDE(n, c, a, b), WEIGH_SIDE(t, n, h, a, b), SUM_SIDE(n, h, a, b))
 
 // The channel with the error that a level hands down.
 inline int final_error(int level, int top)
@@ -63,257 +57,339 @@ inline int final_error(int level, int top)
     return level == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
 }
 
-inline int mask_is_empty(global const uint *masks, int brick)
-{
-    uint16 words = ((global const uint16 *)masks)[brick];
-    uint8 eight = words.lo | words.hi;
-    uint4 four = eight.lo | eight.hi;
-    uint2 two = four.lo | four.hi;
-    return (two.x | two.y) == 0u;
-}
-
 // ---- From the live bricks to level 1 ---------------------------------------------------------------------------------------
 
-// What one cell adds to its parent's counts, 4 bits each so that 8 cells can be added at once: itself, then for each axis its
-// link across the parent's low side, then for each axis its border faces. No sum is above 8.
-#define COUNT_FIELD(counts, n) ((float)(int)((counts) >> (4 * (n)) & 15u))
-
-inline uint count_faces(global const uint *active, global const uint *open, int low, int high, int cell, int axis)
+// A row's part in the counts of its parents, a byte each: the cells themselves, then their links across the parent's low side on x,
+// y and z.
+inline uint link_bits(bits_around a, int row)
 {
-    uint a_low = bit_at(active, low), a_high = bit_at(active, high);
-    uint crossing = ~(uint)cell >> 3 * axis & 1u;
-    uint border = (bit_at(open, low) & ~a_low) + (bit_at(open, high) & ~a_high);
-    return (crossing & a_low) << 4 * (1 + axis) | border << 4 * (4 + axis);
+    uint across_y = row & 1 ? 0u : a.self & a.y0, across_z = row & 8 ? 0u : a.self & a.z0;
+    return a.self | (a.self & a.x0 & 0x55u) << 8 | across_y << 16 | across_z << 24;
 }
 
-inline uint count_cell(global const uint *active, global const uint *open, around at, int cell)
+// Border faces of its active cells towards lower and higher coordinates.
+inline uint border_bits(uint self, uint low, uint high, uint open_low, uint open_high)
 {
-    if (bit_at(active, at.self) == 0u) return 0u;
-    return 1u | count_faces(active, open, at.x0, at.x1, cell, 0) | count_faces(active, open, at.y0, at.y1, cell, 1) |
-           count_faces(active, open, at.z0, at.z1, cell, 2);
+    return (self & open_low & ~low) | (self & open_high & ~high) << 8;
 }
 
-// Halves along an axis of 2 x 2 x 2 cells that hold anything; `across` are the strides of the other axes.
-inline float thickness(local const uint *counts, int along, int across_1, int across_2)
+// The 2 x 2 x 2 cells of a coarse cell gathered from 4 rows of bytes: 8 bits in each byte, x before y before z.
+inline uint gather_bits(local const uint *rows, int row, int x)
 {
-    uint low = counts[0] | counts[across_1] | counts[across_2] | counts[across_1 + across_2];
-    counts += along;
-    uint high = counts[0] | counts[across_1] | counts[across_2] | counts[across_1 + across_2];
-    return (float)(int)((low & 1u) + (high & 1u));
+    uint pairs = 0x03030303u;
+    return (rows[row] >> 2 * x & pairs) | (rows[row + 1] >> 2 * x & pairs) << 2 | (rows[row + 8] >> 2 * x & pairs) << 4 |
+           (rows[row + 9] >> 2 * x & pairs) << 6;
 }
 
-// One group per live brick. *residual begins as 0 and becomes the bits of the largest residual.
-GROUP_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uint *active,
-                                global const uint *open, global const int *near, global const int *list, global float *pyramid,
-                                constant device_level *levels, global const int *tree, global int *residual)
+#define COUNT_BITS(bits, mask) ((float)(int)popcount((bits) & (mask)))
+
+// Halves of 2 x 2 x 2 cells that hold anything.
+inline float thickness(uint bits, uint low, uint high)
 {
-    local float left[BRICK_CELLS];
-    local uint counts[BRICK_CELLS];
-    local float most[GROUP];
-    int brick = list[get_group_id(0)];
-    int up = tree[levels[0].up + brick];
-    global float *parent = level_cells(pyramid, levels + 1, 0, up >> 3) + octant_start(up & 7);
-    size_t channel = (size_t)levels[1].room * BRICK_CELLS;
-    if (mask_is_empty(active, brick)) {
-        EACH(i, 64 * DEVICE_LEVEL_CHANNELS) parent[channel * (size_t)(i >> 6) + (size_t)OCTANT_CELL(i)] = 0.0f;
-        return;
-    }
-
-    float largest = 0.0f;
-    EACH(cell, BRICK_CELLS)
-    {
-        around at = look_around(near + 27 * brick, cell);
-        float faces = (float)(int)open_faces(open, at);
-        float flag = (float)(int)bit_at(active, at.self);
-        left[cell] = flag * (divergence[at.self] + SUM_AROUND(pressure, at) - faces * pressure[at.self]);
-        largest = rule_max(largest, rule_abs(left[cell]));
-        counts[cell] = count_cell(active, open, at, cell);
-    }
-    most[get_local_id(0)] = largest;
-    SYNC;
-
-    EACH(i, 64)
-    {
-        int to = OCTANT_CELL(i);
-        local const uint *c = counts + 2 * to;
-        uint sum = SUM_8(c, 0);
-        global float *cell = parent + to;
-        cell[DEVICE_LINK_X * channel] = COUNT_FIELD(sum, 1);
-        cell[DEVICE_LINK_Y * channel] = COUNT_FIELD(sum, 2);
-        cell[DEVICE_LINK_Z * channel] = COUNT_FIELD(sum, 3);
-        cell[DEVICE_DIAGONAL * channel] = COUNT_FIELD(sum, 4);
-        cell[DEVICE_ERROR * channel] = COUNT_FIELD(sum, 5);
-        cell[DEVICE_ERROR_NEXT * channel] = COUNT_FIELD(sum, 6);
-        cell[DEVICE_COUNT * channel] = COUNT_FIELD(sum, 0);
-        cell[DEVICE_THICK_X * channel] = thickness(c, 1, 8, 64);
-        cell[DEVICE_THICK_Y * channel] = thickness(c, 8, 1, 64);
-        cell[DEVICE_THICK_Z * channel] = thickness(c, 64, 1, 8);
-        cell[DEVICE_RIGHT * channel] = SUM_8(left, 2 * to);
-    }
-
-    int me = (int)get_local_id(0);
-    for (int n = GROUP / 2; n > 0; n /= 2) {
-        if (me < n) most[me] = rule_max(most[me], most[me + n]);
-        SYNC;
-    }
-    // Bits of floats that are not negative are in the order of the floats.
-    if (me == 0) atomic_max(residual, as_int(most[0]));
+    return ((bits & low) != 0u ? 1.0f : 0.0f) + ((bits & high) != 0u ? 1.0f : 0.0f);
 }
 
-// ---- Steps between coarse levels, without barriers -------------------------------------------------------------------------
-
-// Only what is inlined knows the step as a constant and keeps a work-item's cells in registers.
-#define STEP inline __attribute__((always_inline))
-
-// Counts and thickness of an octant of the level above.
-STEP void build_octant(global float *pyramid, constant device_level *lower, global const int *tree, int brick)
+// Sum over the 2 x 2 x 2 cells below a coarse cell, of which `row` is the first row and x the place among 4.
+inline float sum_pairs(local const float4 *rows, int row, int x)
 {
-    constant device_level *upper = lower + 1;
-    int up = tree[lower->up + brick];
-    int start = octant_start(up & 7);
-    global const float *count = level_cells(pyramid, lower, DEVICE_COUNT, brick);
-    EACH(i, 64 * 7)
-    {
-        int part = i >> 6;  // the three axes, then what is only summed
-        int to = start + OCTANT_CELL(i);
-        int c = 2 * OCTANT_CELL(i);
-        if (part >= 3) {
-            int channel = part == 3 ? DEVICE_DIAGONAL : part == 4 ? DEVICE_ERROR : part == 5 ? DEVICE_ERROR_NEXT : DEVICE_COUNT;
-            global const float *v = level_cells(pyramid, lower, channel, brick);
-            level_cells(pyramid, upper, channel, up >> 3)[to] = SUM_8(v, c);
-            continue;
+    local const float2 *pairs = (local const float2 *)rows;
+    const float2 r0 = *PAIR_OF(pairs, ROWS, row, x), r1 = *PAIR_OF(pairs, ROWS, row + 1, x);
+    const float2 r2 = *PAIR_OF(pairs, ROWS, row + 8, x), r3 = *PAIR_OF(pairs, ROWS, row + 9, x);
+    return ((r0.x + r2.y) + (r0.y + r2.x)) + ((r1.x + r3.y) + (r1.y + r3.x));
+}
+
+// 64 work-items per live brick. *residual begins as 0 and becomes the bits of the largest residual: those of floats that are not
+// negative are in the order of the floats.
+ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *active,
+                              global const uchar *open, global const uchar *clear, global const int *near, global const int *list,
+                              global float *pyramid, device_level here, device_level above, global const int *tree,
+                              global volatile int *residual, int live)
+{
+    const device_level levels[2] = {here, above};
+    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
+    local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
+    local volatile int most;
+    ONCE most = 0;
+    const int brick = ROW_BRICK(list, live);
+    const rows_around at = look_beside(near, brick, ROW);
+    const bits_around a = look_at_bits(active, at);
+    bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};
+    if (!clear[brick]) o = look_at_bits(open, at);
+    links[SLOT][ROW] = link_bits(a, ROW);
+    borders_xy[SLOT][ROW] = border_bits(a.self, a.x0, a.x1, o.x0, o.x1) | border_bits(a.self, a.y0, a.y1, o.y0, o.y1) << 16;
+    borders_z[SLOT][ROW] = border_bits(a.self, a.z0, a.z1, o.z0, o.z1);
+    float left[8], largest = 0.0f;
+    EACH_X left[x] = 0.0f;
+    if (a.self != 0u) {
+        float p[8], d[8], y0[8], y1[8], z0[8], z1[8];
+        float x_low = pressure[8 * at.x0 + 7], x_high = pressure[8 * at.x1];
+        load_row(p, pressure, at.self);
+        load_row(d, divergence, at.self);
+        load_row(y0, pressure, at.y0);
+        load_row(y1, pressure, at.y1);
+        load_row(z0, pressure, at.z0);
+        load_row(z1, pressure, at.z1);
+        EACH_X
+        {
+            float x0 = x > 0 ? p[(x + 7) & 7] : x_low, x1 = x < 7 ? p[(x + 1) & 7] : x_high;
+            float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
+            left[x] = (float)(int)BIT(a.self, x) * (d[x] + sum - faces_of_bits(o, x) * p[x]);
+            largest = rule_max(largest, rule_abs(left[x]));
         }
-        global const float *link = level_cells(pyramid, lower, DEVICE_LINK_X + part, brick);
-        global const float *thick = level_cells(pyramid, lower, DEVICE_THICK_X + part, brick);
-        int a1 = part == 0 ? 8 : 1, a2 = part == 2 ? 8 : 64;  // strides across the axis
-        int h = c + (1 << 3 * part);                          // the half beyond
-#define WEIGHED(k) (thick[k] * count[k])
-        level_cells(pyramid, upper, DEVICE_LINK_X + part, up >> 3)[to] =
-            (link[c] + link[c + a1]) + (link[c + a2] + link[c + a1 + a2]);
-        level_cells(pyramid, upper, DEVICE_THICK_X + part, up >> 3)[to] =
-            rule_thickness((WEIGHED(c) + WEIGHED(c + a1 + a2)) + (WEIGHED(c + a1) + WEIGHED(c + a2)),
-                           (count[c] + count[c + a1 + a2]) + (count[c + a1] + count[c + a2]),
-                           (WEIGHED(h) + WEIGHED(h + a1 + a2)) + (WEIGHED(h + a1) + WEIGHED(h + a2)),
-                           (count[h] + count[h + a1 + a2]) + (count[h + a1] + count[h + a2]));
-#undef WEIGHED
     }
-}
+    write_row(left_rows[SLOT], ROWS, ROW, left);
+    SYNC;
+    if (as_int(largest) > most) atomic_max(&most, as_int(largest));
 
-// Counts of faces become weights.
-STEP void link_cells(global float *pyramid, constant device_level *level, global const int *tree, int brick)
-{
-    EACH(i, 3 * BRICK_CELLS)
+    const int up = tree[levels[0].up + brick], to = OCTANT_CELL(ROW);
+    global float *cell = level_cells(pyramid, levels + 1, 0, up >> 3) + octant_start(up & 7) + to;
+    const size_t channel = (size_t)levels[1].room * BRICK_CELLS;
+    const int x = ROW & 3, row = 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4);  // the first of the four rows below
+    const uint link = gather_bits(links[SLOT], row, x), border = gather_bits(borders_xy[SLOT], row, x);
+    cell[DEVICE_LINK_X * channel] = COUNT_BITS(link, 0xff00u);
+    cell[DEVICE_LINK_Y * channel] = COUNT_BITS(link, 0xff0000u);
+    cell[DEVICE_LINK_Z * channel] = COUNT_BITS(link, 0xff000000u);
+    cell[DEVICE_DIAGONAL * channel] = COUNT_BITS(border, 0xffffu);
+    cell[DEVICE_ERROR * channel] = COUNT_BITS(border, 0xffff0000u);
+    cell[DEVICE_ERROR_NEXT * channel] = COUNT_BITS(gather_bits(borders_z[SLOT], row, x), 0xffffu);
+    cell[DEVICE_COUNT * channel] = COUNT_BITS(link, 0xffu);
+    cell[DEVICE_THICK_X * channel] = thickness(link, 0x55u, 0xaau);
+    cell[DEVICE_THICK_Y * channel] = thickness(link, 0x33u, 0xccu);
+    cell[DEVICE_THICK_Z * channel] = thickness(link, 0x0fu, 0xf0u);
+    cell[DEVICE_RIGHT * channel] = sum_pairs(left_rows[SLOT], row, x);
+    SYNC;
+    ONCE
     {
-        int axis = i / BRICK_CELLS, cell = i % BRICK_CELLS;
-        global float *link = level_cells(pyramid, level, DEVICE_LINK_X + axis, brick);
-        global const float *thick = level_cells(pyramid, level, DEVICE_THICK_X + axis, 0);
-        int low = beside(level_near(level, tree, brick), cell, axis, -1);
-        link[cell] = rule_link(link[cell], thick[low], thick[brick * BRICK_CELLS + cell]);
+        if (most > *residual) atomic_max(residual, most);
     }
 }
 
-// A cell's equation: its links, its right side, and 1 over its diagonal.
-typedef struct coarse_cell {
-    float x0, x1, y0, y1, z0, z1;
-    float right, inverse;
-} coarse_cell;
+// ---- Levels of many bricks -------------------------------------------------------------------------------------------------
 
-inline coarse_cell load_cell(global float *pyramid, constant device_level *level, around at)
+// The brick of a level that a work-item works on, and its row there.
+#define LEVEL_BRICK(level) (min((int)get_group_id(0) * GROUP_BRICKS + SLOT + 1, (level)->count - 1))
+
+// The equations of a row of cells: links, right side, 1 over the diagonal; and the error.
+typedef struct coarse_row {
+    float x_link[9], y_link[8], y_next[8], z_link[8], z_next[8];
+    float right[8], inverse[8];
+    float e[8], x_low, x_high;
+} coarse_row;
+
+#define WEIGHTED_SUM(x0, x1, y0, y1, z0, z1, e_x0, e_x1, e_y0, e_y1, e_z0, e_z1) \
+    (((x0) * (e_x0) + (x1) * (e_x1)) + ((z0) * (e_z0) + (z1) * (e_z1))) + ((y0) * (e_y0) + (y1) * (e_y1))
+
+inline float row_sum(const coarse_row *r, int x, const float y0[8], const float y1[8], const float z0[8], const float z1[8])
 {
-    global const float *lx = level_cells(pyramid, level, DEVICE_LINK_X, 0);
-    global const float *ly = level_cells(pyramid, level, DEVICE_LINK_Y, 0);
-    global const float *lz = level_cells(pyramid, level, DEVICE_LINK_Z, 0);
-    coarse_cell c;
-    c.x0 = lx[at.self];
-    c.x1 = lx[at.x1];
-    c.y0 = ly[at.self];
-    c.y1 = ly[at.y1];
-    c.z0 = lz[at.self];
-    c.z1 = lz[at.z1];
-    c.right = level_cells(pyramid, level, DEVICE_RIGHT, 0)[at.self];
-    c.inverse = rule_inverse(level_cells(pyramid, level, DEVICE_DIAGONAL, 0)[at.self]);
-    return c;
+    float e_x0 = x > 0 ? r->e[(x + 7) & 7] : r->x_low, e_x1 = x < 7 ? r->e[(x + 1) & 7] : r->x_high;
+    return WEIGHTED_SUM(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x], e_x0, e_x1, y0[x],
+                        y1[x], z0[x], z1[x]);
 }
 
-#define WEIGHTED_SUM(c, x_low, x_high, y_low, y_high, z_low, z_high) \
-    (((c.x0 * (x_low) + c.x1 * (x_high)) + (c.z0 * (z_low) + c.z1 * (z_high))) + (c.y0 * (y_low) + c.y1 * (y_high)))
-#define WEIGHTED_AROUND(c, e, at) WEIGHTED_SUM(c, e[at.x0], e[at.x1], e[at.y0], e[at.y1], e[at.z0], e[at.z1])
-
-// On the way down: the diagonal from the counts of border faces, and an error of nothing to begin with.
-STEP void diagonal_cells(global float *pyramid, constant device_level *level, global const int *tree, int brick,
-                         coarse_cell own[OWN], local float *block)
+// Sweeps on one coarse brick with its rim as it is, as smooth_rows of the live bricks.
+inline void sweep_rows(coarse_row *r, local float4 *from, local float4 *to, int rim_at, float4 rim, int sweeps)
 {
-    global float *diagonal = level_cells(pyramid, level, DEVICE_DIAGONAL, brick);
-    global const float *border_y = level_cells(pyramid, level, DEVICE_ERROR, brick);
-    global const float *border_z = level_cells(pyramid, level, DEVICE_ERROR_NEXT, brick);
-    global const float *tx = level_cells(pyramid, level, DEVICE_THICK_X, brick);
-    global const float *ty = level_cells(pyramid, level, DEVICE_THICK_Y, brick);
-    global const float *tz = level_cells(pyramid, level, DEVICE_THICK_Z, brick);
-    for (int k = 0; k < OWN; k++) {
-        int i = OWN_CELL(k);
-        coarse_cell c = load_cell(pyramid, level, look_around(level_near(level, tree, brick), i));
-        float border = (rule_border(diagonal[i], tx[i]) + rule_border(border_z[i], tz[i])) + rule_border(border_y[i], ty[i]);
-        diagonal[i] = border + (((c.x0 + c.x1) + (c.z0 + c.z1)) + (c.y0 + c.y1));
-        c.inverse = rule_inverse(diagonal[i]);
-        own[k] = c;
+    const int at = P_AT(ROW & 7, ROW >> 3);
+    for (int k = 0; k < sweeps; k++) {
+        float y0[8], y1[8], z0[8], z1[8], next[8];
+        read_row(y0, from, P_ROWS, at - 1);
+        read_row(y1, from, P_ROWS, at + 1);
+        read_row(z0, from, P_ROWS, at - 10);
+        read_row(z1, from, P_ROWS, at + 10);
+        EACH_X next[x] = rule_coarse_smooth(r->e[x], r->right[x], row_sum(r, x, y0, y1, z0, z1), r->inverse[x]);
+        EACH_X r->e[x] = next[x];
+        write_row(to, P_ROWS, at, r->e);
+        to[rim_at] = rim;
+        SYNC;
+        local float4 *swap = from;
+        from = to;
+        to = swap;
     }
-    EACH(i, BLOCK) block[i] = 0.0f;
 }
 
-// What is left on this level.
-STEP void residual_cells(global float *pyramid, constant device_level *level, global const int *tree, int brick,
-                         local float *left)
+// Weights of links and border faces. Most counts of border faces are zero, and GPUs divide zero slowly: so 1 takes its place.
+inline float weigh_link(float faces, float t_low, float t_high)
 {
-    global const float *diagonal = level_cells(pyramid, level, DEVICE_DIAGONAL, brick);
-    global const float *e = level_cells(pyramid, level, DEVICE_ERROR, 0);
-    EACH(cell, BRICK_CELLS)
+    float weight = rule_link(faces > 0.0f ? faces : 1.0f, t_low, t_high);
+    return faces > 0.0f ? weight : 0.0f;
+}
+
+inline float weigh_border(float faces, float t)
+{
+    float weight = rule_border(faces > 0.0f ? faces : 1.0f, t);
+    return faces > 0.0f ? weight : 0.0f;
+}
+
+// A row of links. Where all cells are full the thickness is a power of two, and a product with its inverse is the same.
+inline void weigh_row(float out[8], const float faces[8], const float low[8], const float high[8])
+{
+    uint rest = 0;
+    EACH_X rest |= as_uint(rule_max(1.0f, low[x] + high[x])) & 0x7fffffu;
+    if (rest == 0u)
+        EACH_X out[x] = faces[x] * 2.0f * as_float(0x7f000000u - as_uint(rule_max(1.0f, low[x] + high[x])));
+    else
+        EACH_X out[x] = weigh_link(faces[x], low[x], high[x]);
+}
+
+// A row of border faces: most have none.
+inline void border_row(float out[8], const float faces[8], const float thick[8])
+{
+    float most = 0.0f;
+    EACH_X most = rule_max(most, faces[x]);
+    EACH_X out[x] = 0.0f;
+    if (most > 0.0f)
+        EACH_X out[x] = weigh_border(faces[x], thick[x]);
+}
+
+// The 2 x 2 x 2 cells at `at`: index x + 2y + 4z.
+inline void load_cube(float v[8], global const float *at)
+{
+    for (int k = 0; k < 4; k++) {
+        float2 pair = *(global const float2 *)(at + 8 * (k & 1) + 64 * (k >> 1));
+        v[2 * k] = pair.x;
+        v[2 * k + 1] = pair.y;
+    }
+}
+
+// Counts and thickness of the octant above a brick: each work-item does one cell.
+inline void build_octant(global float *pyramid, const device_level *lower, global const int *tree, int brick)
+{
+    const device_level *upper = lower + 1;
+    const int up = tree[lower->up + brick];
+    float link[3][8], border[3][8], thick[3][8], n[8];
+    for (int axis = 0; axis < 3; axis++) {
+        load_cube(link[axis], level_cells(pyramid, lower, DEVICE_LINK_X + axis, brick) + 2 * OCTANT_CELL(ROW));
+        load_cube(thick[axis], level_cells(pyramid, lower, DEVICE_THICK_X + axis, brick) + 2 * OCTANT_CELL(ROW));
+    }
+    load_cube(border[0], level_cells(pyramid, lower, DEVICE_DIAGONAL, brick) + 2 * OCTANT_CELL(ROW));
+    load_cube(border[1], level_cells(pyramid, lower, DEVICE_ERROR, brick) + 2 * OCTANT_CELL(ROW));
+    load_cube(border[2], level_cells(pyramid, lower, DEVICE_ERROR_NEXT, brick) + 2 * OCTANT_CELL(ROW));
+    load_cube(n, level_cells(pyramid, lower, DEVICE_COUNT, brick) + 2 * OCTANT_CELL(ROW));
+    const float thick_x = MEAN_THICKNESS(thick[0], n, 0, 1, 2, 4), thick_y = MEAN_THICKNESS(thick[1], n, 0, 2, 1, 4);
+    const float thick_z = MEAN_THICKNESS(thick[2], n, 0, 4, 1, 2);
+    global float *to = level_cells(pyramid, upper, 0, up >> 3) + octant_start(up & 7) + OCTANT_CELL(ROW);
+    const size_t channel = (size_t)upper->room * BRICK_CELLS;
+    to[DEVICE_LINK_X * channel] = SUM_FACES(link[0], 0, 2, 4);
+    to[DEVICE_LINK_Y * channel] = SUM_FACES(link[1], 0, 1, 4);
+    to[DEVICE_LINK_Z * channel] = SUM_FACES(link[2], 0, 1, 2);
+    to[DEVICE_DIAGONAL * channel] = SUM_8(border[0], 0, 1, 2, 4);
+    to[DEVICE_ERROR * channel] = SUM_8(border[1], 0, 1, 2, 4);
+    to[DEVICE_ERROR_NEXT * channel] = SUM_8(border[2], 0, 1, 2, 4);
+    to[DEVICE_THICK_X * channel] = thick_x;
+    to[DEVICE_THICK_Y * channel] = thick_y;
+    to[DEVICE_THICK_Z * channel] = thick_z;
+    to[DEVICE_COUNT * channel] = SUM_8(n, 0, 1, 2, 4);
+}
+
+// On the way down: the counts of the level above, the weights, the diagonal, and sweeps from an error of nothing.
+ROW_KERNEL void level_down(global float *pyramid, device_level here, device_level above, global const int *tree, int is_top,
+                           int sweeps)
+{
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = LEVEL_BRICK(level);
+    const rows_around at = look_beside(tree + level->near, brick, ROW);
+#define CHANNEL(channel) level_cells(pyramid, level, channel, 0)
+    coarse_row r;
+    float faces[8], thick[8], other[8], diagonal[8], border[8];
+    load_row(faces, CHANNEL(DEVICE_LINK_X), at.self);
+    load_row(thick, CHANNEL(DEVICE_THICK_X), at.self);
+    load_row(border, CHANNEL(DEVICE_DIAGONAL), at.self);
+    EACH_X other[x] = x > 0 ? thick[(x + 7) & 7] : CHANNEL(DEVICE_THICK_X)[8 * at.x0 + 7];
+    weigh_row(r.x_link, faces, other, thick);
+    r.x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
+    float border_x[8], border_y[8], border_z[8];
+    border_row(border_x, border, thick);
+
+    load_row(faces, CHANNEL(DEVICE_LINK_Y), at.self);
+    load_row(thick, CHANNEL(DEVICE_THICK_Y), at.self);
+    load_row(border, CHANNEL(DEVICE_ERROR), at.self);
+    load_row(other, CHANNEL(DEVICE_THICK_Y), at.y0);
+    weigh_row(r.y_link, faces, other, thick);
+    load_row(faces, CHANNEL(DEVICE_LINK_Y), at.y1);
+    load_row(other, CHANNEL(DEVICE_THICK_Y), at.y1);
+    weigh_row(r.y_next, faces, thick, other);
+    border_row(border_y, border, thick);
+
+    load_row(faces, CHANNEL(DEVICE_LINK_Z), at.self);
+    load_row(thick, CHANNEL(DEVICE_THICK_Z), at.self);
+    load_row(border, CHANNEL(DEVICE_ERROR_NEXT), at.self);
+    load_row(other, CHANNEL(DEVICE_THICK_Z), at.z0);
+    weigh_row(r.z_link, faces, other, thick);
+    load_row(faces, CHANNEL(DEVICE_LINK_Z), at.z1);
+    load_row(other, CHANNEL(DEVICE_THICK_Z), at.z1);
+    weigh_row(r.z_next, faces, thick, other);
+    border_row(border_z, border, thick);
+
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
+    EACH_X
     {
-        around at = look_around(level_near(level, tree, brick), cell);
-        coarse_cell c = load_cell(pyramid, level, at);
-        float all = c.right - diagonal[cell] * e[at.self] + WEIGHTED_AROUND(c, e, at);
-        left[cell] = diagonal[cell] > COARSE_LEAST ? all : 0.0f;
+        float borders = (border_x[x] + border_z[x]) + border_y[x];
+        diagonal[x] = borders + (((r.x_link[x] + r.x_link[x + 1]) + (r.z_link[x] + r.z_next[x])) + (r.y_link[x] + r.y_next[x]));
+        r.inverse[x] = rule_inverse(diagonal[x]);
+        r.e[x] = 0.0f;
     }
+    r.x_low = r.x_high = 0.0f;
+    const int rim_at = rim_place(find_rim(tree + level->near, brick, ROW)) + P_ROWS * (ROW & 1);
+    const float4 rim = (float4)(0.0f);
+    write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
+    tiles[SLOT][0][rim_at] = rim;
+    if (!is_top) build_octant(pyramid, level, tree, brick);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the counts of border faces are read
+    store_row(CHANNEL(DEVICE_WEIGHT_X), at.self, r.x_link);
+    store_row(CHANNEL(DEVICE_WEIGHT_Y), at.self, r.y_link);
+    store_row(CHANNEL(DEVICE_WEIGHT_Z), at.self, r.z_link);
+    store_row(CHANNEL(DEVICE_DIAGONAL), at.self, diagonal);
+    sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, rim, sweeps);
+    store_row(CHANNEL(DEVICE_ERROR), at.self, r.e);
 }
 
-// The errors of a brick and beside its six faces, and its cells' equations.
-STEP void load_errors(global float *pyramid, constant device_level *level, global const int *tree, int brick, int channel,
-                      coarse_cell own[OWN], local float *block)
+inline void load_equations(coarse_row *r, global float *pyramid, const device_level *level, rows_around at)
 {
-    global const float *e = level_cells(pyramid, level, channel, 0);
-    for (int k = 0; k < OWN; k++) {
-        int cell = OWN_CELL(k);
-        int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
-        around at = look_around(level_near(level, tree, brick), cell);
-        own[k] = load_cell(pyramid, level, at);
-        local float *to = block + BLOCK_AT(cell);
-        to[0] = e[at.self];
-        if (x == 0) to[-1] = e[at.x0];
-        if (x == 7) to[1] = e[at.x1];
-        if (y == 0) to[-BLOCK_Y] = e[at.y0];
-        if (y == 7) to[BLOCK_Y] = e[at.y1];
-        if (z == 0) to[-BLOCK_Z] = e[at.z0];
-        if (z == 7) to[BLOCK_Z] = e[at.z1];
-    }
+    load_row(r->x_link, CHANNEL(DEVICE_WEIGHT_X), at.self);
+    r->x_link[8] = CHANNEL(DEVICE_WEIGHT_X)[8 * at.x1];
+    load_row(r->y_link, CHANNEL(DEVICE_WEIGHT_Y), at.self);
+    load_row(r->y_next, CHANNEL(DEVICE_WEIGHT_Y), at.y1);
+    load_row(r->z_link, CHANNEL(DEVICE_WEIGHT_Z), at.self);
+    load_row(r->z_next, CHANNEL(DEVICE_WEIGHT_Z), at.z1);
+    load_row(r->right, CHANNEL(DEVICE_RIGHT), at.self);
 }
 
-// One sweep over all bricks of a level by a single group, straight from memory: few cells of a coarsest level are active.
-STEP void sweep_all(global float *pyramid, constant device_level *level, global const int *tree, int from, int to)
+// What is left on this level goes up to the next.
+ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree)
 {
-    global const float *count = level_cells(pyramid, level, DEVICE_COUNT, 0);
-    global const float *e = level_cells(pyramid, level, from, 0);
-    global float *out = level_cells(pyramid, level, to, 0);
-    EACH(i, (level->count - 1) * BRICK_CELLS)
+    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = LEVEL_BRICK(level);
+    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    coarse_row r;
+    load_equations(&r, pyramid, level, at);
+    float diagonal[8], y0[8], y1[8], z0[8], z1[8], left[8];
+    global const float *e = CHANNEL(DEVICE_ERROR);
+    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_row(r.e, e, at.self);
+    load_row(y0, e, at.y0);
+    load_row(y1, e, at.y1);
+    load_row(z0, e, at.z0);
+    load_row(z1, e, at.z1);
+    r.x_low = e[8 * at.x0 + 7];
+    r.x_high = e[8 * at.x1];
+    EACH_X
     {
-        int place = BRICK_CELLS + i;
-        if (count[place] == 0.0f) continue;
-        around at = look_around(level_near(level, tree, place / BRICK_CELLS), place % BRICK_CELLS);
-        coarse_cell c = load_cell(pyramid, level, at);
-        out[place] = rule_coarse_smooth(e[place], c.right, WEIGHTED_AROUND(c, e, at), c.inverse);
+        float all = r.right[x] - diagonal[x] * r.e[x] + (row_sum(&r, x, y0, y1, z0, z1));
+        left[x] = diagonal[x] > COARSE_LEAST ? all : 0.0f;
     }
+    write_row(left_rows[SLOT], ROWS, ROW, left);
+    SYNC;
+    const int up = tree[level->up + brick];
+    level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3)[octant_start(up & 7) + OCTANT_CELL(ROW)] =
+        sum_pairs(left_rows[SLOT], 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4), ROW & 3);
 }
+
+// ---- Corrections -----------------------------------------------------------------------------------------------------------
 
 // How the error changes towards a neighbour of the coarse cell, across a link.
-inline float towards(global float *pyramid, constant device_level *level, global const float *e, global const int *near,
+inline float towards(global float *pyramid, const device_level *level, global const float *e, global const int *near,
                      int coarse, int axis, int step)
 {
     int own = near[SELF] * BRICK_CELLS + coarse, other = beside(near, coarse, axis, step);
@@ -322,7 +398,7 @@ inline float towards(global float *pyramid, constant device_level *level, global
 }
 
 // The correction of one cell below the octant that `up` names, from the level above it and its channel `error`.
-STEP float prolong(global float *pyramid, constant device_level *level, global const int *tree, int error, int up, int cell)
+inline float prolong(global float *pyramid, const device_level *level, global const int *tree, int error, int up, int cell)
 {
     global const float *e = level_cells(pyramid, level, error, 0);
     global const int *near = level_near(level, tree, up >> 3);
@@ -333,224 +409,352 @@ STEP float prolong(global float *pyramid, constant device_level *level, global c
     return rule_prolong(e[near[SELF] * BRICK_CELLS + coarse], dx, dy, dz);
 }
 
-STEP void correct_cells(global float *pyramid, constant device_level *lower, global const int *tree, int brick, int channel)
+// The corrections of a row of 8 cells, above which lie 4 coarse ones, at once.
+inline void prolong_row(float c[8], global float *pyramid, const device_level *level, global const int *tree, int error, int up,
+                        int row)
 {
-    global float *error = level_cells(pyramid, lower, DEVICE_ERROR, brick);
-    global const float *diagonal = level_cells(pyramid, lower, DEVICE_DIAGONAL, brick);
-    int up = tree[lower->up + brick];
-    EACH(cell, BRICK_CELLS)
+    global const float *e = level_cells(pyramid, level, error, 0);
+    global const float *lx = level_cells(pyramid, level, DEVICE_LINK_X, 0);
+    global const float *ly = level_cells(pyramid, level, DEVICE_LINK_Y, 0);
+    global const float *lz = level_cells(pyramid, level, DEVICE_LINK_Z, 0);
+    global const int *near = level_near(level, tree, up >> 3);
+    const int coarse = octant_start(up & 7) + 8 * (row >> 1 & 3) + 64 * (row >> 4), self = (up >> 3) * BRICK_CELLS + coarse;
+    const int x0 = beside(near, coarse, 0, -1), x1 = beside(near, coarse + 3, 0, 1);
+    const int y = beside(near, coarse, 1, row & 1 ? 1 : -1), z = beside(near, coarse, 2, row & 8 ? 1 : -1);
+#define FOUR(channel, at) (*(global const float4 *)((channel) + (at)))
+    const float4 own = FOUR(e, self), link_x = FOUR(lx, self);
+    const float4 link_y = FOUR(ly, row & 1 ? y : self), link_z = FOUR(lz, row & 8 ? z : self);
+    const float4 e_y = FOUR(e, y), e_z = FOUR(e, z);
+    const float e_low = e[x0], e_high = e[x1], link_high = lx[x1];
+#undef FOUR
+#define PROLONG(k, i, before, after, after_link)                                                    \
+    do {                                                                                            \
+        float dy = rule_towards(own.i, e_y.i, link_y.i), dz = rule_towards(own.i, e_z.i, link_z.i); \
+        c[k] = rule_prolong(own.i, rule_towards(own.i, before, link_x.i), dy, dz);                  \
+        c[k + 1] = rule_prolong(own.i, rule_towards(own.i, after, after_link), dy, dz);             \
+    } while (0)
+    PROLONG(0, x, e_low, own.y, link_x.y);
+    PROLONG(2, y, own.x, own.z, link_x.z);
+    PROLONG(4, z, own.y, own.w, link_x.w);
+    PROLONG(6, w, own.z, e_high, link_high);
+#undef PROLONG
+}
+
+// The error of one cell of a level with its correction.
+inline float corrected(global float *pyramid, const device_level *level, global const int *tree, int above, int cell)
+{
+    float e = CHANNEL(DEVICE_ERROR)[cell];
+    if (CHANNEL(DEVICE_DIAGONAL)[cell] > COARSE_LEAST)
+        e += prolong(pyramid, level + 1, tree, above, tree[level->up + cell / BRICK_CELLS], cell % BRICK_CELLS);
+    return e;
+}
+
+// Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
+// corrected first; -1: it is not. More than one sweep without a correction only on a level of a single brick.
+ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree, int from,
+                             int to, int sweeps, int error_above)
+{
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = LEVEL_BRICK(level);
+    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    const rim_piece edge = find_rim(tree + level->near, brick, ROW);
+    coarse_row r;
+    load_equations(&r, pyramid, level, at);
+    float diagonal[8];
+    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    EACH_X r.inverse[x] = rule_inverse(diagonal[x]);
+    global const float *e = CHANNEL(from);
+    const int rim_cell = 8 * rim_row(edge, 0) + 4 * edge.upper;
+    float4 rim;
+    load_row(r.e, e, at.self);
+    if (error_above < 0) {
+        r.x_low = e[8 * at.x0 + 7];
+        r.x_high = e[8 * at.x1];
+        rim = *(global const float4 *)(e + rim_cell);
+    } else {
+        float c[8];
+        prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW);
+        EACH_X r.e[x] += diagonal[x] > COARSE_LEAST ? c[x] : 0.0f;
+        r.x_low = corrected(pyramid, level, tree, error_above, 8 * at.x0 + 7);
+        r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
+        rim.x = corrected(pyramid, level, tree, error_above, rim_cell);
+        rim.y = corrected(pyramid, level, tree, error_above, rim_cell + 1);
+        rim.z = corrected(pyramid, level, tree, error_above, rim_cell + 2);
+        rim.w = corrected(pyramid, level, tree, error_above, rim_cell + 3);
+    }
+    const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
+    write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
+    tiles[SLOT][0][rim_at] = rim;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, rim, sweeps);
+    store_row(CHANNEL(to), at.self, r.e);
+}
+#undef CHANNEL
+
+// 64 work-items per live brick. The pressure is corrected in place.
+ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global const uchar *active,
+                             global const int *list, global float *pyramid, device_level here, device_level above,
+                             global const int *tree, int top, int live)
+{
+    const device_level levels[2] = {here, above};
+    const int place = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
+    if (place >= live) return;
+    const int brick = list[place], row = ROWS * brick + ROW;
+    const uint bits = active[row];
+    if (bits == 0u) return;
+    float p[8], f[8], c[8];
+    load_row(p, pressure, row);
+    load_row(f, floor, row);
+    prolong_row(c, pyramid, levels + 1, tree, final_error(1, top), tree[levels[0].up + brick], ROW);
+    EACH_X p[x] = rule_max(f[x], p[x] + (float)(int)BIT(bits, x) * c[x]);
+    store_row(pressure, row, p);
+}
+
+// ---- Levels of a single brick ----------------------------------------------------------------------------------------------
+
+// Of a brick on a level of a single one, the level above uses an octant, the next an eighth of that. So level first + k needs cells
+// 0 to (8 >> k) - 1 on each axis, and all of them fit into local memory: cell arrays one level after the other, and tiles with a
+// rim of one cell, which is zero.
+#define TAIL_CELLS (512 + 64 + 8 + 1)
+#define TAIL_TILE (1000 + 216 + 64 + 27)
+
+typedef struct tail_level {
+    int shift;  // 3 - k: cells on an axis are 1 << shift
+    int cells;  // where its cells begin
+    int tile;   // where its tile begins
+} tail_level;
+
+inline tail_level find_tail(int k)
+{
+    tail_level t = {3 - k, k == 0 ? 0 : k == 1 ? 512 : k == 2 ? 576 : 584, k == 0 ? 0 : k == 1 ? 1000 : k == 2 ? 1216 : 1280};
+    return t;
+}
+
+inline int tail_count(tail_level t)
+{
+    return 1 << 3 * t.shift;
+}
+
+// Where cell i of a level lies in its tile.
+inline int tail_at(tail_level t, int i)
+{
+    int edge = (1 << t.shift) + 2, mask = (1 << t.shift) - 1;
+    return t.tile + (i & mask) + 1 + edge * ((i >> t.shift & mask) + 1 + edge * ((i >> 2 * t.shift) + 1));
+}
+
+// Channels of counts; those of border faces become diagonal, its inverse and right side.
+enum { TAIL_LINK, TAIL_THICK = 3, TAIL_BORDER = 6, TAIL_DIAGONAL = 6, TAIL_INVERSE, TAIL_RIGHT, TAIL_COUNT, TAIL_CHANNELS };
+
+typedef struct tail_room {
+    float cell[TAIL_CHANNELS][TAIL_CELLS];
+    float weight[3][TAIL_TILE];
+    float e[TAIL_TILE];
+} tail_room;
+
+// A cell's equation.
+typedef struct tail_cell {
+    float x0, x1, y0, y1, z0, z1, right, diagonal, inverse;
+} tail_cell;
+
+inline tail_cell tail_equation(local const tail_room *r, tail_level t, int i)
+{
+    int at = tail_at(t, i), edge = (1 << t.shift) + 2;
+    tail_cell c = {r->weight[0][at],
+                   r->weight[0][at + 1],
+                   r->weight[1][at],
+                   r->weight[1][at + edge],
+                   r->weight[2][at],
+                   r->weight[2][at + edge * edge],
+                   r->cell[TAIL_RIGHT][t.cells + i],
+                   r->cell[TAIL_DIAGONAL][t.cells + i],
+                   r->cell[TAIL_INVERSE][t.cells + i]};
+    return c;
+}
+
+inline float tail_sum(tail_cell c, local const float *e, int edge)
+{
+    int over = edge * edge;
+    return WEIGHTED_SUM(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, e[-1], e[1], e[-edge], e[edge], e[-over], e[over]);
+}
+
+// Counts of the level above t.
+inline void tail_build(local tail_room *r, tail_level t, tail_level above)
+{
+    const int sx = 1, sy = 1 << t.shift, sz = 1 << 2 * t.shift, mask = (1 << above.shift) - 1;
+    EACH(job, 7 * tail_count(above))
     {
-        if (diagonal[cell] > COARSE_LEAST) error[cell] += prolong(pyramid, lower + 1, tree, channel, up, cell);
+        int part = job >> 3 * above.shift, i = job & (tail_count(above) - 1);
+        int c = t.cells + 2 * ((i & mask) + sy * (i >> above.shift & mask) + sz * (i >> 2 * above.shift)), to = above.cells + i;
+        if (part >= 3) {
+            local float *v = r->cell[TAIL_BORDER + part - 3];
+            v[to] = SUM_8(v, c, sx, sy, sz);
+        } else {
+            int a = part == 0 ? sy : sx, b = part == 2 ? sy : sz, h = c + (part == 0 ? sx : part == 1 ? sy : sz);
+            local float *link = r->cell[TAIL_LINK + part], *thick = r->cell[TAIL_THICK + part];
+            local const float *n = r->cell[TAIL_COUNT];
+            link[to] = SUM_FACES(link, c, a, b);
+            thick[to] = MEAN_THICKNESS(thick, n, c, h, a, b);
+        }
+    }
+    SYNC;
+}
+
+// The level of a cell, counted over all levels.
+inline tail_level tail_of(int cell)
+{
+    return find_tail(cell < 512 ? 0 : cell < 576 ? 1 : cell < 584 ? 2 : 3);
+}
+
+// Weights of the links of the first `count` cells.
+inline void tail_weigh(local tail_room *r, int count)
+{
+    EACH(job, 3 * count)
+    {
+        int axis = job < count ? 0 : job < 2 * count ? 1 : 2, cell = job - axis * count;
+        tail_level t = tail_of(cell);
+        int i = cell - t.cells, along = axis * t.shift;
+        bool inside = (i >> along & ((1 << t.shift) - 1)) > 0;
+        local const float *thick = r->cell[TAIL_THICK + axis] + cell;
+        float low = inside ? thick[-(1 << along)] : 0.0f;
+        r->weight[axis][tail_at(t, i)] = weigh_link(r->cell[TAIL_LINK + axis][cell], low, thick[0]);
     }
 }
 
-// ---- One visit to a brick --------------------------------------------------------------------------------------------------
-
-enum { STEP_BUILD, STEP_LINK, STEP_DOWN, STEP_RESTRICT, STEP_SMOOTH, STEP_SWEEP_ALL, STEP_UP };
-
-// Whether a brick has active cells. The barriers also end whatever used the scratch before.
-STEP int is_active(global float *pyramid, constant device_level *level, int brick, local level_scratch *s)
+// Their diagonal, from the counts of border faces.
+inline void tail_diagonal(local tail_room *r, int count)
 {
-    global const float *count = level_cells(pyramid, level, DEVICE_COUNT, brick);
-    SYNC;
-    ONCE s->any = 0;
-    SYNC;
-    int any = 0;
-    EACH(i, BRICK_CELLS) any |= count[i] > 0.0f;
-    if (any) RAISE(s->any, 1);
-    SYNC;
-    return s->any;
+    EACH(cell, count)
+    {
+        tail_level t = tail_of(cell);
+        tail_cell c = tail_equation(r, t, cell - t.cells);
+        local float *at = r->cell[0] + cell;
+#define OF(channel) at[(channel)*TAIL_CELLS]
+        float border = (weigh_border(OF(TAIL_BORDER), OF(TAIL_THICK)) + weigh_border(OF(TAIL_BORDER + 2), OF(TAIL_THICK + 2))) +
+                       weigh_border(OF(TAIL_BORDER + 1), OF(TAIL_THICK + 1));
+        float diagonal = border + (((c.x0 + c.x1) + (c.z0 + c.z1)) + (c.y0 + c.y1));
+        OF(TAIL_DIAGONAL) = diagonal;
+        OF(TAIL_INVERSE) = rule_inverse(diagonal);
+#undef OF
+    }
 }
 
-// Sweeps on one coarse brick with its rim as it is.
-STEP void sweep_block(local float *block, const coarse_cell own[OWN], int sweeps)
+#define TAIL_OWN (BRICK_CELLS / GROUP)
+
+// `other` is a tile like e; what it holds inside its rims does not matter.
+inline void tail_sweeps(local tail_room *r, local float *other, tail_level t, int sweeps)
 {
-    float next[OWN];
-    for (int sweep = 0; sweep < sweeps; sweep++) {
-        for (int k = 0; k < OWN; k++) {
-            local const float *e = block + BLOCK_AT(OWN_CELL(k));
-            float sum = WEIGHTED_SUM(own[k], e[-1], e[1], e[-BLOCK_Y], e[BLOCK_Y], e[-BLOCK_Z], e[BLOCK_Z]);
-            next[k] = rule_coarse_smooth(e[0], own[k].right, sum, own[k].inverse);
+    const int count = tail_count(t), edge = (1 << t.shift) + 2;
+    tail_cell own[TAIL_OWN];
+    int at[TAIL_OWN];
+    float e[TAIL_OWN];
+    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
+        int i = min((int)get_local_id(0) + k * GROUP, count - 1);  // beyond the last cell that one again
+        own[k] = tail_equation(r, t, i);
+        at[k] = tail_at(t, i);
+        e[k] = r->e[at[k]];
+    }
+    // A single cell has no neighbours: it needs no barriers.
+    for (int sweep = 0; sweep < (count == 1 ? sweeps : 0); sweep++)
+        _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++)
+            e[k] = rule_coarse_smooth(e[k], own[k].right, 0.0f, own[k].inverse);
+    local float *from = r->e, *to = other;
+    for (int sweep = 0; sweep < (count == 1 ? 0 : sweeps); sweep++) {
+        _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
+            e[k] = rule_coarse_smooth(e[k], own[k].right, tail_sum(own[k], from + at[k], edge), own[k].inverse);
+            to[at[k]] = e[k];
         }
         SYNC;
-        for (int k = 0; k < OWN; k++) block[BLOCK_AT(OWN_CELL(k))] = next[k];
-        SYNC;
+        local float *swap = from;
+        from = to;
+        to = swap;
     }
+    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) r->e[at[k]] = e[k];
 }
 
-// One step on one brick by a whole group; all work-items must come here. The channels `from` and `to` are those of the error
-// when it is smoothed; for STEP_UP `from` is the one of the level above. All steps share the same barriers and coarse_tail has
-// this code only once, because compilers for CPUs take a time that doubles with every barrier that depends on a condition.
-STEP void visit(global float *pyramid, constant device_level *level, global const int *tree, int step, int brick, int from,
-                int to, int sweeps, local level_scratch *s)
+// What is left on the first `count` cells of a level.
+inline void tail_left(local const tail_room *r, local float *left, tail_level t, int count)
 {
-    coarse_cell own[OWN];
-    int active = is_active(pyramid, level, brick, s);
-    // Without active cells all counts are 0, and so are links, diagonal and errors.
-    if (!active)
-        EACH(i, BLOCK) s->block[i] = 0.0f;
-    else if (step == STEP_LINK)
-        link_cells(pyramid, level, tree, brick);
-    else if (step == STEP_DOWN)
-        diagonal_cells(pyramid, level, tree, brick, own, s->block);
-    else if (step == STEP_RESTRICT)
-        residual_cells(pyramid, level, tree, brick, s->block);
-    else if (step == STEP_SMOOTH)
-        load_errors(pyramid, level, tree, brick, from, own, s->block);
-    if (step == STEP_BUILD) build_octant(pyramid, level, tree, brick);
-    if (step == STEP_SWEEP_ALL) sweep_all(pyramid, level, tree, from, to);
-    if (step == STEP_UP) correct_cells(pyramid, level, tree, brick, from);
-    SYNC;
-
-    int smooths = step == STEP_DOWN || step == STEP_SMOOTH;
-    sweep_block(s->block, own, active && smooths ? sweeps : 0);
-    if (smooths) {
-        global float *error = level_cells(pyramid, level, to, brick);
-        for (int k = 0; k < OWN; k++) error[OWN_CELL(k)] = s->block[BLOCK_AT(OWN_CELL(k))];
-    }
-    if (step == STEP_RESTRICT) {
-        int up = tree[level->up + brick];
-        global float *right = level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3) + octant_start(up & 7);
-        EACH(i, 64) right[OCTANT_CELL(i)] = SUM_8(s->block, 2 * OCTANT_CELL(i));
-    }
-}
-
-// ---- Kernels of one level --------------------------------------------------------------------------------------------------
-
-#define VISIT(level, step, from, to, sweeps) \
-    local level_scratch scratch;             \
-    visit(pyramid, levels + (level), tree, step, (int)get_group_id(0) + 1, from, to, sweeps, &scratch)
-
-// One group per brick of `lower`, which writes its octant of the level above.
-GROUP_KERNEL void level_build(global float *pyramid, constant device_level *levels, global const int *tree, int lower)
-{
-    VISIT(lower, STEP_BUILD, 0, 0, 0);
-}
-
-// One group per brick of `level`, here and below.
-GROUP_KERNEL void level_link(global float *pyramid, constant device_level *levels, global const int *tree, int level)
-{
-    VISIT(level, STEP_LINK, 0, 0, 0);
-}
-
-GROUP_KERNEL void level_down(global float *pyramid, constant device_level *levels, global const int *tree, int level,
-                             int sweeps)
-{
-    VISIT(level, STEP_DOWN, 0, DEVICE_ERROR, sweeps);
-}
-
-GROUP_KERNEL void level_restrict(global float *pyramid, constant device_level *levels, global const int *tree, int level)
-{
-    VISIT(level, STEP_RESTRICT, 0, 0, 0);
-}
-
-// From the channel `from` to the channel `to`. More than one sweep at a time only on a level of a single brick.
-GROUP_KERNEL void level_sweep(global float *pyramid, constant device_level *levels, global const int *tree, int level, int from,
-                              int to, int sweeps)
-{
-    VISIT(level, STEP_SMOOTH, from, to, sweeps);
-}
-
-GROUP_KERNEL void level_smooth(global float *pyramid, constant device_level *levels, global const int *tree, int level,
-                               int sweeps)
-{
-    VISIT(level, STEP_SMOOTH, DEVICE_ERROR, DEVICE_ERROR_NEXT, sweeps);
-}
-
-// One group per brick of `lower`, which takes its correction from the level above.
-GROUP_KERNEL void level_up(global float *pyramid, constant device_level *levels, global const int *tree, int lower, int top)
-{
-    VISIT(lower, STEP_UP, final_error(lower + 1, top), 0, 0);
-}
-
-// One group per live brick. The pressure is corrected in place.
-GROUP_KERNEL void correct_fine(global float *pressure, global const float *floor, global const uint *active,
-                               global const int *list, global float *pyramid, constant device_level *levels,
-                               global const int *tree, int top)
-{
-    int brick = list[get_group_id(0)];
-    if (mask_is_empty(active, brick)) return;
-    int up = tree[levels[0].up + brick];
-    EACH(cell, BRICK_CELLS)
+    EACH(i, count)
     {
-        int at = brick * BRICK_CELLS + cell;
-        float correction = prolong(pyramid, levels + 1, tree, final_error(1, top), up, cell);
-        pressure[at] = rule_max(floor[at], pressure[at] + (float)(int)bit_at(active, at) * correction);
+        tail_cell c = tail_equation(r, t, i);
+        local const float *e = r->e + tail_at(t, i);
+        float all = c.right - c.diagonal * e[0] + tail_sum(c, e, (1 << t.shift) + 2);
+        left[i] = c.diagonal > COARSE_LEAST ? all : 0.0f;
     }
 }
 
-// ---- All small levels at once ----------------------------------------------------------------------------------------------
-
-// A step on all bricks of a level.
-typedef struct tail_step {
-    int step, level;
-    int swept;  // sweeps of a coarsest level of several bricks so far
-} tail_step;
-
-// What follows; below `first` all is done.
-STEP tail_step next_step(tail_step s, int first, int top, int single, int sweeps)
+// It becomes the right side above.
+inline void tail_restrict(local tail_room *r, local const float *left, tail_level t, tail_level above)
 {
-    int coarsest = s.level == top;
-    switch (s.step) {
-    case STEP_BUILD:
-        s.level++;
-        if (s.level == top) {
-            s.step = STEP_LINK;
-            s.level = first;
-        }
-        break;
-    case STEP_LINK:
-        s.level++;
-        if (coarsest) {
-            s.step = STEP_DOWN;
-            s.level = first;
-        }
-        break;
-    case STEP_DOWN: s.step = !coarsest ? STEP_RESTRICT : single ? STEP_SMOOTH : STEP_SWEEP_ALL; break;
-    case STEP_RESTRICT:
-        s.step = STEP_DOWN;
-        s.level++;
-        break;
-    case STEP_SWEEP_ALL:
-        s.swept++;
-        if (s.swept < sweeps) break;
-        s.step = STEP_UP;
-        s.level--;
-        break;
-    case STEP_UP: s.step = STEP_SMOOTH; break;
-    case STEP_SMOOTH:
-        s.step = STEP_UP;
-        s.level--;
-        break;
+    const int sy = 1 << t.shift, sz = 1 << 2 * t.shift, mask = (1 << above.shift) - 1;
+    EACH(i, tail_count(above))
+    {
+        int c = 2 * ((i & mask) + sy * (i >> above.shift & mask) + sz * (i >> 2 * above.shift));
+        r->cell[TAIL_RIGHT][above.cells + i] = SUM_8(left, c, 1, sy, sz);
     }
-    return s;
 }
 
-// One group in all. `sweeps` are those of the coarsest level: an even number.
-GROUP_KERNEL void coarse_tail(global float *pyramid, constant device_level *levels, global const int *tree, int first, int top,
-                              int smooths, int sweeps)
+// Corrects level t from the one above.
+inline void tail_correct(local tail_room *r, tail_level t, tail_level above)
 {
-    local level_scratch scratch;
-    int single = levels[top].count == 2;
-    tail_step now = {first < top ? STEP_BUILD : STEP_LINK, first, 0};
-    while (now.level >= first) {
-        int l = now.level, coarsest = l == top;
-        int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, bricks = levels[l].count - 1, n = smooths;
-        if (now.step == STEP_DOWN) {
-            to = DEVICE_ERROR;
-            n = coarsest ? 0 : smooths;
-        } else if (now.step == STEP_SMOOTH && coarsest) {
-            to = DEVICE_ERROR;
-            n = sweeps;
-        } else if (now.step == STEP_SWEEP_ALL) {
-            from = now.swept % 2 == 0 ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
-            to = now.swept % 2 == 0 ? DEVICE_ERROR_NEXT : DEVICE_ERROR;
-            bricks = 1;
-        } else if (now.step == STEP_UP) {
-            from = final_error(l + 1, top);
+    const int edge = (1 << above.shift) + 2, mask = (1 << t.shift) - 1;
+    EACH(i, tail_count(t))
+    {
+        int x = i & mask, y = i >> t.shift & mask, z = i >> 2 * t.shift;
+        int at = above.tile + (x >> 1) + 1 + edge * ((y >> 1) + 1 + edge * ((z >> 1) + 1));
+        float own = r->e[at], d[3];
+        for (int axis = 0; axis < 3; axis++) {
+            int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
+            bool high = (axis == 0 ? x : axis == 1 ? y : z) & 1;
+            d[axis] = rule_towards(own, r->e[at + (high ? stride : -stride)], r->weight[axis][high ? at + stride : at]);
         }
-        for (int brick = 1; brick <= bricks; brick++) visit(pyramid, levels + l, tree, now.step, brick, from, to, n, &scratch);
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        now = next_step(now, first, top, single, sweeps);
+        float c = rule_prolong(own, d[0], d[1], d[2]);
+        r->e[tail_at(t, i)] += r->cell[TAIL_DIAGONAL][t.cells + i] > COARSE_LEAST ? c : 0.0f;
     }
+}
+
+// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level.
+GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, int first, int top, int smooths, int sweeps)
+{
+    local tail_room room;
+    local tail_room *r = &room;
+    const device_level *level = &here;
+    const int last = top - first;
+    EACH(i, BRICK_CELLS)
+    {
+        for (int axis = 0; axis < 3; axis++) {
+            r->cell[TAIL_LINK + axis][i] = level_cells(pyramid, level, DEVICE_LINK_X + axis, 1)[i];
+            r->cell[TAIL_THICK + axis][i] = level_cells(pyramid, level, DEVICE_THICK_X + axis, 1)[i];
+        }
+        r->cell[TAIL_BORDER][i] = level_cells(pyramid, level, DEVICE_DIAGONAL, 1)[i];
+        r->cell[TAIL_BORDER + 1][i] = level_cells(pyramid, level, DEVICE_ERROR, 1)[i];
+        r->cell[TAIL_BORDER + 2][i] = level_cells(pyramid, level, DEVICE_ERROR_NEXT, 1)[i];
+        r->cell[TAIL_COUNT][i] = level_cells(pyramid, level, DEVICE_COUNT, 1)[i];
+    }
+    EACH(i, TAIL_TILE) r->weight[0][i] = r->weight[1][i] = r->weight[2][i] = r->e[i] = 0.0f;
+    SYNC;
+    for (int k = 0; k < last; k++) tail_build(r, find_tail(k), find_tail(k + 1));
+    const int cells = find_tail(last).cells + tail_count(find_tail(last));
+    tail_weigh(r, cells);
+    SYNC;
+    tail_diagonal(r, cells);
+    SYNC;
+    // Where counts of links and thickness were.
+    local float *other = r->cell[TAIL_LINK], *left = other + TAIL_TILE;
+    EACH(i, TAIL_TILE) other[i] = 0.0f;
+    EACH(i, BRICK_CELLS) r->cell[TAIL_RIGHT][i] = level_cells(pyramid, level, DEVICE_RIGHT, 1)[i];
+    // To the coarsest level and back, with the barriers in one place: compilers for CPUs take long over many of them.
+    for (int visit = 0; visit <= 2 * last; visit++) {
+        int k = visit <= last ? visit : 2 * last - visit;
+        if (visit > last) tail_correct(r, find_tail(k), find_tail(k + 1));
+        SYNC;
+        tail_sweeps(r, other, find_tail(k), visit == last ? sweeps : smooths);
+        SYNC;
+        tail_left(r, left, find_tail(k), visit < last ? tail_count(find_tail(k)) : 0);
+        SYNC;
+        if (visit < last) tail_restrict(r, left, find_tail(k), find_tail(k + 1));
+    }
+    global float *out = level_cells(pyramid, level, final_error(first, top), 1);
+    EACH(i, BRICK_CELLS) out[i] = r->e[tail_at(find_tail(0), i)];
 }

@@ -10,17 +10,16 @@
 
 enum {
     TIMED_EVERY = 16,  // updates, of which one is timed
-    TAIL_BRICKS = 2,   // levels of up to so many bricks, the nothing included, are done by one work-group
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
 // The pyramid on the device: one block of floats, one of ints, and a table of levels.
 typedef struct device_pyramid {
     pyramid tables;
-    device_level level[LEVELS_MAX];
-    cl_mem cells, tree, levels;
+    device_level level[LEVELS_MAX + 1];  // one more, since kernels get a level with the one above it
+    cl_mem cells, tree;
     int64_t cell_bytes, tree_bytes;
-    int32_t tail;      // the first level that coarse_tail does
+    int32_t tail;      // the first level that coarse_tail does; past the top: none
     uint64_t version;  // of the pool it was built for
 } device_pyramid;
 
@@ -97,6 +96,13 @@ static bool at_least(opencl_queue *q, cl_mem *buffer, int64_t *size, int64_t byt
     return *buffer != NULL;
 }
 
+static int32_t first_of_tail(const device_pyramid *p)
+{
+    int32_t top = p->tables.top, tail = top + 1;
+    while (tail > 1 && p->level[tail - 1].count == 2 && tail > top + 1 - DEVICE_TAIL_LEVELS) tail--;
+    return tail;
+}
+
 static weir_status build_pyramid(opencl_backend *o)
 {
     device_pyramid *p = &o->pyramid;
@@ -109,15 +115,11 @@ static weir_status build_pyramid(opencl_backend *o)
     int32_t *tree = memory_alloc(&o->world->mem, (size_t)ints * 4);
     bool room = tree && at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes) &&
                 at_least(&o->queue, &p->tree, &p->tree_bytes, ints * 4);
-    if (!p->levels) p->levels = queue_buffer(&o->queue, sizeof p->level);
-    room = room && p->levels;
     if (room) {
         write_tree(p, pool, tree);
         queue_write(&o->queue, p->tree, 0, tree, ints * 4);
-        queue_write(&o->queue, p->levels, 0, p->level, sizeof p->level);
         queue_zero(&o->queue, p->cells, cell_bytes);
-        p->tail = p->tables.top;
-        while (p->tail > 1 && p->level[p->tail - 1].count <= TAIL_BRICKS) p->tail--;
+        p->tail = first_of_tail(p);
         p->version = pool->version;
     }
     memory_free(&o->world->mem, tree, (size_t)ints * 4);
@@ -320,53 +322,54 @@ static void restrict_all(opencl_backend *o)
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    queue_zero(&o->queue, o->residual, 4);
-    LAUNCH(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->near),
-           A(d->list), A(p->cells), A(p->levels), A(p->tree), A(o->residual));
+    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->clear),
+                A(d->near), A(d->list), A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(o->residual), A(d->live));
     queue_read_later(&o->queue, o->residual, o->residual_here.data, 4, &o->residual_read);
 }
 
-static void sweep_coarsest(opencl_backend *o, int32_t level)
+// Jacobi sweeps on the coarsest level. They see each other's results: more than one at a time only on a single brick.
+static void sweep_coarsest(opencl_backend *o, cl_int level)
 {
     device_pyramid *p = &o->pyramid;
-    bool single = p->level[level].count == 2;
-    cl_int from = DEVICE_ERROR, to = single ? DEVICE_ERROR : DEVICE_ERROR_NEXT, sweeps = single ? COARSEST_SWEEPS : 1;
+    const device_level *here = &p->level[level];
+    int32_t bricks = here->count - 1;
+    cl_int from = DEVICE_ERROR, to = bricks == 1 ? DEVICE_ERROR : DEVICE_ERROR_NEXT, sweeps = bricks == 1 ? COARSEST_SWEEPS : 1;
+    cl_int above = -1;
     for (int32_t i = 0; i < COARSEST_SWEEPS; i += sweeps) {
-        LAUNCH(&o->queue, level_sweep, p->level[level].count - 1, A(p->cells), A(p->levels), A(p->tree), A(level), A(from),
-               A(to), A(sweeps));
+        LAUNCH_ROWS(&o->queue, level_smooth, bricks, A(p->cells), A(*here), A(*here), A(p->tree), A(from), A(to), A(sweeps),
+                    A(above));
         cl_int swap = from;
         from = to;
         to = swap;
     }
 }
 
-// The coarse levels. From the level `tail` on one work-group does them all at once.
+// The coarse levels. From the level `tail` on one work-group does them all at once. Counts and weights are worked out on the way
+// down, corrections when a level is smoothed: they are no launches of their own.
 static void run_level(opencl_backend *o, pass_id pass, cl_int level)
 {
     device_pyramid *p = &o->pyramid;
     opencl_queue *q = &o->queue;
     cl_int top = p->tables.top, smooths = o->numbers.smooths, sweeps = COARSEST_SWEEPS;
-    int32_t groups = p->level[level].count - 1;
-    if (pass == PASS_LEVEL_DOWN && level == p->tail && p->tail < top) {
-        LAUNCH(q, coarse_tail, 1, A(p->cells), A(p->levels), A(p->tree), A(p->tail), A(top), A(smooths), A(sweeps));
+    const device_level *here = &p->level[level];  // and the one above it
+    int32_t bricks = here->count - 1;
+    if (level > p->tail) return;
+    if (level == p->tail) {
+        if (pass == PASS_LEVEL_DOWN) LAUNCH(q, coarse_tail, 1, A(p->cells), A(*here), A(level), A(top), A(smooths), A(sweeps));
         return;
     }
-    bool arrives =
-        pass == PASS_LEVEL_BUILD || pass == PASS_LEVEL_UP;  // what leads to the first level of the tail, or out of it
-    if (p->tail < top && (arrives ? level > p->tail : level >= p->tail)) return;
-    cl_int lower = level - 1;
-    if (level == top) smooths = 0;
+    cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, above = level + 1 == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
+    cl_int is_top = level == top;
+    if (is_top) smooths = 0;
     switch (pass) {
-    case PASS_LEVEL_BUILD:
-        LAUNCH(q, level_build, p->level[lower].count - 1, A(p->cells), A(p->levels), A(p->tree), A(lower));
+    case PASS_LEVEL_DOWN:
+        LAUNCH_ROWS(q, level_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(is_top), A(smooths));
         break;
-    case PASS_LEVEL_LINK: LAUNCH(q, level_link, groups, A(p->cells), A(p->levels), A(p->tree), A(level)); break;
-    case PASS_LEVEL_DOWN: LAUNCH(q, level_down, groups, A(p->cells), A(p->levels), A(p->tree), A(level), A(smooths)); break;
-    case PASS_LEVEL_RESTRICT: LAUNCH(q, level_restrict, groups, A(p->cells), A(p->levels), A(p->tree), A(level)); break;
+    case PASS_LEVEL_RESTRICT: LAUNCH_ROWS(q, level_restrict, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree)); break;
     case PASS_LEVEL_SWEEP: sweep_coarsest(o, level); break;
-    case PASS_LEVEL_SMOOTH: LAUNCH(q, level_smooth, groups, A(p->cells), A(p->levels), A(p->tree), A(level), A(smooths)); break;
-    case PASS_LEVEL_UP:
-        LAUNCH(q, level_up, p->level[lower].count - 1, A(p->cells), A(p->levels), A(p->tree), A(lower), A(top));
+    case PASS_LEVEL_SMOOTH:
+        LAUNCH_ROWS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(from), A(to), A(smooths),
+                    A(above));
         break;
     default: break;
     }
@@ -408,22 +411,23 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_DRAIN_SIDES: drain_sides(o); break;
     case PASS_DIVERGENCE:
         ask_facts(o);
-        LAUNCH(q, divergence, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, A(c.pressure),
-               A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(o->numbers));
+        LAUNCH_ROWS(q, divergence, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->facts), A(c.mass_next), NEXT,
+                    A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(o->residual),
+                    A(o->numbers), A(d->live));
         break;
     case PASS_SMOOTH:
-        LAUNCH(q, smooth, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry),
-               A(*(level == 0 ? &c.pressure : &c.pressure_next)), A(c.divergence), A(c.floor),
-               A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(smooths));
+        LAUNCH_ROWS(q, smooth, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry),
+                    A(*(level == 0 ? &c.pressure : &c.pressure_next)), A(c.divergence), A(c.floor),
+                    A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(o->residual), A(smooths), A(d->live));
         break;
     case PASS_RESTRICT: restrict_all(o); break;
     case PASS_CORRECT:
-        LAUNCH(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(d->active), A(d->list), A(p->cells), A(p->levels),
-               A(p->tree), A(top));
+        LAUNCH_ROWS(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(d->active), A(d->list), A(p->cells),
+                    A(p->level[0]), A(p->level[1]), A(p->tree), A(top), A(d->live));
         break;
     case PASS_GRADIENT:
-        LAUNCH(q, gradient, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry), A(c.mass_next), A(c.pressure),
-               NEXT, FLOW, A(o->numbers));
+        LAUNCH_ROWS(q, gradient, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry), A(c.mass_next),
+                    A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
     case PASS_CLASSIC_MOVE:
@@ -507,8 +511,7 @@ static void destroy(backend *base)
     if (q->cl) {
         queue_wait(q, &o->facts_read);
         queue_wait(q, &o->residual_read);
-        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->pyramid.levels, &o->forces,
-                                   &o->residual,      &o->drained,      &o->outer};
+        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->forces, &o->residual, &o->drained, &o->outer};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(q, buffers[i]);
         queue_unpin(q, &o->residual_here);
     }

@@ -25,13 +25,9 @@
     ITEM(gradient)           \
     ITEM(restrict_fine)      \
     ITEM(correct_fine)       \
-    ITEM(level_build)        \
-    ITEM(level_link)         \
     ITEM(level_down)         \
     ITEM(level_restrict)     \
-    ITEM(level_sweep)        \
     ITEM(level_smooth)       \
-    ITEM(level_up)           \
     ITEM(coarse_tail)        \
     ITEM(pair_bricks)        \
     ITEM(classic_move)       \
@@ -77,6 +73,7 @@ typedef struct opencl_queue {
     cl_kernel kernel[KERNEL_COUNT];
     kernel_known known[KERNEL_COUNT];
     size_t group;      // work-items in a group
+    size_t row_group;  // and of kernels on rows of bricks, 64 to a brick
     cl_int error;      // the first failure
     const char *what;  // and what failed
     int64_t held;      // bytes of buffers
@@ -133,18 +130,24 @@ typedef struct kernel_arg {
     const void *value;
 } kernel_arg;
 
-void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count);
+// `items` is a multiple of `group`.
+void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count);
 
 // LAUNCH(q, move, groups, &list, &near, ...): each argument by its address, of the size of what is there.
 #define KERNEL_ARG(pointer)          \
     {                                \
         sizeof *(pointer), (pointer) \
     }
-#define LAUNCH(q, name, groups, ...)                                                                              \
-    do {                                                                                                          \
-        const kernel_arg launch_args[] = {__VA_ARGS__};                                                           \
-        queue_launch(q, KERNEL_##name, groups, launch_args, (int32_t)(sizeof launch_args / sizeof *launch_args)); \
+#define LAUNCH_ITEMS(q, name, items, group, ...)                                                                        \
+    do {                                                                                                                \
+        const kernel_arg launch_args[] = {__VA_ARGS__};                                                                 \
+        queue_launch(q, KERNEL_##name, items, group, launch_args, (int32_t)(sizeof launch_args / sizeof *launch_args)); \
     } while (0)
+#define LAUNCH(q, name, groups, ...) LAUNCH_ITEMS(q, name, (size_t)(groups) * (q)->group, (q)->group, __VA_ARGS__)
+// For kernels on rows: as many groups as the bricks need.
+#define LAUNCH_ROWS(q, name, bricks, ...)                                                                               \
+    LAUNCH_ITEMS(q, name, ((size_t)(bricks)*64 + (q)->row_group - 1) / (q)->row_group * (q)->row_group, (q)->row_group, \
+                 __VA_ARGS__)
 #define A(value)                \
     {                           \
         sizeof(value), &(value) \

@@ -57,8 +57,12 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     // Two cells per work-item. Every device that matters takes 256; PoCL 3.1 compiles some kernels wrongly for smaller groups.
     q->group = 256;
     while (q->group > q->device.group_limit && q->group > 1) q->group /= 2;
+    q->row_group = q->group < 128 ? q->group : 128;
+    if (q->row_group < 64)
+        return status_fail(WEIR_ERROR_DEVICE, "device %d, %s, takes only %zu work-items in a group: Weir needs 64",
+                           q->device.index, q->device.name, q->group);
     char options[64];
-    snprintf(options, sizeof options, "-D GROUP=%zu", q->group);
+    snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu", q->group, q->row_group);
     opencl_build_info info = {0};
     weir_status status = opencl_build(q->cl, q->context, &q->device, options, opencl_source, logger, &q->program, &info);
     q->account->program_seconds = info.seconds;
@@ -274,13 +278,12 @@ static bool tell_args(opencl_queue *q, kernel_id kernel, const kernel_arg *args,
     return true;
 }
 
-void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kernel_arg *args, int32_t count)
+void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count)
 {
-    if (groups <= 0 || !ready(q) || !tell_args(q, kernel, args, count)) return;
-    size_t items = (size_t)groups * q->group;
+    if (items == 0 || !ready(q) || !tell_args(q, kernel, args, count)) return;
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
-    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &q->group, 0, NULL, event);
+    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &group, 0, NULL, event);
     if (sound(q, error, kernel_names[kernel]) && timed) q->timed[q->timed_count++].name = q->rule;
 }
 

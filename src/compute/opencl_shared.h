@@ -52,8 +52,14 @@ enum {
     DEVICE_THICK_Y,
     DEVICE_THICK_Z,
     DEVICE_COUNT,
+    DEVICE_WEIGHT_X,  // of the links, when their counts are weighed
+    DEVICE_WEIGHT_Y,
+    DEVICE_WEIGHT_Z,
     DEVICE_LEVEL_CHANNELS
 };
+
+// Levels of a single brick that coarse_tail does together, at most.
+#define DEVICE_TAIL_LEVELS 4
 
 // What the host knows of a brick.
 typedef struct device_news {

@@ -1,201 +1,375 @@
-// Kernels of the pressure on the live bricks themselves (docs/how-it-works.md, R6 to R9).
+// Kernels of the pressure on the live bricks themselves (docs/how-it-works.md, R6 to R9). They work on rows (brick_rows.cl).
 
-#define P_AT(x, y, z) AT(1, 1, x, y, z)
+// ---- Smoothing -------------------------------------------------------------------------------------------------------------
 
-// What one cell of a brick knows while the pressure is smoothed; each work-item keeps that of its own cells.
-typedef struct pressure_cell {
-    float divergence, inverse, floor;
-} pressure_cell;
+// What a row knows while the pressure is smoothed.
+typedef struct pressure_row {
+    float p[8], divergence[8], inverse[8], floor[8];
+    float x_low, x_high;  // the pressure beyond its ends
+} pressure_row;
 
-// 1 over the number of open faces of a cell; 0 in a solid cell.
-inline float inverse_faces(global const uint *open, local const int *near_here, bool all_open, int x, int y, int z)
+// 1 over the number of open faces of each cell of a row; 0 in a solid cell.
+inline void inverse_faces(float inverse[8], global const uchar *open, rows_around at, bool all_open)
 {
-    if (all_open) return 1.0f / 6.0f;
-    float faces = ((flag_at(open, near_here, x - 1, y, z) + flag_at(open, near_here, x + 1, y, z)) +
-                   (flag_at(open, near_here, x, y, z - 1) + flag_at(open, near_here, x, y, z + 1))) +
-                  (flag_at(open, near_here, x, y - 1, z) + flag_at(open, near_here, x, y + 1, z));
-    float inverse = 1.0f / rule_max(faces, 1.0f);
-    return faces > 0.0f ? flag_at(open, near_here, x, y, z) * inverse : 0.0f;
+    EACH_X inverse[x] = 1.0f / 6.0f;
+    if (all_open) return;
+    bits_around o = look_at_bits(open, at);
+    EACH_X
+    {
+        float faces = faces_of_bits(o, x);
+        float one = 1.0f / rule_max(faces, 1.0f);
+        inverse[x] = faces > 0.0f ? (float)(int)BIT(o.self, x) * one : 0.0f;
+    }
 }
 
-// R7: sweeps inside one brick with the rim as it is, from the tile p; writes the result and notes the active cells. Ends with a barrier.
-inline void smooth_cells(local float *p, local float *q, local uint *bits, const pressure_cell *own, int sweeps,
-                                global float *to, global uint *active, int brick)
+// R7: sweeps inside one brick with the rim as it is. The tile `from` holds the pressure; what `to` holds does not matter. All
+// work-items of the group come here.
+inline void smooth_rows(pressure_row *r, local float4 *from, local float4 *to, int rim_at, float4 rim, int sweeps)
 {
-    EACH(i, 16) bits[i] = 0;
-    EACH(i, TILE_CELLS(1, 1)) q[i] = p[i];
-    SYNC;
+    const int at = P_AT(ROW & 7, ROW >> 3);
     for (int k = 0; k < sweeps; k++) {
-        for (int c = 0; c < OWN_CELLS; c++) {
-            int cell = (int)get_local_id(0) + c * GROUP;
-            int i = P_AT(cell & 7, cell >> 3 & 7, cell >> 6);
-            float sum = ((p[i - 1] + p[i + 1]) + (p[i - 100] + p[i + 100])) + (p[i - 10] + p[i + 10]);
-            q[i] = rule_smooth(p[i], sum, own[c].divergence, own[c].inverse, own[c].floor);
-        }
-        SYNC;
-        local float *swap = p;
-        p = q;
-        q = swap;
-    }
-    for (int c = 0; c < OWN_CELLS; c++) {
-        int cell = (int)get_local_id(0) + c * GROUP;
-        float result = p[P_AT(cell & 7, cell >> 3 & 7, cell >> 6)];
-        to[brick * BRICK_CELLS + cell] = result;
-        if (result > own[c].floor) atomic_or(&bits[cell >> 5], 1u << (cell & 31));
-    }
-    SYNC;
-    EACH(i, 16) active[16 * brick + i] = bits[i];
-}
-
-// A brick without water or pressure in it or beside it stays without.
-inline void rest_brick(global float *to, global uint *active, int brick)
-{
-    EACH(cell, BRICK_CELLS) to[brick * BRICK_CELLS + cell] = 0.0f;
-    EACH(i, 16) active[16 * brick + i] = 0;
-}
-
-// R6, and the first smoothing of R7.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-divergence(global const int *list, global const int *near, global const uint *open, global const uchar *clear,
-           global const int *mass, global const float *flow_x, global const float *flow_y, global const float *flow_z,
-           global const float *pressure, global float *divergence_out, global float *floor_out, global float *pressure_next,
-           global uint *active, global uchar *dry, device_numbers n)
-{
-    local int near_here[27];
-    local volatile int any, pressed;
-    local float m[TILE_CELLS(2, 2)], F[3 * FACES], p[TILE_CELLS(1, 1)], q[TILE_CELLS(1, 1)];
-    local uint bits[16];
-    const int brick = list[get_group_id(0)];
-    const int start = brick * BRICK_CELLS;
-    ONCE pressed = 0;
-    load_near(near_here, near, brick);
-    bool wet = fill_and_fluxes(m, F, &any, near_here, mass, flow_x, flow_y, flow_z);
-#define PLAIN_PRESSURE(cell) pressure[cell]
-    LOAD_TILE(p, 1, 1, PLAIN_PRESSURE)
-    EACH(i, TILE_CELLS(1, 1)) if (p[i] != 0.0f) RAISE(pressed, 1);
-    SYNC;
-    ONCE dry[brick] = !wet;
-    if (!wet && !pressed) {
-        EACH(cell, BRICK_CELLS)
+        float y0[8], y1[8], z0[8], z1[8], next[8];
+        read_row(y0, from, P_ROWS, at - 1);
+        read_row(y1, from, P_ROWS, at + 1);
+        read_row(z0, from, P_ROWS, at - 10);
+        read_row(z1, from, P_ROWS, at + 10);
+        EACH_X
         {
-            divergence_out[start + cell] = -1.0f;
-            floor_out[start + cell] = 0.0f;
+            float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
+            float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
+            next[x] = rule_smooth(r->p[x], sum, r->divergence[x], r->inverse[x], r->floor[x]);
         }
-        rest_brick(pressure_next, active, brick);
-        return;
+        EACH_X r->p[x] = next[x];
+        write_row(to, P_ROWS, at, r->p);
+        to[rim_at] = rim;
+        SYNC;
+        local float4 *swap = from;
+        from = to;
+        to = swap;
     }
-    const bool all_open = clear[brick];
-    const int below_x = n.down_axis == 0 ? (n.down_sign < 0 ? -1 : 1) : 0;
-    const int below_y = n.down_axis == 1 ? (n.down_sign < 0 ? -1 : 1) : 0;
-    const int below_z = n.down_axis == 2 ? (n.down_sign < 0 ? -1 : 1) : 0;
-    pressure_cell own[OWN_CELLS];
-    for (int c = 0; c < OWN_CELLS; c++) {
-        int cell = (int)get_local_id(0) + c * GROUP;
-        int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
-        float fill = m[AT(2, 2, x, y, z)];
-        float net = 0.0f;
-        if (wet) {
-            local const float *X = F + face_index(0, x, y, z);
-            local const float *Y = F + FACES + face_index(1, x, y, z);
-            local const float *Z = F + 2 * FACES + face_index(2, x, y, z);
-            net = ((X[0] - X[1]) + (Z[0] - Z[64])) + (Y[0] - Y[8]);
+}
+
+// The result, and which of the row's cells are active.
+inline void store_pressure(const pressure_row *r, global float *to, global uchar *active, int row)
+{
+    uint bits = 0;
+    EACH_X bits |= (r->p[x] > r->floor[x] ? 1u : 0u) << x;
+    store_row(to, row, r->p);
+    active[row] = (uchar)bits;
+}
+
+// R7: smoothing alone. A dry brick has the divergence of nothing. *residual is made ready for the next restriction.
+ROW_KERNEL void smooth(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
+                       global const uchar *dry, global const float *pressure, global const float *divergence_in,
+                       global const float *floor_in, global float *pressure_next, global uchar *active, global int *residual,
+                       int sweeps, int live)
+{
+    if (get_global_id(0) == 0) *residual = 0;
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
+    const int brick = ROW_BRICK(list, live);
+    const rows_around at = look_beside(near, brick, ROW);
+    const rim_piece edge = find_rim(near, brick, ROW);
+    const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
+    pressure_row r;
+    load_row(r.p, pressure, at.self);
+    r.x_low = pressure[8 * at.x0 + 7];
+    r.x_high = pressure[8 * at.x1];
+    const float4 rim = ((global const float4 *)pressure)[2 * rim_row(edge, 0) + edge.upper];
+    if (dry[brick]) {
+        EACH_X r.divergence[x] = -1.0f;
+        EACH_X r.floor[x] = 0.0f;
+    } else {
+        load_row(r.divergence, divergence_in, at.self);
+        load_row(r.floor, floor_in, at.self);
+    }
+    inverse_faces(r.inverse, open, at, clear[brick]);
+    local float4 *tile = tiles[SLOT][0];
+    write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r.p);
+    tile[rim_at] = rim;
+    SYNC;
+    smooth_rows(&r, tile, tiles[SLOT][1], rim_at, rim, sweeps);
+    store_pressure(&r, pressure_next, active, at.self);
+}
+
+// ---- Divergence ------------------------------------------------------------------------------------------------------------
+
+// A tile of rows of fill with two rows of rim on each side, and the fluxes through the faces across y and z.
+#define M_ROWS 144
+#define MASS_AT(y, z) ((y) + 2 + 12 * ((z) + 2))
+#define Y_ROWS 72
+#define Y_FACE(y, z) ((y) + 9 * (z))
+#define Z_FACE(y, z) ((y) + 8 * (z))
+
+// R1 on a row of faces whose rows of fill lie `stride` apart in the tile.
+inline void flux_row(float F[8], const float flow[8], local const float4 *m, int at, int stride, const float here[8])
+{
+    float low_low[8], low[8], high[8];
+    read_row(low_low, m, M_ROWS, at - 2 * stride);
+    read_row(low, m, M_ROWS, at - stride);
+    read_row(high, m, M_ROWS, at + stride);
+    EACH_X F[x] = rule_flux(flow[x], low_low[x], low[x], here[x], high[x]);
+}
+
+// The brick's last faces across y and z, behind its cells: each work-item has two of them.
+inline void last_fluxes(local float4 *F_y, local float4 *F_z, local const float4 *m, global const int *near, int brick,
+                        global const float *flow_y, global const float *flow_z)
+{
+    const int along = ROW >> 2 & 7, pair = ROW & 3;
+    const bool across_y = ROW < 32;
+    const int at = across_y ? MASS_AT(8, along) : MASS_AT(along, 8), stride = across_y ? 1 : 12;
+    const int row = ROWS * near[27 * brick + SELF + (across_y ? 3 : 9)] + (across_y ? 8 * along : along);
+    local const float2 *M = (local const float2 *)m;
+    float2 low_low = *PAIR_OF(M, M_ROWS, at - 2 * stride, pair), low = *PAIR_OF(M, M_ROWS, at - stride, pair);
+    float2 here = *PAIR_OF(M, M_ROWS, at, pair), high = *PAIR_OF(M, M_ROWS, at + stride, pair);
+    float2 flow = ((global const float2 *)(across_y ? flow_y : flow_z))[4 * row + pair];
+    local float2 *F = (local float2 *)(across_y ? F_y : F_z);
+    *PAIR_OF(F, Y_ROWS, across_y ? Y_FACE(8, along) : Z_FACE(along, 8), pair) =
+        (float2)(rule_flux(flow.x, low_low.x, low.x, here.x, high.x), rule_flux(flow.y, low_low.y, low.y, here.y, high.y));
+}
+
+// R6: the floor of a row, from the pressure of the cells below it before any smoothing.
+inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, global const uchar *open, rows_around at,
+                      bool all_open, device_numbers n)
+{
+    const int here = P_AT(ROW & 7, ROW >> 3);
+    const bool up = n.down_sign >= 0;  // towards higher coordinates
+    float below[8];
+    if (n.down_axis == 0) {
+        EACH_X
+        {
+            float low = x > 0 ? r->p[(x + 7) & 7] : r->x_low, high = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
+            below[x] = up ? high : low;
         }
-        own[c].divergence = rule_divergence(fill, net, n.excess_rate, n.excess_cap);
-        own[c].inverse = inverse_faces(open, near_here, all_open, x, y, z);
-        own[c].floor = rule_head(fill, p[P_AT(x + below_x, y + below_y, z + below_z)],
-                                 1.0f - OPEN_AT(x + below_x, y + below_y, z + below_z), OPEN_AT(x, y, z), n.head, n.inverse_head);
-        divergence_out[start + cell] = own[c].divergence;
-        floor_out[start + cell] = own[c].floor;
+    } else {
+        int stride = n.down_axis == 1 ? 1 : 10;
+        read_row(below, p, P_ROWS, here + (up ? stride : -stride));
     }
-    smooth_cells(p, q, bits, own, n.smooths, pressure_next, active, brick);
+    uint open_here = 255u, open_below = 255u;
+    if (!all_open) {
+        bits_around o = look_at_bits(open, at);
+        open_here = o.self;
+        open_below = n.down_axis == 0 ? (up ? o.x1 : o.x0) : n.down_axis == 1 ? (up ? o.y1 : o.y0) : (up ? o.z1 : o.z0);
+    }
+    EACH_X r->floor[x] = rule_head(m[x], below[x], 1.0f - (float)(int)BIT(open_below, x), (float)(int)BIT(open_here, x), n.head,
+                                   n.inverse_head);
 }
 
-// R7: smoothing alone.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-smooth(global const int *list, global const int *near, global const uint *open, global const uchar *clear,
-       global const uchar *dry, global const float *pressure, global const float *divergence_in, global const float *floor_in,
-       global float *pressure_next, global uint *active, int sweeps)
+// Neighbours that share no face with a brick, by their bits.
+#define EDGE_BRICKS (0x7ffffffu & ~(1u << 13 | 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16 | 1u << 4 | 1u << 22))
+
+// R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
+// corners it is enough to know that they are not empty. *residual is made ready for the first restriction.
+ROW_KERNEL void divergence(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
+                           global const uchar *facts, global const int *mass, global const float *flow_x,
+                           global const float *flow_y, global const float *flow_z, global const float *pressure,
+                           global float *divergence_out, global float *floor_out, global float *pressure_next,
+                           global uchar *active, global uchar *dry, global int *residual, device_numbers n, int live)
 {
-    local int near_here[27];
-    local volatile int pressed;
-    local float p[TILE_CELLS(1, 1)], q[TILE_CELLS(1, 1)];
-    local uint bits[16];
-    const int brick = list[get_group_id(0)];
-    ONCE pressed = 0;
-    load_near(near_here, near, brick);
-    LOAD_TILE(p, 1, 1, PLAIN_PRESSURE)
-    EACH(i, TILE_CELLS(1, 1)) if (p[i] != 0.0f) RAISE(pressed, 1);
-    SYNC;
-    if (dry[brick] && !pressed) {
-        rest_brick(pressure_next, active, brick);
-        return;
-    }
+    if (get_global_id(0) == 0) *residual = 0;
+    // First fill and fluxes, then the two tiles of pressure in their place.
+    local float4 room[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
+    local volatile int wet[GROUP_BRICKS];
+    local float4 *m_tile = room[SLOT], *F_y = m_tile + 2 * M_ROWS, *F_z = F_y + 2 * Y_ROWS;
+    EACH(i, GROUP_BRICKS) wet[i] = 0;
+    const int brick = ROW_BRICK(list, live), y = ROW & 7, z = ROW >> 3;
+    const rows_around at = look_beside(near, brick, ROW);
+    const rim_piece edge = find_rim(near, brick, ROW);
     const bool all_open = clear[brick];
-    pressure_cell own[OWN_CELLS];
-    for (int c = 0; c < OWN_CELLS; c++) {
-        int cell = (int)get_local_id(0) + c * GROUP;
-        own[c].divergence = divergence_in[brick * BRICK_CELLS + cell];
-        own[c].floor = floor_in[brick * BRICK_CELLS + cell];
-        own[c].inverse = inverse_faces(open, near_here, all_open, cell & 7, cell >> 3 & 7, cell >> 6);
+
+    float m[8];
+    load_fill(m, mass, at.self);
+    global const int2 *mass_2 = (global const int2 *)mass;
+    const float2 m_low = convert_float2(mass_2[4 * at.x0 + 3]) * RULE_DROP, m_high = convert_float2(mass_2[4 * at.x1]) * RULE_DROP;
+    write_row(m_tile, M_ROWS, MASS_AT(y, z), m);
+    float some = m_low.x + m_low.y + m_high.x + m_high.y;
+    EACH_X some += m[x];
+    for (int depth = 0; depth < 2; depth++) {
+        float4 piece = fill_of_4(((global const int4 *)mass)[2 * rim_row(edge, depth) + edge.upper]);
+        int across = edge.side & 1 ? 8 + depth : -1 - depth;
+        m_tile[(edge.side < 2 ? MASS_AT(across, edge.along) : MASS_AT(edge.along, across)) + M_ROWS * edge.upper] = piece;
+        some += piece.x + piece.y + piece.z + piece.w;
     }
-    smooth_cells(p, q, bits, own, sweeps, pressure_next, active, brick);
-}
-
-// R8 on the faces of one axis, from the one before the brick's first to the one after its last; R9 looks one face each way.
-#define LONG_FACES 640
-
-inline int long_face(int axis, int x, int y, int z)
-{
-    return axis == 0 ? (x + 1) + 10 * (y + 8 * z) : axis == 1 ? x + 8 * ((y + 1) + 10 * z) : x + 8 * (y + 8 * (z + 1));
-}
-
-inline void pushed_faces(local float *G, local const float *p, local const int *near_here, global const uint *open,
-                                bool all_open, global const float *flow, const int axis, device_numbers n)
-{
-    const int width = axis == 0 ? 10 : 8, height = axis == 1 ? 10 : 8;
-    const int dx = axis == 0, dy = axis == 1, dz = axis == 2;
-    EACH(i, LONG_FACES)
-    {
-        int x = i % width - dx, y = i / width % height - dy, z = i / (width * height) - dz;
-        float w = all_open ? 1.0f : flag_at(open, near_here, x - dx, y - dy, z - dz) * flag_at(open, near_here, x, y, z);
-        G[i] = rule_gradient(flow[cell_at(near_here, x, y, z)], w, p[L_AT(x - dx, y - dy, z - dz)], p[L_AT(x, y, z)], n.keep,
-                             n.max_flow);
-    }
-}
-
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-gradient(global const int *list, global const int *near, global const uint *open, global const uchar *clear,
-         global const uchar *dry, global const int *mass, global const float *pressure, global const float *from_x,
-         global const float *from_y, global const float *from_z, global float *to_x, global float *to_y, global float *to_z,
-         device_numbers n)
-{
-    local int near_here[27];
-    local volatile int pressed;
-    local float p[TILE_CELLS(2, 1)], m[TILE_CELLS(1, 0)], G[3][LONG_FACES];
-    const int brick = list[get_group_id(0)];
-    const int start = brick * BRICK_CELLS;
-    ONCE pressed = 0;
-    load_near(near_here, near, brick);
-    LOAD_TILE(p, 2, 1, PLAIN_PRESSURE)
-    EACH(i, TILE_CELLS(2, 1)) if (p[i] != 0.0f) RAISE(pressed, 1);
+    const int beside = ROW < 27 ? near[27 * brick + ROW] : 0;
+    const bool some_beside = beside > 0 && BIT(EDGE_BRICKS, ROW) != 0u && (facts[beside] & DEVICE_WET) != 0;
     SYNC;
-    if (dry[brick] && !pressed) {
-        EACH(cell, BRICK_CELLS) to_x[start + cell] = to_y[start + cell] = to_z[start + cell] = 0.0f;
-        return;
-    }
-    LOAD_TILE(m, 1, 0, FILL_OF)
-    const bool all_open = clear[brick];
-    pushed_faces(G[0], p, near_here, open, all_open, from_x, 0, n);
-    pushed_faces(G[1], p, near_here, open, all_open, from_y, 1, n);
-    pushed_faces(G[2], p, near_here, open, all_open, from_z, 2, n);
-    SYNC;
-    EACH(cell, BRICK_CELLS)
+    if (some != 0.0f || some_beside) RAISE(wet[SLOT], 1);
+
+    float X[9], Y[8], Z[8], flow[8];
+    load_row(flow, flow_x, at.self);
     {
-        int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
-        local const float *at = m + AFTER_AT(x, y, z);
-        local const float *X = G[0] + long_face(0, x, y, z), *Y = G[1] + long_face(1, x, y, z), *Z = G[2] + long_face(2, x, y, z);
-        to_x[start + cell] = rule_empty_donor(X[0], X[-1], X[1], at[-1], at[0], n.empty);
-        to_y[start + cell] = rule_empty_donor(Y[0], Y[-8], Y[8], at[-9], at[0], n.empty);
-        to_z[start + cell] = rule_empty_donor(Z[0], Z[-64], Z[64], at[-81], at[0], n.empty);
+        float f[9], v[12];
+        EACH_X f[x] = flow[x];
+        f[8] = flow_x[8 * at.x1];
+        v[0] = m_low.x;
+        v[1] = m_low.y;
+        EACH_X v[x + 2] = m[x];
+        v[10] = m_high.x;
+        v[11] = m_high.y;
+        _Pragma("unroll") for (int x = 0; x < 9; x++) X[x] = rule_flux(f[x], v[x], v[x + 1], v[x + 2], v[x + 3]);
     }
+    load_row(flow, flow_y, at.self);
+    flux_row(Y, flow, m_tile, MASS_AT(y, z), 1, m);
+    write_row(F_y, Y_ROWS, Y_FACE(y, z), Y);
+    load_row(flow, flow_z, at.self);
+    flux_row(Z, flow, m_tile, MASS_AT(y, z), 12, m);
+    write_row(F_z, Y_ROWS, Z_FACE(y, z), Z);
+    last_fluxes(F_y, F_z, m_tile, near, brick, flow_y, flow_z);
+    pressure_row r;
+    load_row(r.p, pressure, at.self);
+    r.x_low = pressure[8 * at.x0 + 7];
+    r.x_high = pressure[8 * at.x1];
+    const float4 rim = ((global const float4 *)pressure)[2 * rim_row(edge, 0) + edge.upper];
+    inverse_faces(r.inverse, open, at, all_open);
+    SYNC;
+
+    float Y_high[8], Z_high[8];
+    read_row(Y_high, F_y, Y_ROWS, Y_FACE(y + 1, z));
+    read_row(Z_high, F_z, Y_ROWS, Z_FACE(y, z + 1));
+    EACH_X
+    {
+        float net = ((X[x] - X[x + 1]) + (Z[x] - Z_high[x])) + (Y[x] - Y_high[x]);
+        r.divergence[x] = rule_divergence(m[x], net, n.excess_rate, n.excess_cap);
+    }
+    local float4 *tile = m_tile, *other = F_y;
+    const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
+    write_row(tile, P_ROWS, P_AT(y, z), r.p);
+    tile[rim_at] = rim;
+    if (ROW == 0) dry[brick] = !wet[SLOT];
+    SYNC;
+    floor_row(&r, m, tile, open, at, all_open, n);
+    store_row(divergence_out, at.self, r.divergence);
+    store_row(floor_out, at.self, r.floor);
+    smooth_rows(&r, tile, other, rim_at, rim, n.smooths);
+    store_pressure(&r, pressure_next, active, at.self);
+}
+
+// ---- Gradient --------------------------------------------------------------------------------------------------------------
+
+// R9 looks one face each way: the faces across y go from y = -1 to 8 and those across z likewise.
+#define G_ROWS 80
+#define GY_AT(y, z) ((y) + 1 + 10 * (z))
+#define GZ_AT(y, z) ((y) + 8 * ((z) + 1))
+// Pressure of the brick's own rows and of those before its first.
+#define LOW_ROWS 81
+#define LOW_AT(y, z) ((y) + 1 + 9 * ((z) + 1))
+
+inline float4 gradient_4(float4 f, uint w, float4 low, float4 high, device_numbers n)
+{
+    return (float4)(rule_gradient(f.x, (float)(int)BIT(w, 0), low.x, high.x, n.keep, n.max_flow),
+                    rule_gradient(f.y, (float)(int)BIT(w, 1), low.y, high.y, n.keep, n.max_flow),
+                    rule_gradient(f.z, (float)(int)BIT(w, 2), low.z, high.z, n.keep, n.max_flow),
+                    rule_gradient(f.w, (float)(int)BIT(w, 3), low.w, high.w, n.keep, n.max_flow));
+}
+
+// R8 on the faces outside the brick's own: half a row for each work-item. Its pressure before the brick goes to the tile.
+inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_tile, rim_piece edge, int brick,
+                         global const float *pressure, global const float *from_y, global const float *from_z,
+                         global const uchar *open, bool all_open, device_numbers n)
+{
+    const bool high = edge.side & 1, across_y = edge.side < 2;
+    const int row = rim_row(edge, 0);
+    // The row before: the brick's own last one, or one further out.
+    const int before = high ? ROWS * brick + (across_y ? 7 + 8 * edge.along : edge.along + 56) : rim_row(edge, 1);
+    global const float4 *p = (global const float4 *)pressure, *f = (global const float4 *)(across_y ? from_y : from_z);
+    float4 p_here = p[2 * row + edge.upper], p_before = p[2 * before + edge.upper];
+    uint w = all_open ? 15u : (uint)(open[row] & open[before]) >> 4 * edge.upper;
+    int across = high ? 8 : -1;
+    local float4 *to = across_y ? G_y + GY_AT(across, edge.along) : G_z + GZ_AT(edge.along, across);
+    to[G_ROWS * edge.upper] = gradient_4(f[2 * row + edge.upper], w, p_before, p_here, n);
+    if (!high) p_tile[(across_y ? LOW_AT(-1, edge.along) : LOW_AT(edge.along, -1)) + LOW_ROWS * edge.upper] = p_here;
+}
+
+// Which cells of a row are so empty that R9 asks about them.
+inline uint empty_bits(const float m[8], float empty)
+{
+    uint bits = 0;
+    EACH_X bits |= (m[x] < empty ? 1u : 0u) << x;
+    return bits;
+}
+
+// R9 on a row; a bit stands for a cell with less than `empty`.
+inline void donor_row(float out[8], const float f[8], const float before[8], const float after[8], uint empty_low, uint empty_high)
+{
+    EACH_X out[x] = rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x) ? 0.0f : 1.0f,
+                                     BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
+}
+
+// R8 and R9. A dry brick has no fill and no flow of its own.
+ROW_KERNEL void gradient(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
+                         global const uchar *dry, global const int *mass, global const float *pressure,
+                         global const float *from_x, global const float *from_y, global const float *from_z, global float *to_x,
+                         global float *to_y, global float *to_z, device_numbers n, int live)
+{
+    local float4 p_tiles[GROUP_BRICKS][2 * LOW_ROWS], G_tiles[GROUP_BRICKS][4 * G_ROWS];
+    local uchar empties[GROUP_BRICKS][LOW_ROWS];
+    local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
+    local uchar *empty = empties[SLOT];
+    const int brick = ROW_BRICK(list, live), y = ROW & 7, z = ROW >> 3;
+    const rows_around at = look_beside(near, brick, ROW);
+    const bool all_open = clear[brick], resting = dry[brick];
+    float p[8], m[8], f_x[8], f_y[8], f_z[8];
+    load_row(p, pressure, at.self);
+    EACH_X m[x] = f_x[x] = f_y[x] = f_z[x] = 0.0f;
+    if (!resting) {
+        load_fill(m, mass, at.self);
+        load_row(f_x, from_x, at.self);
+        load_row(f_y, from_y, at.self);
+        load_row(f_z, from_z, at.self);
+    }
+    const float2 p_low = ((global const float2 *)pressure)[4 * at.x0 + 3];
+    const float p_high = pressure[8 * at.x1];
+    const float f_low = from_x[8 * at.x0 + 7], f_high = from_x[8 * at.x1];
+    const float m_low = (float)mass[8 * at.x0 + 7] * RULE_DROP;
+    write_row(p_tile, LOW_ROWS, LOW_AT(y, z), p);
+    const uint empty_here = empty_bits(m, n.empty);
+    empty[LOW_AT(y, z)] = (uchar)empty_here;
+    if (ROW < 16) {
+        float m_rim[8];
+        int along = ROW & 7;
+        int row = ROW < 8 ? ROWS * near[27 * brick + SELF - 3] + 7 + 8 * along : ROWS * near[27 * brick + SELF - 9] + along + 56;
+        load_fill(m_rim, mass, row);
+        empty[ROW < 8 ? LOW_AT(-1, along) : LOW_AT(along, -1)] = (uchar)empty_bits(m_rim, n.empty);
+    }
+    rim_gradient(G_y, G_z, p_tile, find_rim(near, brick, ROW), brick, pressure, from_y, from_z, open, all_open, n);
+    uint open_here = 255u, w_x = 255u, w_y = 255u, w_z = 255u;  // open faces
+    uint w_before = 1u, w_after = 1u;
+    if (!all_open) {
+        open_here = open[at.self];
+        uint before = open[at.x0], after = open[at.x1];
+        w_x = open_here & (open_here << 1 | before >> 7);
+        w_before = before >> 7 & before >> 6;
+        w_after = open_here >> 7 & after;
+        w_y = open_here & open[at.y0];
+        w_z = open_here & open[at.z0];
+    }
+    SYNC;
+
+    float G[8], low[8], result[8];
+    read_row(low, p_tile, LOW_ROWS, LOW_AT(y - 1, z));
+    EACH_X f_y[x] = rule_gradient(f_y[x], (float)(int)BIT(w_y, x), low[x], p[x], n.keep, n.max_flow);
+    write_row(G_y, G_ROWS, GY_AT(y, z), f_y);
+    read_row(low, p_tile, LOW_ROWS, LOW_AT(y, z - 1));
+    EACH_X f_z[x] = rule_gradient(f_z[x], (float)(int)BIT(w_z, x), low[x], p[x], n.keep, n.max_flow);
+    write_row(G_z, G_ROWS, GZ_AT(y, z), f_z);
+    EACH_X G[x] = rule_gradient(f_x[x], (float)(int)BIT(w_x, x), x > 0 ? p[(x + 7) & 7] : p_low.y, p[x], n.keep, n.max_flow);
+    {
+        float G_before = rule_gradient(f_low, (float)(int)(w_before & 1u), p_low.x, p_low.y, n.keep, n.max_flow);
+        float G_after = rule_gradient(f_high, (float)(int)(w_after & 1u), p[7], p_high, n.keep, n.max_flow);
+        float before[8], after[8];
+        EACH_X before[x] = x > 0 ? G[(x + 7) & 7] : G_before;
+        EACH_X after[x] = x < 7 ? G[(x + 1) & 7] : G_after;
+        donor_row(result, G, before, after, empty_here << 1 | (m_low < n.empty ? 1u : 0u), empty_here);
+        store_row(to_x, at.self, result);
+    }
+    SYNC;
+
+    float before[8], after[8];
+    read_row(before, G_y, G_ROWS, GY_AT(y - 1, z));
+    read_row(after, G_y, G_ROWS, GY_AT(y + 1, z));
+    donor_row(result, f_y, before, after, empty[LOW_AT(y - 1, z)], empty_here);
+    store_row(to_y, at.self, result);
+    read_row(before, G_z, G_ROWS, GZ_AT(y, z - 1));
+    read_row(after, G_z, G_ROWS, GZ_AT(y, z + 1));
+    donor_row(result, f_z, before, after, empty[LOW_AT(y, z - 1)], empty_here);
+    store_row(to_z, at.self, result);
 }

@@ -97,9 +97,6 @@ inline around look_around(global const int *near, int cell)
     return at;
 }
 
-// The six values around a cell, added in the order that every rule uses.
-#define SUM_AROUND(v, at) (((v)[at.x0] + (v)[at.x1]) + ((v)[at.z0] + (v)[at.z1]) + ((v)[at.y0] + (v)[at.y1]))
-
 // The bit of a mask for a place in a channel: masks go by cells too, 32 to a word.
 inline uint bit_at(global const uint *masks, int at)
 {
