@@ -178,10 +178,24 @@ static void set_numbers(opencl_backend *o)
     };
 }
 
+// The pyramid is built anew whenever that is needed, so it makes way for bricks.
+static void drop_pyramid(opencl_backend *o)
+{
+    device_pyramid *p = &o->pyramid;
+    queue_free(&o->queue, &p->cells);
+    queue_free(&o->queue, &p->tree);
+    p->cell_bytes = p->tree_bytes = 0;
+    p->version = UINT64_MAX;
+}
+
 static weir_status prepare(backend *base)
 {
     opencl_backend *o = (opencl_backend *)base;
     weir_status status = device_bricks_prepare(&o->bricks);
+    if (status == WEIR_ERROR_MEMORY && o->pyramid.cells) {
+        drop_pyramid(o);
+        status = device_bricks_prepare(&o->bricks);
+    }
     if (status == WEIR_OK && o->world->solver == WEIR_SOLVER_MOMENTUM && o->world->bricks.live > 0) status = build_pyramid(o);
     if (status == WEIR_OK) status = reserve(o);
     set_numbers(o);

@@ -163,6 +163,7 @@ typedef struct device_bricks {
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
+    bool lean;                         // channels of scratch are missing, after a growth that failed
     cl_mem near, open, coords, clear;  // what the host tells of them
     cl_mem active, dry, facts;         // what the kernels note of them
     cl_mem list;                       // live bricks

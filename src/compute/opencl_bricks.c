@@ -36,12 +36,13 @@ static bool grow(device_bricks *d, int32_t capacity)
     if (bytes * channel_count > d->queue->device.memory) return false;
     for (int32_t c = 0; c < channel_count; c++) {
         // Asked of the buffer itself: passes swap channels, of which some are larger after a growth that failed halfway.
-        bool new = c >= d->channel_count;
+        bool new = !d->channel[c];
         int64_t before = new ? 0 : queue_size(d->queue, d->channel[c]);
         if (before >= bytes) continue;
         if (!resize(d, &d->channel[c], before, bytes, new)) return false;
-        if (new) d->channel_count = c + 1;
+        if (c >= d->channel_count) d->channel_count = c + 1;
     }
+    d->lean = false;
     if (capacity <= d->capacity) return true;
     // In the tables the nothing is solid, has no neighbours and no active cells.
     int64_t before = d->capacity, after = capacity;
@@ -67,6 +68,27 @@ static weir_status no_room(const device_bricks *d)
                        (double)device->memory / (1 << 20));
 }
 
+static bool is_state(const weir_world *world, int32_t channel)
+{
+    if (channel == CHANNEL_MASS || channel == CHANNEL_PRESSURE) return true;
+    if (channel >= CHANNEL_FLOW_X && channel <= CHANNEL_FLOW_Z) return true;
+    for (int32_t r = 0; r < world->rule_count; r++)
+        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
+            if (world->rules[r].values[i] == channel) return true;
+    return false;
+}
+
+// Gives back all that nobody needs between updates, so that what was made too large can be made anew.
+static void drop_scratch(device_bricks *d)
+{
+    for (int32_t c = 0; c < d->channel_count; c++)
+        if (!is_state(d->world, c)) queue_free(d->queue, &d->channel[c]);
+    queue_free(d->queue, &d->block);
+    queue_free(d->queue, &d->names);
+    d->block_bytes = d->names_bytes = 0;
+    d->lean = true;
+}
+
 // Room for as many bricks as the pool has room for, or at least for those that are there.
 static weir_status make_room(device_bricks *d)
 {
@@ -75,6 +97,7 @@ static weir_status make_room(device_bricks *d)
     bool room = grow(d, pool->capacity > d->capacity ? pool->capacity : d->capacity);
     if (!room && (q->error == CL_SUCCESS || queue_forgive(q))) {
         if (pool->end > d->capacity && pool->live + 1 < pool->end) bricks_close_gaps(pool);
+        drop_scratch(d);
         room = grow(d, pool->end > d->capacity ? pool->end : d->capacity);
     }
     if (!room && (q->error == CL_SUCCESS || queue_forgive(q))) return no_room(d);
@@ -193,7 +216,7 @@ weir_status device_bricks_prepare(device_bricks *d)
 {
     const brick_pool *pool = &d->world->bricks;
     weir_status status = queue_status(d->queue);
-    bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count;
+    bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count && !d->lean;
     if (status == WEIR_OK && !room) status = make_room(d);
     if (status == WEIR_OK && !queue_pin(d->queue, &d->facts_here, pool->capacity))
         status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
@@ -334,7 +357,7 @@ static void repack(void *user, const int32_t *place, int32_t end)
     if (end > d->capacity) end = d->capacity;  // bricks past that were never there
     int32_t *to = host_room(d, (size_t)end * 4);
     d->version = UINT64_MAX;
-    if (!to || !at_least(d, &d->names, &d->names_bytes, (int64_t)end * 4)) {
+    if (!to || d->lean || !at_least(d, &d->names, &d->names_bytes, (int64_t)end * 4)) {
         // Without memory they come here, move here, and are sent again.
         bricks_bring_all(pool);
         for (int32_t b = 1; b < pool->end; b++)
