@@ -112,7 +112,9 @@ static weir_status build_pyramid(opencl_backend *o)
         queue_write(&o->queue, p->levels, 0, p->level, sizeof p->level);
         queue_zero(&o->queue, p->cells, cell_bytes);
         p->tail = p->tables.top;
-        while (p->tail > 1 && p->level[p->tail - 1].count <= (getenv("WEIR_LAB_TAIL") ? atoi(getenv("WEIR_LAB_TAIL")) : TAIL_BRICKS)) p->tail--;
+        while (p->tail > 1 &&
+               p->level[p->tail - 1].count <= (getenv("WEIR_LAB_TAIL") ? atoi(getenv("WEIR_LAB_TAIL")) : TAIL_BRICKS))
+            p->tail--;
         p->version = pool->version;
     }
     memory_free(&o->world->mem, tree, (size_t)ints * 4);
@@ -208,10 +210,9 @@ static void swap_flow(opencl_backend *o)
     for (int axis = 0; axis < 3; axis++) swap_channels(o, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
 }
 
-// The channels by the names that passes use. As on the CPU, limits live in pressure_next until the smoothing, divergence and floor in
-// the old flow until the gradient.
+// The channels by the names that passes use. As on the CPU, divergence and floor live in the old flow until the gradient.
 typedef struct channels {
-    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, limits, divergence, floor, moved[3];
+    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, divergence, floor, moved[3];
 } channels;
 
 static channels find_channels(const opencl_backend *o)
@@ -221,7 +222,6 @@ static channels find_channels(const opencl_backend *o)
                     .mass_next = c[CHANNEL_MASS_NEXT],
                     .pressure = c[CHANNEL_PRESSURE],
                     .pressure_next = c[CHANNEL_PRESSURE_NEXT],
-                    .limits = c[CHANNEL_PRESSURE_NEXT],
                     .divergence = c[CHANNEL_FLOW_X],
                     .floor = c[CHANNEL_FLOW_Y]};
     for (int axis = 0; axis < 3; axis++) {
@@ -362,10 +362,10 @@ static void run(backend *base, pass_id pass, int32_t level)
     cl_int iterations = level, smooths = o->numbers.smooths, top = p->tables.top;
     q->rule = backend_pass_name(pass);
     switch (pass) {
-    case PASS_LIMIT: LAUNCH(q, limit, d->live, A(d->list), A(d->near), A(c.mass), FLOW, A(c.limits), A(o->numbers)); break;
+    case PASS_LIMIT: break;  // within the move
     case PASS_MOVE:
-        LAUNCH(q, move, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass), FLOW, A(c.limits), A(c.mass_next),
-               NEXT, MOVED, A(d->facts), A(o->numbers));
+        LAUNCH(q, move, d->run_count, A(d->runs), A(d->near), A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT,
+               MOVED, A(d->facts), A(o->numbers));
         break;
     case PASS_VISCOSITY:
         LAUNCH(q, viscosity, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, FLOW,

@@ -9,13 +9,15 @@
 
 // ---- opencl_queue.c --------------------------------------------------------------------------------------------------------
 
-#define OPENCL_KERNELS(ITEM)                                                                                                   \
-    ITEM(pack_bricks)                                                                                                          \
-    ITEM(unpack_bricks)                                                                                                        \
-    ITEM(clear_bricks) ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) \
-        ITEM(divergence) ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) \
-            ITEM(level_down) ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail)        \
-                ITEM(classic_move) ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
+#define OPENCL_KERNELS(ITEM)                                                                                                  \
+    ITEM(pack_bricks)                                                                                                         \
+    ITEM(unpack_bricks)                                                                                                       \
+    ITEM(clear_bricks)                                                                                                        \
+    ITEM(move_bricks)                                                                                                         \
+    ITEM(take_news) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) ITEM(divergence) ITEM(smooth) ITEM(gradient)    \
+        ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) ITEM(level_down) ITEM(level_restrict)       \
+            ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail) ITEM(classic_move) ITEM(classic_divergence) \
+                ITEM(classic_pressure) ITEM(classic_gradient)
 
 typedef enum kernel_id {
 #define KERNEL_ENUM(name) KERNEL_##name,
@@ -39,7 +41,8 @@ typedef struct opencl_queue {
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel[KERNEL_COUNT];
-    size_t group;      // work-items in a group
+    size_t group;  // work-items in a group, but for kernels that ask for another number
+    size_t items[KERNEL_COUNT];
     cl_int error;      // the first failure
     const char *what;  // and what failed
     int64_t up, down;  // bytes sent to the device and brought from it
@@ -111,6 +114,9 @@ typedef struct device_bricks {
     cl_mem active, dry, facts;         // what the kernels note of them
     cl_mem list;                       // live bricks
     int32_t live;
+    cl_mem runs;  // the same, as device_run
+    int64_t runs_bytes;
+    int32_t run_count;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about
     int64_t names_bytes;

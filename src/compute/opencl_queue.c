@@ -54,6 +54,11 @@ static weir_status build(opencl_queue *q, weir_logger logger)
         cl_int error;
         q->kernel[k] = q->cl->CreateKernel(q->program, kernel_names[k], &error);
         if (!sound(q, error, "making the kernels")) return queue_status(q);
+        size_t items[3];
+        error = q->cl->GetKernelWorkGroupInfo(q->kernel[k], q->device.id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof items,
+                                              items, NULL);
+        if (!sound(q, error, "asking for the size of work-groups")) return queue_status(q);
+        q->items[k] = items[0] > 0 ? items[0] : q->group;
     }
     return opencl_self_test(q->cl, q->context, q->queue, q->program, &q->device);
 }
@@ -173,11 +178,11 @@ void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kerne
     for (int32_t i = 0; i < count; i++)
         if (!sound(q, q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value), kernel_names[kernel]))
             return;
-    size_t items = (size_t)groups * q->group;
+    size_t items = (size_t)groups * q->items[kernel];
     if (getenv("WEIR_LAB_TIMES") && q->rule) q->rule = kernel_names[kernel];
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
-    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &q->group, 0, NULL, event);
+    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &q->items[kernel], 0, NULL, event);
     if (sound(q, error, kernel_names[kernel]) && timed) q->timed[q->timed_count++].name = q->rule;
 }
 

@@ -64,6 +64,13 @@ typedef struct device_news {
     int clear;  // 1: the brick and its 26 neighbours are open throughout
 } device_news;
 
+// Bricks one above the other along z that one work-group moves.
+#define DEVICE_RUN 8
+typedef struct device_run {
+    int count;
+    int brick[DEVICE_RUN];
+} device_run;
+
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1
 #define DEVICE_CHANGED 2

@@ -22,7 +22,7 @@ RULE float rule_carry(float m_before, float m_after, float u, float along, float
 {
     float momentum = m_before * u + (along + (across_1 + across_2));
     float holds = m_after > empty ? 1.0f : 0.0f;
-    return holds * (w * momentum / rule_max(m_after, 1e-30f) + w * gravity) + 0.0f;
+    return holds * (w * momentum / rule_larger(m_after, 1e-30f) + w * gravity) + 0.0f;
 }
 
 #endif

@@ -21,8 +21,8 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     float d = ma - mu;
     float e_size = rule_abs(e);
     float d_size = rule_abs(d);
-    float c = rule_max(rule_abs(f), 0.02f);
-    float steep = f * mu + rule_clamp(50.0f * f, 1.0f) * e;
+    float c = rule_larger(rule_abs(f), 0.02f);
+    float steep = f * mu + rule_larger(-1.0f, rule_smaller(1.0f, 50.0f * f)) * e;
     float all = f * ma;
     float donor = f * md;
     float sharp = e_size < c * d_size ? steep : all;

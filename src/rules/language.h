@@ -27,9 +27,33 @@ RULE float rule_max(float a, float b)
     return a > b ? a : b;
 }
 
+// A zero may keep its sign or lose it: to be compared, not to be kept.
 RULE float rule_abs(float a)
 {
+#ifdef __OPENCL_VERSION__
+    return fabs(a);
+#else
     return a < 0.0f ? -a : a;
+#endif
+}
+
+// rule_min and rule_max for places where it does not matter which of two zeros they give: one instruction on a GPU.
+RULE float rule_smaller(float a, float b)
+{
+#ifdef __OPENCL_VERSION__
+    return fmin(a, b);
+#else
+    return rule_min(a, b);
+#endif
+}
+
+RULE float rule_larger(float a, float b)
+{
+#ifdef __OPENCL_VERSION__
+    return fmax(a, b);
+#else
+    return rule_max(a, b);
+#endif
 }
 
 // Zero in place of numbers that mean nothing any more. Left alone they would fade into the range where processors count a hundred

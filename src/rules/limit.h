@@ -17,16 +17,16 @@
 // The shares of a cell with fill m. Fluxes through its low and high faces, positive towards higher coordinates.
 RULE rule_bits rule_limits(float m, float x0, float x1, float y0, float y1, float z0, float z1, float dust, float cap)
 {
-    float out = ((rule_max(0.0f, x1) + rule_max(0.0f, -x0)) + (rule_max(0.0f, z1) + rule_max(0.0f, -z0))) +
-                (rule_max(0.0f, y1) + rule_max(0.0f, -y0));
-    float in = ((rule_max(0.0f, -x1) + rule_max(0.0f, x0)) + (rule_max(0.0f, -z1) + rule_max(0.0f, z0))) +
-               (rule_max(0.0f, -y1) + rule_max(0.0f, y0));
-    float scale = 0.999999f * m / rule_max(out, 1e-30f);
+    float out = ((rule_larger(0.0f, x1) + rule_larger(0.0f, -x0)) + (rule_larger(0.0f, z1) + rule_larger(0.0f, -z0))) +
+                (rule_larger(0.0f, y1) + rule_larger(0.0f, -y0));
+    float in = ((rule_larger(0.0f, -x1) + rule_larger(0.0f, x0)) + (rule_larger(0.0f, -z1) + rule_larger(0.0f, z0))) +
+               (rule_larger(0.0f, -y1) + rule_larger(0.0f, y0));
+    float scale = 0.999999f * m / rule_larger(out, 1e-30f);
     float q = out > m ? scale : 1.0f;
     q = m < dust ? 0.0f : q;
-    float room = rule_max(0.0f, cap - m) + rule_min(out, m);
+    float room = rule_larger(0.0f, cap - m) + rule_smaller(out, m);
     room = m < LIMIT_FULL - dust ? room : 0.0f;
-    float fit = room / rule_max(in, 1e-30f);
+    float fit = room / rule_larger(in, 1e-30f);
     float h = in > room ? fit : 1.0f;
     rule_bits q_bits = (rule_bits)(int)(q * LIMIT_ONE);
     rule_bits h_bits = (rule_bits)(int)(h * LIMIT_ONE);
