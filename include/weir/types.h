@@ -154,7 +154,7 @@ typedef struct weir_ledger {
     int64_t drift;    // held minus what the account says: 0
 } weir_ledger;
 
-#define WEIR_RULE_TIMES 64
+#define WEIR_RULE_TIMES 24
 
 typedef struct weir_rule_time {
     const char *name;

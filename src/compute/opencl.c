@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "compute/rule_host.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -112,9 +111,7 @@ static weir_status build_pyramid(opencl_backend *o)
         queue_write(&o->queue, p->levels, 0, p->level, sizeof p->level);
         queue_zero(&o->queue, p->cells, cell_bytes);
         p->tail = p->tables.top;
-        while (p->tail > 1 &&
-               p->level[p->tail - 1].count <= (getenv("WEIR_LAB_TAIL") ? atoi(getenv("WEIR_LAB_TAIL")) : TAIL_BRICKS))
-            p->tail--;
+        while (p->tail > 1 && p->level[p->tail - 1].count <= TAIL_BRICKS) p->tail--;
         p->version = pool->version;
     }
     memory_free(&o->world->mem, tree, (size_t)ints * 4);

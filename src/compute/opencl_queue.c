@@ -179,7 +179,6 @@ void queue_launch(opencl_queue *q, kernel_id kernel, int32_t groups, const kerne
         if (!sound(q, q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value), kernel_names[kernel]))
             return;
     size_t items = (size_t)groups * q->items[kernel];
-    if (getenv("WEIR_LAB_TIMES") && q->rule) q->rule = kernel_names[kernel];
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
     cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &q->items[kernel], 0, NULL, event);
