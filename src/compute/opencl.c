@@ -258,10 +258,9 @@ static void swap_flow(opencl_backend *o)
     for (int axis = 0; axis < 3; axis++) swap_channels(o, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
 }
 
-// The channels by the names that passes use. As on the CPU, limits live in pressure_next until the smoothing, divergence and floor in
-// the old flow until the gradient.
+// The channels by the names that passes use. As on the CPU, divergence and floor live in the old flow until the gradient.
 typedef struct channels {
-    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, limits, divergence, floor, moved[3];
+    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, divergence, floor, moved[3];
 } channels;
 
 static channels find_channels(const opencl_backend *o)
@@ -271,7 +270,6 @@ static channels find_channels(const opencl_backend *o)
                     .mass_next = c[CHANNEL_MASS_NEXT],
                     .pressure = c[CHANNEL_PRESSURE],
                     .pressure_next = c[CHANNEL_PRESSURE_NEXT],
-                    .limits = c[CHANNEL_PRESSURE_NEXT],
                     .divergence = c[CHANNEL_FLOW_X],
                     .floor = c[CHANNEL_FLOW_Y]};
     for (int axis = 0; axis < 3; axis++) {
@@ -412,9 +410,8 @@ static void run(backend *base, pass_id pass, int32_t level)
     q->rule = backend_pass_name(pass);
     switch (pass) {
     case PASS_MOVE:
-        LAUNCH(q, limit, d->live, A(d->list), A(d->near), A(c.mass), FLOW, A(c.limits), A(o->numbers));
-        LAUNCH(q, move, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass), FLOW, A(c.limits), A(c.mass_next),
-               NEXT, MOVED, A(d->facts), A(o->numbers));
+        LAUNCH_ITEMS(q, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, A(d->runs), A(d->near), A(d->open),
+                     A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(o->numbers));
         break;
     case PASS_VISCOSITY:
         LAUNCH(q, viscosity, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, FLOW,

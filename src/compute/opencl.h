@@ -15,7 +15,6 @@
     ITEM(clear_bricks)       \
     ITEM(move_bricks)        \
     ITEM(take_news)          \
-    ITEM(limit)              \
     ITEM(move)               \
     ITEM(viscosity)          \
     ITEM(forces)             \
@@ -170,6 +169,9 @@ typedef struct device_bricks {
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;
+    cl_mem runs;  // live bricks in runs along z, as device_run; for the momentum solver's move
+    int64_t runs_bytes;
+    int32_t run_count;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about
     int64_t names_bytes;

@@ -6,7 +6,8 @@
 
 enum {
     BRICK_BYTES = BRICK_CELLS * 4,
-    STATE_FIXED = 5  // channels of the state that every world has
+    STATE_FIXED = 5,    // channels of the state that every world has
+    RUNS_WANTED = 1024  // before they get longer than one brick
 };
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
@@ -173,6 +174,32 @@ static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
     return count;
 }
 
+// The live bricks as runs along z. Long runs do less work twice, but there must be enough of them to keep the device busy.
+static weir_status send_runs(device_bricks *d)
+{
+    const brick_pool *pool = &d->world->bricks;
+    int32_t most = pool->live / RUNS_WANTED;
+    most = most < 1 ? 1 : most > DEVICE_RUN ? DEVICE_RUN : most;
+    device_run *runs = host_room(d, (size_t)pool->live * sizeof *runs);
+    if (!runs) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
+    d->run_count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b] || pool->near[b][NEAR(0, 0, -1)] != BRICK_NOTHING) continue;
+        device_run *run = NULL;
+        for (int32_t at = b; at != BRICK_NOTHING; at = pool->near[at][NEAR(0, 0, 1)]) {
+            if (!run || run->count == most) {
+                run = &runs[d->run_count++];
+                *run = (device_run){0};
+            }
+            run->brick[run->count++] = at;
+        }
+    }
+    int64_t bytes = d->run_count * (int64_t)sizeof *runs;
+    if (!at_least(d, &d->runs, &d->runs_bytes, bytes)) return no_room(d);
+    queue_write(d->queue, d->runs, 0, runs, bytes);
+    return queue_status(d->queue);
+}
+
 // Rows of changed bricks and the list of live ones.
 static weir_status send_news(device_bricks *d)
 {
@@ -208,8 +235,10 @@ static weir_status send_news(device_bricks *d)
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
         LAUNCH(d->queue, pair_bricks, d->pair_count, A(d->names), A(d->near), A(d->pairs));
     }
-    d->version = pool->version;
-    return queue_status(d->queue);
+    weir_status status = queue_status(d->queue);
+    if (status == WEIR_OK && d->live > 0 && d->world->solver == WEIR_SOLVER_MOMENTUM) status = send_runs(d);
+    if (status == WEIR_OK) d->version = pool->version;
+    return status;
 }
 
 weir_status device_bricks_prepare(device_bricks *d)
@@ -393,7 +422,8 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + pairs) + d->names_bytes + d->block_bytes;
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + pairs) + d->runs_bytes + d->names_bytes +
+           d->block_bytes;
 }
 
 void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
@@ -408,7 +438,7 @@ void device_bricks_destroy(device_bricks *d)
     if (!d->queue) return;
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
     cl_mem *const buffers[] = {&d->near,  &d->open, &d->coords, &d->clear, &d->active, &d->dry,
-                               &d->facts, &d->list, &d->pairs,  &d->names, &d->block};
+                               &d->facts, &d->list, &d->pairs,  &d->runs,  &d->names,  &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     queue_unpin(d->queue, &d->facts_here);

@@ -71,6 +71,14 @@ typedef struct device_news {
     int newborn;  // 1: its values are zero, and must become so on the device
 } device_news;
 
+// Bricks one above the other along z that one work-group moves.
+#define DEVICE_RUN 8
+#define DEVICE_MOVE_GROUP 128  // work-items that move a run
+typedef struct device_run {
+    int count;
+    int brick[DEVICE_RUN];
+} device_run;
+
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1
 #define DEVICE_CHANGED 2
