@@ -12,11 +12,10 @@
 #define OPENCL_KERNELS(ITEM)                                                                                                   \
     ITEM(pack_bricks)                                                                                                          \
     ITEM(unpack_bricks)                                                                                                        \
-    ITEM(clear_bricks)                                                                                                         \
-    ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) ITEM(divergence)   \
-        ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) ITEM(level_down) \
-            ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail) ITEM(classic_move)      \
-                ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
+    ITEM(clear_bricks) ITEM(move_bricks) ITEM(take_news) ITEM(limit) ITEM(move) ITEM(viscosity) ITEM(forces) ITEM(drain_sides) \
+        ITEM(divergence) ITEM(smooth) ITEM(gradient) ITEM(restrict_fine) ITEM(correct_fine) ITEM(level_build) ITEM(level_link) \
+            ITEM(level_down) ITEM(level_restrict) ITEM(level_sweep) ITEM(level_smooth) ITEM(level_up) ITEM(coarse_tail)        \
+                ITEM(classic_move) ITEM(classic_divergence) ITEM(classic_pressure) ITEM(classic_gradient)
 
 typedef enum kernel_id {
 #define KERNEL_ENUM(name) KERNEL_##name,
