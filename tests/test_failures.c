@@ -230,13 +230,13 @@ static void need_opencl(void)
 static void opencl_survives_failures_of_one_allocation(void **state)
 {
     need_opencl();
-    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, false, test_device_length(11, 97));
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, false, test_device_length(17, 131));
 }
 
 static void opencl_survives_memory_that_ends_anywhere(void **state)
 {
     need_opencl();
-    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, true, test_device_length(29, 131));
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_OPENCL, true, test_device_length(41, 173));
 }
 
 static weir_world *make_fed(test_memory *memory)

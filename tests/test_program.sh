@@ -211,7 +211,6 @@ if grep -q '^opencl, device 0: ' "$work/out"; then
     says "opencl, no device: "
     says "/nonexistent"
     refuses "/nonexistent" run tube --backend opencl
-    refuses "/nonexistent" bench momentum-block-32 --backend opencl
     works run tube --size 12 --updates 20 --report -
     same "the CPU runs where there is no OpenCL" "$(value hash "$work/cpu.json")" "$(value hash "$work/out")"
     unset WEIR_OPENCL_LIBRARY

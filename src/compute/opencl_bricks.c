@@ -34,7 +34,10 @@ static bool grow(device_bricks *d, int32_t capacity)
 {
     int32_t channel_count = d->world->bricks.channel_count;
     int64_t bytes = (int64_t)capacity * BRICK_BYTES;
-    if (bytes * channel_count > d->queue->device.memory) return false;
+    // Counted before any of them grows: those that did would take the room from a smaller growth.
+    int64_t others = d->queue->held;
+    for (int32_t c = 0; c < d->channel_count; c++) others -= queue_size(d->queue, d->channel[c]);
+    if (others + bytes * (channel_count + 1) > d->queue->device.memory) return false;
     for (int32_t c = 0; c < channel_count; c++) {
         // Asked of the buffer itself: passes swap channels, of which some are larger after a growth that failed halfway.
         bool new = !d->channel[c];
