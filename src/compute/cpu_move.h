@@ -1,4 +1,4 @@
-// Kernels around the move: fluxes, viscosity, forces (docs/how-it-works.md, R1 and R5). Part of cpu_kernels.c.
+// Kernels after the move: viscosity and forces (docs/how-it-works.md, R5). Part of cpu_kernels.c.
 #ifndef WEIR_COMPUTE_CPU_MOVE_H
 #define WEIR_COMPUTE_CPU_MOVE_H
 
@@ -9,29 +9,6 @@
 #define KERNEL static inline __attribute__((always_inline)) void
 
 static const int STRIDE[3] = {1, TY, TZ};
-
-// R1 on one row; `stride` is the face's axis.
-KERNEL flux_row(const int count, float *restrict F, const float *restrict f, const float *restrict m, const int stride)
-{
-    LANES
-    for (int i = 0; i < count; i++) F[i] = rule_flux(f[i], m[i - 2 * stride], m[i - stride], m[i], m[i + stride]);
-}
-
-// R1 on the faces of the run's own cells: the low ones, and the high ones of its last cells.
-KERNEL flux_own(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n, float *const flow[3])
-{
-    gather(s->flow[0], flow[0], a, r, n, 0, 7, 0, 7);
-    gather(s->flow[1], flow[1], a, r, n, 0, 8, 0, 7);
-    gather(s->flow[2], flow[2], a, r, n, 0, 7, 0, 8);
-    for (int z = 0; z <= 8; z++) {
-        for (int y = 0; y <= 8; y++) {
-            int i = T(0, y, z);
-            if (y < 8 && z < 8) flux_row(8 * n + 8, s->F[0] + i, s->flow[0] + i, s->m + i, 1);
-            if (z < 8) flux_row(8 * n, s->F[1] + i, s->flow[1] + i, s->m + i, TY);
-            if (y < 8) flux_row(8 * n, s->F[2] + i, s->flow[2] + i, s->m + i, TZ);
-        }
-    }
-}
 
 static inline void move_nothing(const pass_args *a, const brick_run *r)
 {

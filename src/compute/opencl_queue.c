@@ -137,7 +137,7 @@ cl_mem queue_buffer(opencl_queue *q, int64_t bytes)
 int64_t queue_size(const opencl_queue *q, cl_mem buffer)
 {
     size_t size = 0;
-    q->cl->GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
+    if (buffer) q->cl->GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL);
     return (int64_t)size;
 }
 
@@ -159,6 +159,7 @@ bool queue_pin(opencl_queue *q, pinned_memory *p, int64_t bytes)
     cl_int error;
     p->buffer = q->cl->CreateBuffer(q->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &error);
     if (error != CL_SUCCESS) return false;
+    q->held += queue_size(q, p->buffer);
     p->data = q->cl->EnqueueMapBuffer(q->queue, p->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL, NULL,
                                       &error);
     if (error != CL_SUCCESS) {

@@ -18,8 +18,8 @@ enum {
     BRICK_EDGE = 8,
     BRICK_CELLS = 512,
     BRICK_NOTHING = 0,
-    BRICK_SELF = 13,      // index of the brick itself among its 27 neighbours
-    BRICK_MAX = 1 << 22,  // most bricks in one world: 2 thousand million cells
+    BRICK_SELF = 13,            // index of the brick itself among its 27 neighbours
+    BRICK_MAX = (1 << 22) - 1,  // most bricks in one world: 2 thousand million cells, whose numbers fit an int
     CHANNEL_MAX = 48
 };
 
