@@ -418,7 +418,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_TERRAIN + 5 + 12, 2, 1, "of no kind"},
         {bricks, 0x7fffffff, 4, "claims 2147483647 bricks"},
         {bricks, (uint64_t)-1, 4, "claims -1 bricks"},
-        {bricks, 1 << 22, 4, "does not hold"},
+        {bricks, (1 << 22) - 1, 4, "does not hold"},
         {first, 0x7fffffff, 4, "outside any world"},
         {first, 0x80000000, 4, "outside any world"},
         {first, 90, 4, "solid throughout"},

@@ -159,7 +159,6 @@ bool queue_pin(opencl_queue *q, pinned_memory *p, int64_t bytes)
     cl_int error;
     p->buffer = q->cl->CreateBuffer(q->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (size_t)bytes, NULL, &error);
     if (error != CL_SUCCESS) return false;
-    q->held += queue_size(q, p->buffer);
     p->data = q->cl->EnqueueMapBuffer(q->queue, p->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, (size_t)bytes, 0, NULL, NULL,
                                       &error);
     if (error != CL_SUCCESS) {
@@ -177,7 +176,7 @@ void queue_unpin(opencl_queue *q, pinned_memory *p)
         q->cl->EnqueueUnmapMemObject(q->queue, p->buffer, p->data, 0, NULL, NULL);
         q->cl->Finish(q->queue);
     }
-    queue_free(q, &p->buffer);
+    if (p->buffer) q->cl->ReleaseMemObject(p->buffer);  // memory of the host, which the device's account knows nothing of
     *p = (pinned_memory){0};
 }
 
