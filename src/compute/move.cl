@@ -166,9 +166,9 @@ inline void shares(local move_tile *t, move_item item, int z, device_numbers n)
     if (item.i >= SHARE_CELLS) return;
     for (int d = z - 1; d <= z; d++) {
         local const float *X = t->flux[0][d & 3] + p, *Y = t->flux[1][d & 3] + p;
-        uint bits = rule_limits(t->fill[d & 7][RING_FILL_AT(item.at[2])], X[0], X[1], Y[0], Y[WIDTH], t->flux[2][d & 3][p],
-                                t->flux[2][(d + 1) & 3][p], n.dust, n.fill_cap);
-        t->shares[d & 3][p] = (float2)(rule_limit_q(bits), rule_limit_h(bits));
+        float m = t->fill[d & 7][RING_FILL_AT(item.at[2])], z0 = t->flux[2][d & 3][p], z1 = t->flux[2][(d + 1) & 3][p];
+        float out = rule_leaving(X[0], X[1], Y[0], Y[WIDTH], z0, z1), in = rule_entering(X[0], X[1], Y[0], Y[WIDTH], z0, z1);
+        t->shares[d & 3][p] = (float2)(rule_giving(m, out, n.dust), rule_taking(m, out, in, n.dust, n.fill_cap));
     }
 }
 

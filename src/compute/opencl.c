@@ -86,16 +86,6 @@ static void write_tree(const device_pyramid *p, const brick_pool *pool, int32_t 
     }
 }
 
-static bool at_least(opencl_queue *q, cl_mem *buffer, int64_t *size, int64_t bytes)
-{
-    if (*size >= bytes) return true;
-    queue_free(q, buffer);
-    *size = 0;
-    *buffer = queue_buffer(q, bytes + bytes / 8);
-    if (*buffer) *size = bytes + bytes / 8;
-    return *buffer != NULL;
-}
-
 static int32_t first_of_tail(const device_pyramid *p)
 {
     int32_t top = p->tables.top, tail = top + 1;
@@ -113,8 +103,8 @@ static weir_status build_pyramid(opencl_backend *o)
     if (status != WEIR_OK) return status;
     int64_t bricks, ints = lay_out(p, pool, &bricks), cell_bytes = bricks * BRICK_CELLS * 4;
     int32_t *tree = memory_alloc(&o->world->mem, (size_t)ints * 4);
-    bool room = tree && at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes) &&
-                at_least(&o->queue, &p->tree, &p->tree_bytes, ints * 4);
+    bool room = tree && queue_at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes, cell_bytes / 8) &&
+                queue_at_least(&o->queue, &p->tree, &p->tree_bytes, ints * 4, ints / 2);
     if (room) {
         write_tree(p, pool, tree);
         queue_write(&o->queue, p->tree, 0, tree, ints * 4);
@@ -138,10 +128,10 @@ static weir_status reserve(opencl_backend *o)
         o->scratch = memory_alloc(&world->mem, bytes);
         o->scratch_bytes = o->scratch ? bytes : 0;
     }
-    bool room = o->scratch && at_least(&o->queue, &o->forces, &o->force_bytes, forces);
+    bool room = o->scratch && queue_at_least(&o->queue, &o->forces, &o->force_bytes, forces, forces / 8);
     if (room && world->terrain.bounded && world->terrain.open_sides)
-        room = at_least(&o->queue, &o->outer, &o->outer_bytes, live * 4) &&
-               at_least(&o->queue, &o->drained, &o->drained_bytes, live * 8);
+        room = queue_at_least(&o->queue, &o->outer, &o->outer_bytes, live * 4, live / 2) &&
+               queue_at_least(&o->queue, &o->drained, &o->drained_bytes, live * 8, live);
     if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory for forces and open sides of %d bricks", world->bricks.live);
     return queue_status(&o->queue);
 }

@@ -102,6 +102,8 @@ bool queue_forgive(opencl_queue *q);
 cl_mem queue_buffer(opencl_queue *q, int64_t bytes);
 void queue_free(opencl_queue *q, cl_mem *buffer);
 int64_t queue_size(const opencl_queue *q, cl_mem buffer);  // in bytes
+// Makes a buffer at least so large, and `spare` larger if it must be made; its content does not matter. *size is its size.
+bool queue_at_least(opencl_queue *q, cl_mem *buffer, int64_t *size, int64_t bytes, int64_t spare);
 
 // Room in pinned memory for at least so many bytes. Its content does not matter.
 bool queue_pin(opencl_queue *q, pinned_memory *p, int64_t bytes);
@@ -132,11 +134,7 @@ typedef struct kernel_arg {
 // `items` is a multiple of `group`.
 void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count);
 
-// LAUNCH(q, move, groups, &list, &near, ...): each argument by its address, of the size of what is there.
-#define KERNEL_ARG(pointer)          \
-    {                                \
-        sizeof *(pointer), (pointer) \
-    }
+// LAUNCH(q, forces, groups, A(list), A(near), ...)
 #define LAUNCH_ITEMS(q, name, items, group, ...)                                                                        \
     do {                                                                                                                \
         const kernel_arg launch_args[] = {__VA_ARGS__};                                                                 \

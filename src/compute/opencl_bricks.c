@@ -109,17 +109,6 @@ static weir_status make_room(device_bricks *d)
     return queue_status(q);
 }
 
-// A buffer that is at least so large; its content does not matter.
-static bool at_least(device_bricks *d, cl_mem *buffer, int64_t *size, int64_t bytes)
-{
-    if (*size >= bytes) return true;
-    queue_free(d->queue, buffer);
-    *size = 0;
-    *buffer = queue_buffer(d->queue, bytes);
-    if (*buffer) *size = bytes;
-    return *buffer != NULL;
-}
-
 static void *host_room(device_bricks *d, size_t bytes)
 {
     if (d->host_bytes >= bytes) return d->host_block;
@@ -131,7 +120,7 @@ static void *host_room(device_bricks *d, size_t bytes)
 
 static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
 {
-    if (!at_least(d, &d->names, &d->names_bytes, (int64_t)count * 4)) return false;
+    if (!queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)count * 4, 0)) return false;
     queue_write(d->queue, d->names, 0, bricks, (int64_t)count * 4);
     return true;
 }
@@ -198,7 +187,7 @@ static weir_status send_runs(device_bricks *d)
         }
     }
     int64_t bytes = d->run_count * (int64_t)sizeof *runs;
-    if (!at_least(d, &d->runs, &d->runs_bytes, bytes)) return no_room(d);
+    if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, 0)) return no_room(d);
     queue_write(d->queue, d->runs, 0, runs, bytes);
     return queue_status(d->queue);
 }
@@ -217,7 +206,7 @@ static weir_status send_news(device_bricks *d)
     memset(pool->news, 0, (size_t)pool->end);
     if (rows > 0) {
         int64_t bytes = (int64_t)(rows * sizeof *news);
-        if (!at_least(d, &d->block, &d->block_bytes, bytes)) {
+        if (!queue_at_least(d->queue, &d->block, &d->block_bytes, bytes, 0)) {
             d->version = UINT64_MAX;  // the news has been taken off the bricks: next time all is told
             return no_room(d);
         }
@@ -277,7 +266,7 @@ static uint32_t *room_for_values(device_bricks *d, const int32_t *bricks, int32_
 {
     int64_t bytes = (int64_t)count * channels * BRICK_BYTES;
     uint32_t *values = host_room(d, (size_t)bytes);
-    bool room = values && at_least(d, &d->block, &d->block_bytes, bytes) && name_bricks(d, bricks, count);
+    bool room = values && queue_at_least(d->queue, &d->block, &d->block_bytes, bytes, 0) && name_bricks(d, bricks, count);
     return room ? values : NULL;
 }
 
@@ -389,7 +378,7 @@ static void repack(void *user, const int32_t *place, int32_t end)
     if (end > d->capacity) end = d->capacity;  // bricks past that were never there
     int32_t *to = host_room(d, (size_t)end * 4);
     d->version = UINT64_MAX;
-    if (!to || d->lean || !at_least(d, &d->names, &d->names_bytes, (int64_t)end * 4)) {
+    if (!to || d->lean || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
         // Without memory they come here, move here, and are sent again.
         bricks_bring_all(pool);
         for (int32_t b = 1; b < pool->end; b++)

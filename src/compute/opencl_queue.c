@@ -141,6 +141,15 @@ int64_t queue_size(const opencl_queue *q, cl_mem buffer)
     return (int64_t)size;
 }
 
+bool queue_at_least(opencl_queue *q, cl_mem *buffer, int64_t *size, int64_t bytes, int64_t spare)
+{
+    if (*size >= bytes) return true;
+    queue_free(q, buffer);
+    *buffer = queue_buffer(q, bytes + spare);
+    *size = *buffer ? bytes + spare : 0;
+    return *buffer != NULL;
+}
+
 void queue_free(opencl_queue *q, cl_mem *buffer)
 {
     if (!*buffer) return;

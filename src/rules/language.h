@@ -85,7 +85,7 @@ RULE float rule_either_max(float a, float b)
 #endif
 }
 
-// The same for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more machines.
+// rule_min and rule_max for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more machines.
 RULE float rule_least(float a, float b)
 {
     return rule_as_float(rule_as_int(a) < rule_as_int(b) ? rule_as_int(a) : rule_as_int(b));

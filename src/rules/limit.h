@@ -49,26 +49,6 @@ RULE float rule_taking(float m, float out, float in, float dust, float cap)
     return rule_rounded_share(in > room ? fit : 1.0f);
 }
 
-// Both shares in one word, for backends that keep them between passes; and back.
-RULE rule_bits rule_limits(float m, float x0, float x1, float y0, float y1, float z0, float z1, float dust, float cap)
-{
-    float out = rule_leaving(x0, x1, y0, y1, z0, z1);
-    float in = rule_entering(x0, x1, y0, y1, z0, z1);
-    rule_bits q = (rule_bits)(int)(rule_giving(m, out, dust) * LIMIT_ONE);
-    rule_bits h = (rule_bits)(int)(rule_taking(m, out, in, dust, cap) * LIMIT_ONE);
-    return q | h << 16;
-}
-
-RULE float rule_limit_q(rule_bits shares)
-{
-    return (float)(int)(shares & 0xffffu) * (1.0f / LIMIT_ONE);
-}
-
-RULE float rule_limit_h(rule_bits shares)
-{
-    return (float)(int)(shares >> 16) * (1.0f / LIMIT_ONE);
-}
-
 // Whole drops that cross a face with unlimited flux F, between a low and a high cell with these shares.
 RULE int rule_moved(float F, float q_low, float h_low, float q_high, float h_high)
 {
