@@ -21,6 +21,9 @@
 
 #include <weir/weir.h>
 
+// The law of one cell, compiled here and kept as a text for OpenCL devices.
+WEIR_RULE_TEXT(dye_text,
+
 typedef struct dye_options {
     float fading;  // share of the dye that is lost per update, 0 (never) to 1
 } dye_options;
@@ -31,30 +34,31 @@ static inline float dye_through(float moved, float own, float neighbour)
     return moved * (moved > 0.0f ? neighbour : own);
 }
 
-// Called once per live brick and update, on several threads at once: it reads tiles, which have a rim of one cell around the
-// brick, and writes only new_values. Neighbours in a tile are 1, 10 and 100 places away.
+// Reads tiles, which have a rim of one cell around the brick, and writes only new_values. Neighbours in a tile are 1, 10 and 100 places
+// away.
+static inline void dye_cell(const weir_rule_brick *brick, const dye_options *options, int i, int j, int k)
+{
+    weir_tile c = brick->old_values[0];
+    weir_tile x = brick->moved_x, y = brick->moved_y, z = brick->moved_z;  // through the face towards x-1, y-1, z-1
+    int32_t t = WEIR_TILE_INDEX(i, j, k);
+    float dye = brick->fill_before[t] * c[t];
+    dye += dye_through(x[t], c[t], c[t - 1]) + dye_through(-x[t + 1], c[t], c[t + 1]);
+    dye += dye_through(y[t], c[t], c[t - 10]) + dye_through(-y[t + 10], c[t], c[t + 10]);
+    dye += dye_through(z[t], c[t], c[t - 100]) + dye_through(-z[t + 100], c[t], c[t + 100]);
+
+    float concentration = brick->fill[t] > 0.0f ? dye / brick->fill[t] : 0.0f;
+    if (!(concentration > 0.0f)) concentration = 0.0f;  // rounding may leave [0, 1] by a hair
+    if (concentration > 1.0f) concentration = 1.0f;
+    brick->new_values[0][WEIR_BRICK_INDEX(i, j, k)] = concentration * (1.0f - options->fading);
+}
+)
+
+// Called once per live brick and update, on several threads at once.
 static inline void dye_run(const weir_rule_brick *brick, void *user)
 {
-    const dye_options *options = user;
-    const float *c = brick->old_values[0];
-    const float *x = brick->moved_x, *y = brick->moved_y, *z = brick->moved_z;  // through the face towards x-1, y-1, z-1
-
-    for (int32_t k = 0; k < 8; k++) {
-        for (int32_t j = 0; j < 8; j++) {
-            for (int32_t i = 0; i < 8; i++) {
-                int32_t t = WEIR_TILE_INDEX(i, j, k);
-                float dye = brick->fill_before[t] * c[t];
-                dye += dye_through(x[t], c[t], c[t - 1]) + dye_through(-x[t + 1], c[t], c[t + 1]);
-                dye += dye_through(y[t], c[t], c[t - 10]) + dye_through(-y[t + 10], c[t], c[t + 10]);
-                dye += dye_through(z[t], c[t], c[t - 100]) + dye_through(-z[t + 100], c[t], c[t + 100]);
-
-                float concentration = brick->fill[t] > 0.0f ? dye / brick->fill[t] : 0.0f;
-                if (!(concentration > 0.0f)) concentration = 0.0f;  // rounding may leave [0, 1] by a hair
-                if (concentration > 1.0f) concentration = 1.0f;
-                brick->new_values[0][WEIR_BRICK_INDEX(i, j, k)] = concentration * (1.0f - options->fading);
-            }
-        }
-    }
+    for (int k = 0; k < 8; k++)
+        for (int j = 0; j < 8; j++)
+            for (int i = 0; i < 8; i++) dye_cell(brick, (const dye_options *)user, i, j, k);
 }
 
 // The rule runs when mass has moved, the only place where it can see what crossed each face. Weir copies the definition;
@@ -69,6 +73,9 @@ static inline weir_rule_def dye_rule(dye_options *options)
         .channels = {"dye"},
         .run = dye_run,
         .user = options,
+        .device_text = dye_text,
+        .device_cell = "dye_cell",
+        .user_bytes = sizeof *options,
     };
 }
 

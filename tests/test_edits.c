@@ -554,7 +554,7 @@ static void a_rule_must_be_sound(void **state)
     char long_name[100];
     memset(long_name, 'x', sizeof long_name);
     long_name[99] = 0;
-    weir_rule_def bad[9] = {good, good, good, good, good, good, good, good, good};
+    weir_rule_def bad[12] = {good, good, good, good, good, good, good, good, good, good, good, good};
     bad[0].name = NULL;
     bad[1].name = "";
     bad[2].run = NULL;
@@ -564,6 +564,10 @@ static void a_rule_must_be_sound(void **state)
     bad[6].sees = WEIR_SEES_MOVED;
     bad[7].place = WEIR_PLACE_COUNT;
     bad[8].name = long_name;
+    bad[9].device_text = bad[10].device_text = bad[11].device_text = "";
+    bad[10].device_cell = "no identifier";
+    bad[11].device_cell = "cell";
+    bad[11].user_bytes = 4;  // of what
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(weir_world_add_rule(world, &bad[i]), WEIR_ERROR_ARGUMENT);
     }

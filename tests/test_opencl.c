@@ -392,31 +392,109 @@ static void snapshots_go_from_one_backend_to_the_other(void **state)
     }
 }
 
-static void rules_of_the_game_run_on_the_host(void **state)
+// ---- A game's own rules ----------------------------------------------------------------------------------------------------
+
+static bool runs_on_host(const weir_world *world, const char *rule)
+{
+    weir_stats stats = weir_world_stats(world);
+    for (int32_t i = 0; i < stats.rule_count; i++)
+        if (strcmp(stats.rules[i].name, rule) == 0) return stats.rules[i].on_host;
+    return false;
+}
+
+static void play_dye(weir_solver solver, const weir_rule_def *rule, dye_options *options, bool on_host)
+{
+    pair p = make_basin(solver, NULL, 0);
+    step_pair(&p, 2);
+    BOTH(p, weir_world_add_rule(world, rule));
+    BOTH(p, weir_world_set_channel(world, test_box(0, 4, 0, 14, 12, 20), "dye", 1));
+    for (int32_t i = 0; i < 5; i++) {
+        step_pair(&p, 4);
+        check_same(&p);
+        weir_coord at = {10 + i, 4, 10};
+        same_floats(weir_world_channel(p.cpu, "dye", at), weir_world_channel(p.device, "dye", at));
+    }
+    BOTH(p, weir_world_fill(world, test_box(20, 12, 4, 26, 18, 10), WEIR_WATER, 1));
+    BOTH(p, weir_world_set_channel(world, test_box(20, 12, 4, 26, 18, 10), "dye", 0.5f));
+    options->fading = 0.25f;  // what the rule is told may change between updates
+    step_pair(&p, 6);
+    check_same(&p);
+    assert_int_equal(runs_on_host(p.device, "dye"), on_host);
+    end_pair(&p);
+}
+
+static void a_rule_with_a_text_runs_on_the_device(void **state)
 {
     need_device();
     for (int32_t s = 0; s < 2; s++) {
         dye_options options = {.fading = 0.01f};
         const weir_rule_def rule = dye_rule(&options);
-        pair p = make_basin(SOLVERS[s], NULL, 0);
-        step_pair(&p, 2);
+        play_dye(SOLVERS[s], &rule, &options, false);
+    }
+}
+
+static void a_rule_without_a_text_runs_on_the_host(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        dye_options options = {.fading = 0.01f};
+        weir_rule_def rule = dye_rule(&options);
+        rule.device_text = NULL;
+        play_dye(SOLVERS[s], &rule, &options, true);
+    }
+}
+
+static void a_text_that_does_not_compile_runs_on_the_host(void **state)
+{
+    need_device();
+    dye_options options = {.fading = 0.01f};
+    weir_rule_def rule = dye_rule(&options);
+    rule.device_text = "void dye_cell(const weir_rule_brick *brick) { this is no C }";
+    play_dye(WEIR_SOLVER_MOMENTUM, &rule, &options, true);
+}
+
+// Two channels from all that can be seen besides what moved; without a user.
+WEIR_RULE_TEXT(mix_text,
+
+static inline void mix_cell(const weir_rule_brick *brick, const void *user, int x, int y, int z)
+{
+    int32_t t = WEIR_TILE_INDEX(x, y, z), cell = WEIR_BRICK_INDEX(x, y, z);
+    float speed = sqrtf(brick->flow_x[t] * brick->flow_x[t] + brick->flow_y[t + 10] * brick->flow_y[t + 10]) - brick->flow_z[t - 100];
+    float place = (float)(brick->origin.x + x) * 0.25f + (float)(brick->origin.z - z + (int32_t)brick->update);
+    float around = brick->old_values[1][t - 1] + brick->old_values[1][t + 10] + brick->old_values[1][t - 100];
+    brick->new_values[0][cell] = speed + brick->fill[t + 1] + place * brick->open[t - 1];
+    if (brick->fill[t] > 0.5f) brick->new_values[1][cell] = 0.3f * around + fabsf(brick->pressure[t + 100]) / 3.0f + 0.01f;
+}
+)
+
+static void mix_run(const weir_rule_brick *brick, void *user)
+{
+    for (int z = 0; z < 8; z++)
+        for (int y = 0; y < 8; y++)
+            for (int x = 0; x < 8; x++) mix_cell(brick, user, x, y, z);
+}
+
+static void a_rule_sees_the_same_at_every_place(void **state)
+{
+    need_device();
+    static const weir_place places[] = {WEIR_PLACE_BEFORE, WEIR_PLACE_AFTER_MOVE, WEIR_PLACE_AFTER};
+    for (int32_t i = 0; i < 3; i++) {
+        const weir_rule_def rule = {.name = "mix",
+                                    .place = places[i],
+                                    .sees = WEIR_SEES_FILL | WEIR_SEES_FLOW | WEIR_SEES_PRESSURE | WEIR_SEES_OPEN,
+                                    .channel_count = 2,
+                                    .channels = {"mixed", "spread"},
+                                    .run = mix_run,
+                                    .device_text = mix_text,
+                                    .device_cell = "mix_cell"};
+        pair p = make_basin(SOLVERS[i % 2], NULL, 0);
         BOTH(p, weir_world_add_rule(world, &rule));
-        BOTH(p, weir_world_set_channel(world, test_box(0, 4, 0, 14, 12, 20), "dye", 1));
-        for (int32_t i = 0; i < 5; i++) {
-            step_pair(&p, 4);
-            check_same(&p);
-            weir_coord at = {10 + i, 4, 10};
-            same_floats(weir_world_channel(p.cpu, "dye", at), weir_world_channel(p.device, "dye", at));
-        }
-        BOTH(p, weir_world_fill(world, test_box(20, 12, 4, 26, 18, 10), WEIR_WATER, 1));
-        BOTH(p, weir_world_set_channel(world, test_box(20, 12, 4, 26, 18, 10), "dye", 0.5f));
-        step_pair(&p, 6);
+        step_pair(&p, 12);
         check_same(&p);
-        weir_stats stats = weir_world_stats(p.device);
-        int32_t on_host = 0;
-        for (int32_t i = 0; i < stats.rule_count; i++)
-            if (stats.rules[i].on_host) on_host += strcmp(stats.rules[i].name, "dye") == 0 ? 1 : 100;
-        assert_int_equal(on_host, 1);
+        weir_coord at = {10, 4, 10};
+        assert_true(weir_world_channel(p.device, "spread", at) > 0.0f);
+        same_floats(weir_world_channel(p.cpu, "mixed", at), weir_world_channel(p.device, "mixed", at));
+        assert_false(runs_on_host(p.device, "mix"));
         end_pair(&p);
     }
 }
@@ -540,7 +618,10 @@ int main(void)
         cmocka_unit_test(queries_give_the_same_answers),
         cmocka_unit_test(one_cell_brings_one_brick),
         cmocka_unit_test(snapshots_go_from_one_backend_to_the_other),
-        cmocka_unit_test(rules_of_the_game_run_on_the_host),
+        cmocka_unit_test(a_rule_with_a_text_runs_on_the_device),
+        cmocka_unit_test(a_rule_without_a_text_runs_on_the_host),
+        cmocka_unit_test(a_text_that_does_not_compile_runs_on_the_host),
+        cmocka_unit_test(a_rule_sees_the_same_at_every_place),
         cmocka_unit_test(background_steps_leave_the_last_state_to_be_asked),
         cmocka_unit_test(the_pool_grows_and_is_packed_alike),
         cmocka_unit_test(a_world_may_end_at_any_moment),

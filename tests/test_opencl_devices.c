@@ -295,7 +295,8 @@ static bool built_from_disk(const rig *r, const char *options, float expected)
 {
     cl_program program;
     opencl_build_info info;
-    assert_int_equal(opencl_build(r->cl, r->context, &r->device, options, twice, (weir_logger){0}, &program, &info), WEIR_OK);
+    assert_int_equal(
+        opencl_build(r->cl, r->context, &r->device, "a program", options, twice, (weir_logger){0}, &program, &info), WEIR_OK);
     assert_null(info.log);
     assert_true(info.seconds >= 0);
     assert_true(run_twice(r, program) == expected);
@@ -461,21 +462,21 @@ static void a_program_with_a_mistake_tells_what_the_compiler_said(void **state)
     rig *r = need_rig(state);
     cl_program program;
     opencl_build_info info;
-    weir_status status = opencl_build(r->cl, r->context, &r->device, NULL, "kernel void wrong() { swim(1); }", (weir_logger){0},
-                                      &program, &info);
+    weir_status status = opencl_build(r->cl, r->context, &r->device, "a program", NULL, "kernel void wrong() { swim(1); }",
+                                      (weir_logger){0}, &program, &info);
     assert_int_equal(status, WEIR_ERROR_UNSUPPORTED);
     assert_null(program);
     assert_non_null(strstr(weir_error_message(), "swim"));
     assert_non_null(info.log);
     assert_non_null(strstr(info.log, "swim"));
     free(info.log);
-    assert_int_equal(opencl_build(r->cl, r->context, &r->device, NULL, "swim", (weir_logger){0}, &program, NULL),
+    assert_int_equal(opencl_build(r->cl, r->context, &r->device, "a program", NULL, "swim", (weir_logger){0}, &program, NULL),
                      WEIR_ERROR_UNSUPPORTED);
 
     char options[2048];
     memset(options, ' ', sizeof options);
     options[sizeof options - 1] = '\0';
-    assert_int_equal(opencl_build(r->cl, r->context, &r->device, options, twice, (weir_logger){0}, &program, NULL),
+    assert_int_equal(opencl_build(r->cl, r->context, &r->device, "a program", options, twice, (weir_logger){0}, &program, NULL),
                      WEIR_ERROR_LIMIT);
 }
 
@@ -502,7 +503,7 @@ static void the_rules_compile_as_opencl(void **state)
     strcat(text, "kernel void flux(global float *f) { f[0] = rule_flux(f[0], f[1], f[2], f[3], f[4]); }");
     cl_program program;
     opencl_build_info info;
-    if (opencl_build(r->cl, r->context, &r->device, NULL, text, (weir_logger){0}, &program, &info) != WEIR_OK)
+    if (opencl_build(r->cl, r->context, &r->device, "a program", NULL, text, (weir_logger){0}, &program, &info) != WEIR_OK)
         fail_msg("%s", info.log);
     r->cl->ReleaseProgram(program);
     free(text);
@@ -517,7 +518,7 @@ static weir_status self_test(const rig *r)
     append_files(text, "compute/self_test.cl");
     cl_program program;
     opencl_build_info info;
-    if (opencl_build(r->cl, r->context, &r->device, NULL, text, (weir_logger){0}, &program, &info) != WEIR_OK)
+    if (opencl_build(r->cl, r->context, &r->device, "a program", NULL, text, (weir_logger){0}, &program, &info) != WEIR_OK)
         fail_msg("%s", info.log);
     weir_status status = opencl_self_test(r->cl, r->context, r->queue, program, &r->device);
     r->cl->ReleaseProgram(program);
@@ -547,8 +548,9 @@ static void a_program_without_the_self_test_is_told(void **state)
 {
     rig *r = need_rig(state);
     cl_program program;
-    assert_int_equal(opencl_build(r->cl, r->context, &r->device, "-D FACTOR=2", twice, (weir_logger){0}, &program, NULL),
-                     WEIR_OK);
+    assert_int_equal(
+        opencl_build(r->cl, r->context, &r->device, "a program", "-D FACTOR=2", twice, (weir_logger){0}, &program, NULL),
+        WEIR_OK);
     assert_int_equal(opencl_self_test(r->cl, r->context, r->queue, program, &r->device), WEIR_ERROR_UNSUPPORTED);
     assert_non_null(strstr(weir_error_message(), "CL_INVALID_KERNEL_NAME"));
     r->cl->ReleaseProgram(program);

@@ -16,6 +16,7 @@ extern "C" {
 #define WEIR_BRICK_CELLS 512
 #define WEIR_BRICK_INDEX(x, y, z) ((x) + 8 * (y) + 64 * (z))
 #define WEIR_RULE_CHANNELS 4
+#define WEIR_RULE_USER_BYTES 256
 
 // Where in the update a rule runs.
 typedef enum weir_place {
@@ -34,17 +35,26 @@ typedef enum weir_sees {
     WEIR_SEES_MOVED = 16     // fill_before, moved_x, moved_y, moved_z; only at WEIR_PLACE_AFTER_MOVE
 } weir_sees;
 
+// A tile. On OpenCL devices tiles lie in another kind of memory, so code that is to run there calls them by this name.
+typedef const float *weir_tile;
+
+// Code for both: it is compiled as it stands, and `name` is a string of it for a rule's device_text. It can hold functions and types,
+// but no preprocessor lines.
+#define WEIR_RULE_TEXT(name, ...)            \
+    static const char name[] = #__VA_ARGS__; \
+    __VA_ARGS__
+
 // One brick's view of the world. Tiles that the rule did not ask for are NULL.
 typedef struct weir_rule_brick {
     weir_coord origin;  // of cell 0, 0, 0
     int64_t update;     // number of the update that is running, from 0
-    const float *fill, *fill_before;
-    const float *flow_x, *flow_y, *flow_z;
-    const float *moved_x, *moved_y, *moved_z;  // fill that crossed each cell's lower face in this update, towards the cell
-    const float *pressure;
-    const float *open;                            // 1 open, 0 solid
-    const float *old_values[WEIR_RULE_CHANNELS];  // tiles of the rule's channels
-    float *new_values[WEIR_RULE_CHANNELS];        // 512 cells each, holding the old values when the rule is called
+    weir_tile fill, fill_before;
+    weir_tile flow_x, flow_y, flow_z;
+    weir_tile moved_x, moved_y, moved_z;  // fill that crossed each cell's lower face in this update, towards the cell
+    weir_tile pressure;
+    weir_tile open;                            // 1 open, 0 solid
+    weir_tile old_values[WEIR_RULE_CHANNELS];  // tiles of the rule's channels
+    float *new_values[WEIR_RULE_CHANNELS];     // 512 cells each, holding the old values when the rule is called
 } weir_rule_brick;
 
 typedef struct weir_rule_def {
@@ -55,6 +65,15 @@ typedef struct weir_rule_def {
     const char *channels[WEIR_RULE_CHANNELS];
     void (*run)(const weir_rule_brick *brick, void *user);
     void *user;
+    // For OpenCL devices, all optional: a text in OpenCL C with a function that does for one cell of a brick, x, y and z from 0 to 7, what
+    // `run` does for all of them:
+    //
+    //     void NAME(const weir_rule_brick *brick, const void *user, int x, int y, int z)
+    //
+    // Without a text the rule runs on the host, and its channels travel in every update. The text is read before the next update.
+    const char *device_text;
+    const char *device_cell;  // NAME
+    size_t user_bytes;        // how much of *user the function gets a copy of, made in every update: 0 to 256, a multiple of 4
 } weir_rule_def;
 
 #ifdef __cplusplus

@@ -29,6 +29,7 @@ typedef struct opencl_backend {
     opencl_queue queue;
     device_bricks bricks;
     device_pyramid pyramid;
+    device_rules rules;
     device_numbers numbers;
     cl_mem forces;
     int64_t force_bytes;
@@ -42,7 +43,6 @@ typedef struct opencl_backend {
     pinned_memory residual_here;
     int64_t taken;  // by the last DRAIN_SIDES
     cl_int rest;    // iterations of the classic pressure that are left to the gradient: 0 or 1
-    bool told;      // that a rule runs on the host
 } opencl_backend;
 
 // ---- The pyramid -----------------------------------------------------------------------------------------------------------
@@ -188,6 +188,7 @@ static weir_status prepare(backend *base)
     }
     if (status == WEIR_OK && o->world->solver == WEIR_SOLVER_MOMENTUM && o->world->bricks.live > 0) status = build_pyramid(o);
     if (status == WEIR_OK) status = reserve(o);
+    if (status == WEIR_OK) device_rules_prepare(&o->rules, &o->bricks);
     set_numbers(o);
     return status;
 }
@@ -459,17 +460,13 @@ static void run(backend *base, pass_id pass, int32_t level)
 
 // ---- A game's own rules ----------------------------------------------------------------------------------------------------
 
-// A rule runs here: what it sees is brought over, what it writes is sent back.
+// On the device where it can. Otherwise it runs here: what it sees is brought over, what it writes is sent back.
 static void run_rule(backend *base, world_rule *rule)
 {
     opencl_backend *o = (opencl_backend *)base;
     weir_world *world = o->world;
+    if (device_rules_run(&o->rules, &o->bricks, rule)) return;
     double before = clock_seconds();
-    if (!o->told) {
-        world_log(world, WEIR_LOG_WARNING, "the rule %s runs on the host: its channels are brought over in every update",
-                  rule->name);
-        o->told = true;
-    }
     int32_t seen[CHANNEL_MAX];
     int32_t count = rule_host_channels(world, rule, seen);
     for (int32_t i = 0; i < count; i++) device_bricks_fetch_channel(&o->bricks, seen[i]);
@@ -515,6 +512,7 @@ static void destroy(backend *base)
         cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->forces, &o->residual, &o->drained, &o->outer};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(q, buffers[i]);
         queue_unpin(q, &o->residual_here);
+        device_rules_destroy(&o->rules, q);
     }
     device_bricks_destroy(&o->bricks);
     pyramid_destroy(&o->pyramid.tables);

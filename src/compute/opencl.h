@@ -133,6 +133,9 @@ typedef struct kernel_arg {
 
 // `items` is a multiple of `group`.
 void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count);
+// The same for a kernel that is not one of Weir's own.
+void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group, const kernel_arg *args,
+                        int32_t count);
 
 // LAUNCH(q, forces, groups, A(list), A(near), ...)
 #define LAUNCH_ITEMS(q, name, items, group, ...)                                                                        \
@@ -194,5 +197,22 @@ void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
+
+// ---- opencl_rules.c --------------------------------------------------------------------------------------------------------
+
+// A game's rules that gave a text for devices, by their numbers in the world.
+typedef struct device_rules {
+    cl_program program[RULE_MAX];
+    cl_kernel kernel[RULE_MAX];  // NULL: it runs on the host
+    int32_t count;               // rules that have been looked at
+} device_rules;
+
+// Compiles the texts of rules that are new. A rule without one, or with one that does not compile, runs on the host; the log is told.
+void device_rules_prepare(device_rules *r, device_bricks *d);
+
+// Runs a rule on the device; false if it must run on the host.
+bool device_rules_run(device_rules *r, device_bricks *d, const world_rule *rule);
+
+void device_rules_destroy(device_rules *r, opencl_queue *q);
 
 #endif

@@ -159,8 +159,8 @@ static void first_lines(const char *log, char line[160])
         if (*c == '\n' || *c == '\t') *c = ' ';
 }
 
-static weir_status build_source(const opencl_api *cl, cl_context context, const opencl_device *device, const char *options,
-                                const char *source, cl_program *program, char **log)
+static weir_status build_source(const opencl_api *cl, cl_context context, const opencl_device *device, const char *what,
+                                const char *options, const char *source, cl_program *program, char **log)
 {
     cl_int error;
     *program = cl->CreateProgramWithSource(context, 1, &source, NULL, &error);
@@ -172,7 +172,7 @@ static weir_status build_source(const opencl_api *cl, cl_context context, const 
     *program = NULL;
     char line[160];
     first_lines(*log, line);
-    return status_fail(WEIR_ERROR_UNSUPPORTED, "OpenCL on %.60s could not compile Weir's kernels (%s): %s", device->name,
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "OpenCL on %.60s could not compile %s (%s): %s", device->name, what,
                        opencl_error_name(error), line);
 }
 
@@ -187,17 +187,18 @@ static void keep_binary(const opencl_api *cl, cl_program program, const char *pa
     free(binary);
 }
 
-static void tell_of_compilation(weir_logger logger, const opencl_device *device, bool keeps)
+static void tell_of_compilation(weir_logger logger, const opencl_device *device, const char *what, bool keeps)
 {
     char line[256];
     if (!logger.write) return;
-    snprintf(line, sizeof line, "compiling the kernels for %.100s; this can take a minute%s", device->name,
+    snprintf(line, sizeof line, "compiling %.80s for %.80s; this can take a minute%s", what, device->name,
              keeps ? ", and is kept for the next time" : "");
     logger.write(logger.user, WEIR_LOG_INFO, line);
 }
 
-weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_device *device, const char *options,
-                         const char *source, weir_logger logger, cl_program *program, opencl_build_info *info)
+weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_device *device, const char *what,
+                         const char *options, const char *source, weir_logger logger, cl_program *program,
+                         opencl_build_info *info)
 {
     double start = clock_seconds();
     opencl_build_info done = {0};
@@ -219,8 +220,8 @@ weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_
     done.cached = *program != NULL;
 
     weir_status status = WEIR_OK;
-    if (!*program) tell_of_compilation(logger, device, keeps);
-    if (!*program) status = build_source(cl, context, device, all, source, program, &done.log);
+    if (!*program) tell_of_compilation(logger, device, what, keeps);
+    if (!*program) status = build_source(cl, context, device, what, all, source, program, &done.log);
     if (*program && keeps && !done.cached) keep_binary(cl, *program, path, key);
     done.seconds = clock_seconds() - start;
     if (info)

@@ -5,8 +5,8 @@
 
 #include "compute/opencl_device.h"
 
-// All rules and kernels in one text, made by the build (cmake/embed_opencl.cmake).
-extern const char opencl_source[];
+// All rules and kernels in one text, and what stands before and behind a game's rule; made by the build (cmake/embed_opencl.cmake).
+extern const char opencl_source[], opencl_rule_begin[], opencl_rule_end[];
 
 typedef struct opencl_build_info {
     double seconds;
@@ -15,10 +15,11 @@ typedef struct opencl_build_info {
 } opencl_build_info;
 
 // Compiles `source` by the contract's flags and `options` ("-D GROUP=128"; NULL: none), or takes what an earlier run compiled from
-// $XDG_CACHE_HOME/weir or ~/.cache/weir. After a failure the sentence holds the first lines of the compiler's log. The logger is told
-// before a compilation, which can take a minute. info may be NULL.
-weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_device *device, const char *options,
-                         const char *source, weir_logger logger, cl_program *program, opencl_build_info *info);
+// $XDG_CACHE_HOME/weir or ~/.cache/weir. After a failure the sentence says that `what` could not be compiled and holds the first lines
+// of the compiler's log. The logger is told before a compilation, which can take a minute. info may be NULL.
+weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_device *device, const char *what,
+                         const char *options, const char *source, weir_logger logger, cl_program *program,
+                         opencl_build_info *info);
 
 // Runs the operations that rules are made of on the device, over thousands of bit patterns, and compares with the processor bit for
 // bit. WEIR_ERROR_UNSUPPORTED with a sentence that names device, driver and operation if one differs. `program` is one built from

@@ -64,7 +64,8 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     char options[64];
     snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu", q->group, q->row_group);
     opencl_build_info info = {0};
-    weir_status status = opencl_build(q->cl, q->context, &q->device, options, opencl_source, logger, &q->program, &info);
+    weir_status status =
+        opencl_build(q->cl, q->context, &q->device, "Weir's kernels", options, opencl_source, logger, &q->program, &info);
     q->account->program_seconds = info.seconds;
     q->account->program_cached = info.cached;
     if (info.log) tell(logger, WEIR_LOG_WARNING, info.log);
@@ -287,13 +288,29 @@ static bool tell_args(opencl_queue *q, kernel_id kernel, const kernel_arg *args,
     return true;
 }
 
+static void enqueue(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group)
+{
+    bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
+    cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
+    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, kernel, 1, NULL, &items, &group, 0, NULL, event);
+    if (sound(q, error, name) && timed) q->timed[q->timed_count++].name = q->rule;
+}
+
 void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count)
 {
     if (items == 0 || !ready(q) || !tell_args(q, kernel, args, count)) return;
-    bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
-    cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
-    cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, q->kernel[kernel], 1, NULL, &items, &group, 0, NULL, event);
-    if (sound(q, error, kernel_names[kernel]) && timed) q->timed[q->timed_count++].name = q->rule;
+    enqueue(q, q->kernel[kernel], kernel_names[kernel], items, group);
+}
+
+void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group, const kernel_arg *args,
+                        int32_t count)
+{
+    if (items == 0 || !ready(q)) return;
+    for (int32_t i = 0; i < count; i++) {
+        cl_int error = q->cl->SetKernelArg(kernel, (cl_uint)i, args[i].size, args[i].value);
+        if (!sound(q, error, name)) return;
+    }
+    enqueue(q, kernel, name, items, group);
 }
 
 void queue_book(opencl_queue *q, weir_world *world, double weight)

@@ -32,13 +32,12 @@ static void gather_open(const brick_pool *pool, int32_t brick, float *tile)
             }
 }
 
-// Which channel a rule sees as fill, and which as flow on the x axis: after the move the new ones.
-static int32_t mass_seen(const world_rule *rule)
+int32_t rule_mass_seen(const world_rule *rule)
 {
     return rule->def.place == WEIR_PLACE_AFTER_MOVE ? CHANNEL_MASS_NEXT : CHANNEL_MASS;
 }
 
-static int32_t flow_seen(const world_rule *rule)
+int32_t rule_flow_seen(const world_rule *rule)
 {
     return rule->def.place == WEIR_PLACE_AFTER_MOVE ? CHANNEL_FLOW_X_NEXT : CHANNEL_FLOW_X;
 }
@@ -51,11 +50,11 @@ static void run_on_brick(weir_world *world, const world_rule *rule, int32_t bric
     weir_rule_brick view = {.update = world->update};
     view.origin = (weir_coord){pool->coord[brick].x * 8, pool->coord[brick].y * 8, pool->coord[brick].z * 8};
     if (sees & WEIR_SEES_FILL) {
-        gather_tile(pool, brick, mass_seen(rule), true, tiles[0]);
+        gather_tile(pool, brick, rule_mass_seen(rule), true, tiles[0]);
         view.fill = tiles[0];
     }
     if (sees & WEIR_SEES_FLOW) {
-        for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, flow_seen(rule) + axis, false, tiles[1 + axis]);
+        for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, rule_flow_seen(rule) + axis, false, tiles[1 + axis]);
         view.flow_x = tiles[1];
         view.flow_y = tiles[2];
         view.flow_z = tiles[3];
@@ -119,8 +118,8 @@ int32_t rule_host_channels(const weir_world *world, const world_rule *rule, int3
 {
     uint32_t sees = rule->def.sees;
     int32_t count = 0;
-    if (sees & WEIR_SEES_FILL) channels[count++] = mass_seen(rule);
-    for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_FLOW; axis++) channels[count++] = flow_seen(rule) + axis;
+    if (sees & WEIR_SEES_FILL) channels[count++] = rule_mass_seen(rule);
+    for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_FLOW; axis++) channels[count++] = rule_flow_seen(rule) + axis;
     if (sees & WEIR_SEES_PRESSURE) channels[count++] = CHANNEL_PRESSURE;
     if (sees & WEIR_SEES_MOVED) channels[count++] = CHANNEL_MASS;
     for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_MOVED; axis++) channels[count++] = world->moved_channel[axis];

@@ -4,6 +4,10 @@
 
 #include "world/world.h"
 
+// Which channel a rule sees as fill, and which as flow on the x axis: after the move the new ones.
+int32_t rule_mass_seen(const world_rule *rule);
+int32_t rule_flow_seen(const world_rule *rule);
+
 // Runs a rule over all live bricks; its new values are the current ones afterwards.
 void rule_host_run(weir_world *world, world_rule *rule);
 

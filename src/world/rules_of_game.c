@@ -54,6 +54,28 @@ static weir_status check_channels(const weir_world *world, const weir_rule_def *
     return WEIR_OK;
 }
 
+// The name goes to a compiler's command line.
+static bool is_identifier(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    size_t length = name ? strlen(name) : 0;
+    return length > 0 && length < 64 && strspn(name, letters) == length && !(name[0] >= '0' && name[0] <= '9');
+}
+
+static weir_status check_device(const weir_rule_def *def)
+{
+    if (!def->device_text) return WEIR_OK;
+    if (!is_identifier(def->device_cell))
+        return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" has a text for devices, but does not name a function in it",
+                           def->name);
+    if (def->user_bytes > WEIR_RULE_USER_BYTES || def->user_bytes % 4 != 0 || (def->user_bytes > 0 && !def->user))
+        return status_fail(
+            WEIR_ERROR_ARGUMENT,
+            "rule \"%s\" hands %zu bytes of its user to devices; it must be a multiple of 4 up to %d, and user not NULL",
+            def->name, def->user_bytes, WEIR_RULE_USER_BYTES);
+    return WEIR_OK;
+}
+
 static weir_status check_rule(const weir_world *world, const weir_rule_def *def)
 {
     weir_status status = check_name("the rule", def->name);
@@ -76,7 +98,8 @@ static weir_status check_rule(const weir_world *world, const weir_rule_def *def)
         return status_fail(WEIR_ERROR_ARGUMENT,
                            "rule \"%s\" wants to see what moved, which is there only at WEIR_PLACE_AFTER_MOVE", def->name);
     }
-    return check_channels(world, def);
+    status = check_device(def);
+    return status == WEIR_OK ? check_channels(world, def) : status;
 }
 
 static weir_status add_moved(weir_world *world)
