@@ -23,6 +23,11 @@ weir_status status_fail(weir_status status, const char *format, ...)
     return status;
 }
 
+weir_status weir_error_set(weir_status status, const char *sentence)
+{
+    return status_fail(status, "%s", sentence);
+}
+
 const char *weir_error_message(void)
 {
     return message;

@@ -1,0 +1,57 @@
+#include "formats/new_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+weir_status format_fail(weir_status status, const char *format, ...)
+{
+    char sentence[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return weir_error_set(status, sentence);
+}
+
+static weir_status cannot_write(const char *path, const char *why)
+{
+    // The end of a long path tells more than its beginning.
+    size_t length = strlen(path);
+    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", length > 160 ? path + length - 160 : path, why);
+}
+
+weir_status new_file_open(new_file *f, const char *path)
+{
+    struct stat info;
+    f->file = NULL;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return cannot_write(path, "it is not a plain file");
+    // Through a link to the file itself, so that the rename does not put a file in the link's place.
+    if (!realpath(path, f->path)) {
+        if (strlen(path) >= sizeof f->path) return cannot_write(path, strerror(ENAMETOOLONG));
+        strcpy(f->path, path);
+    }
+    if (snprintf(f->beside, sizeof f->beside, "%s.tmp-%ld", f->path, (long)getpid()) >= (int)sizeof f->beside)
+        return cannot_write(path, strerror(ENAMETOOLONG));
+    f->file = fopen(f->beside, "wb");
+    return f->file ? WEIR_OK : cannot_write(path, strerror(errno));
+}
+
+weir_status new_file_close(new_file *f, bool whole)
+{
+    if (!f->file) return WEIR_OK;
+    errno = 0;
+    bool written = fflush(f->file) == 0 && !ferror(f->file);
+    int failure = errno ? errno : EIO;
+    if (fclose(f->file) != 0 && written) {
+        failure = errno;
+        written = false;
+    }
+    f->file = NULL;
+    if (whole && written && rename(f->beside, f->path) == 0) return WEIR_OK;
+    if (whole && written) failure = errno;
+    unlink(f->beside);
+    return whole ? cannot_write(f->path, strerror(failure)) : WEIR_OK;
+}

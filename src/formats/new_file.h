@@ -1,0 +1,26 @@
+// A file that is written beside its place and takes it when it is whole.
+#ifndef WEIR_FORMATS_NEW_FILE_H
+#define WEIR_FORMATS_NEW_FILE_H
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <weir/formats.h>
+
+typedef struct new_file {
+    FILE *file;
+    char path[PATH_MAX], beside[PATH_MAX];
+} new_file;
+
+// WEIR_ERROR_FILE with a sentence if it cannot be written; then the file is NULL.
+weir_status new_file_open(new_file *f, const char *path);
+
+// Puts the file into its place, or removes it if anything written to it got lost or `whole` is false (the caller has failed and
+// said so). Returns WEIR_OK or the failure of the file itself.
+weir_status new_file_close(new_file *f, bool whole);
+
+// As status_fail inside the library: keeps the sentence and returns the status.
+__attribute__((format(printf, 2, 3))) weir_status format_fail(weir_status status, const char *format, ...);
+
+#endif
