@@ -173,6 +173,8 @@ typedef struct device_bricks {
     cl_mem runs;  // live bricks in runs along z, as device_run; for the momentum solver's move
     int64_t runs_bytes;
     int32_t run_count;
+    int32_t *behind;  // of every brick: twice the one behind it on z, and 1 more if it is the first of its line
+    int32_t behind_room;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about
     int64_t names_bytes;

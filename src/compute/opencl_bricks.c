@@ -166,6 +166,25 @@ static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
     return count;
 }
 
+static bool reserve_lines(device_bricks *d)
+{
+    int32_t room = d->world->bricks.capacity;
+    if (d->behind_room >= room) return true;
+    const size_t size = sizeof *d->behind;
+    int32_t *behind = memory_resize(&d->world->mem, d->behind, (size_t)d->behind_room * size, (size_t)room * size);
+    if (!behind) return false;
+    d->behind = behind;
+    d->behind_room = room;
+    return true;
+}
+
+static void keep_line(device_bricks *d, int32_t brick)
+{
+    const brick_pool *pool = &d->world->bricks;
+    const int32_t *near = pool->near[brick];
+    d->behind[brick] = pool->alive[brick] ? 2 * near[NEAR(0, 0, 1)] + (near[NEAR(0, 0, -1)] == BRICK_NOTHING) : 0;
+}
+
 // The live bricks as runs along z. Long runs do less work twice, but there must be enough of them to keep the device busy.
 static weir_status send_runs(device_bricks *d)
 {
@@ -176,9 +195,9 @@ static weir_status send_runs(device_bricks *d)
     if (!runs) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
     d->run_count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || pool->near[b][NEAR(0, 0, -1)] != BRICK_NOTHING) continue;
+        if (!(d->behind[b] & 1)) continue;
         device_run *run = NULL;
-        for (int32_t at = b; at != BRICK_NOTHING; at = pool->near[at][NEAR(0, 0, 1)]) {
+        for (int32_t at = b; at != BRICK_NOTHING; at = d->behind[at] >> 1) {
             if (!run || run->count == most) {
                 run = &runs[d->run_count++];
                 *run = (device_run){0};
@@ -187,7 +206,7 @@ static weir_status send_runs(device_bricks *d)
         }
     }
     int64_t bytes = d->run_count * (int64_t)sizeof *runs;
-    if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, 0)) return no_room(d);
+    if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, bytes / 2)) return no_room(d);
     queue_write(d->queue, d->runs, 0, runs, bytes);
     return queue_status(d->queue);
 }
@@ -199,10 +218,13 @@ static weir_status send_news(device_bricks *d)
     bool all = d->version == UINT64_MAX;
     size_t rows = 0, room = (size_t)pool->end * (sizeof(device_news) > 4 ? sizeof(device_news) : 4);
     device_news *news = host_room(d, room);
-    if (!news) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
+    if (!news || !reserve_lines(d))
+        return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
     if (all) memset(pool->news, 1, (size_t)pool->end);
-    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;)
+    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;) {
+        keep_line(d, b);
         if (pool->alive[b]) write_news(pool, b, &news[rows++]);
+    }
     memset(pool->news, 0, (size_t)pool->end);
     if (rows > 0) {
         int64_t bytes = (int64_t)(rows * sizeof *news);
@@ -433,6 +455,7 @@ void device_bricks_destroy(device_bricks *d)
                                &d->facts, &d->list, &d->pairs,  &d->runs,  &d->names,  &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
+    memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
     queue_unpin(d->queue, &d->facts_here);
     d->world->bricks.home = NULL;
 }
