@@ -151,3 +151,19 @@ inline int rim_place(rim_piece r)
     int across = r.side & 1 ? 8 : -1;
     return r.side < 2 ? P_AT(across, r.along) : P_AT(r.along, across);
 }
+
+// ---- Cycles ----------------------------------------------------------------------------------------------------------------
+
+// Whether a cycle is not needed, after the residual that the one before it began with.
+inline bool cycle_is_over(global const int *notes, device_cycle cycle)
+{
+    return cycle.ahead != 0 && cycle.index > 0 && !(as_float(notes[cycle.index - 1]) >= cycle.tolerance);
+}
+
+// Whether a brick or one of the six at its faces bears this stamp.
+inline bool stamped_around(global const int *stamps, global const int *near, int brick, int stamp)
+{
+    global const int *here = near + 27 * brick + SELF;
+    return stamps[brick] == stamp || stamps[here[-1]] == stamp || stamps[here[1]] == stamp || stamps[here[-3]] == stamp ||
+           stamps[here[3]] == stamp || stamps[here[-9]] == stamp || stamps[here[9]] == stamp;
+}

@@ -13,6 +13,8 @@
 // are of a single brick. A cycle leaves the error of the coarsest level in ERROR and that of the others in ERROR_NEXT; of the
 // levels of the tail only the first one's is kept.
 //
+// Counts and weights stay from cycle to cycle where the active cells they come from do: stamps tell.
+//
 // Cells without active fine cells have no links, and an error of exactly 0 whether they are worked on or not: leaving them out
 // is a matter of speed.
 
@@ -57,6 +59,19 @@ inline int final_error(int level, int top)
     return level == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
 }
 
+// ---- Octants without a child -----------------------------------------------------------------------------------------------
+
+// Nobody else writes their counts and right side. 64 work-items clear one: first its place, counted in octants, then how many bricks
+// lie between its channels.
+ROW_KERNEL void clear_octants(global float *pyramid, global const int *tree, int octants, int count)
+{
+    const int i = min((int)get_group_id(0) * GROUP_BRICKS + SLOT, count - 1);
+    const int place = tree[octants + 2 * i];
+    const size_t channel = (size_t)tree[octants + 2 * i + 1] * BRICK_CELLS;
+    global float *cell = pyramid + (size_t)(place >> 3) * BRICK_CELLS + octant_start(place & 7) + OCTANT_CELL(ROW);
+    for (int c = 0; c < DEVICE_LEVEL_CHANNELS; c++) cell[c * channel] = 0.0f;
+}
+
 // ---- From the live bricks to level 1 ---------------------------------------------------------------------------------------
 
 // A row's part in the counts of its parents, a byte each: the cells themselves, then their links across the parent's low side on x,
@@ -98,13 +113,19 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
     return ((r0.x + r2.y) + (r0.y + r2.x)) + ((r1.x + r3.y) + (r1.y + r3.x));
 }
 
-// 64 work-items per live brick. *residual begins as 0 and becomes the bits of the largest residual: those of floats that are not
-// negative are in the order of the floats.
+// 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
+// not negative are in the order of the floats. A cycle that is over hands the note on, so that the next is over too.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *active,
                               global const uchar *open, global const uchar *clear, global const int *near, global const int *list,
                               global float *pyramid, device_level here, device_level above, global const int *tree,
-                              global volatile int *residual, int live)
+                              global const int *stamps, global int *coarse_stamps, global volatile int *notes,
+                              device_cycle cycle, int live)
 {
+    global volatile int *residual = notes + cycle.index;
+    if (cycle_is_over((global const int *)notes, cycle)) {
+        if (get_global_id(0) == 0) *residual = residual[-1];
+        return;
+    }
     const device_level levels[2] = {here, above};
     local float4 left_rows[GROUP_BRICKS][2 * ROWS];
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
@@ -145,17 +166,21 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     global float *cell = level_cells(pyramid, levels + 1, 0, up >> 3) + octant_start(up & 7) + to;
     const size_t channel = (size_t)levels[1].room * BRICK_CELLS;
     const int x = ROW & 3, row = 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4);  // the first of the four rows below
-    const uint link = gather_bits(links[SLOT], row, x), border = gather_bits(borders_xy[SLOT], row, x);
-    cell[DEVICE_LINK_X * channel] = COUNT_BITS(link, 0xff00u);
-    cell[DEVICE_LINK_Y * channel] = COUNT_BITS(link, 0xff0000u);
-    cell[DEVICE_LINK_Z * channel] = COUNT_BITS(link, 0xff000000u);
-    cell[DEVICE_DIAGONAL * channel] = COUNT_BITS(border, 0xffffu);
-    cell[DEVICE_ERROR * channel] = COUNT_BITS(border, 0xffff0000u);
-    cell[DEVICE_ERROR_NEXT * channel] = COUNT_BITS(gather_bits(borders_z[SLOT], row, x), 0xffffu);
-    cell[DEVICE_COUNT * channel] = COUNT_BITS(link, 0xffu);
-    cell[DEVICE_THICK_X * channel] = thickness(link, 0x55u, 0xaau);
-    cell[DEVICE_THICK_Y * channel] = thickness(link, 0x33u, 0xccu);
-    cell[DEVICE_THICK_Z * channel] = thickness(link, 0x0fu, 0xf0u);
+    const int stamp = notes[DEVICE_CYCLE_NUMBER];
+    if (cycle.anew || stamped_around(stamps, near, brick, stamp)) {
+        const uint link = gather_bits(links[SLOT], row, x), border = gather_bits(borders_xy[SLOT], row, x);
+        cell[DEVICE_LINK_X * channel] = COUNT_BITS(link, 0xff00u);
+        cell[DEVICE_LINK_Y * channel] = COUNT_BITS(link, 0xff0000u);
+        cell[DEVICE_LINK_Z * channel] = COUNT_BITS(link, 0xff000000u);
+        cell[DEVICE_BORDER_X * channel] = COUNT_BITS(border, 0xffffu);
+        cell[DEVICE_BORDER_Y * channel] = COUNT_BITS(border, 0xffff0000u);
+        cell[DEVICE_BORDER_Z * channel] = COUNT_BITS(gather_bits(borders_z[SLOT], row, x), 0xffffu);
+        cell[DEVICE_COUNT * channel] = COUNT_BITS(link, 0xffu);
+        cell[DEVICE_THICK_X * channel] = thickness(link, 0x55u, 0xaau);
+        cell[DEVICE_THICK_Y * channel] = thickness(link, 0x33u, 0xccu);
+        cell[DEVICE_THICK_Z * channel] = thickness(link, 0x0fu, 0xf0u);
+        coarse_stamps[levels[1].stamp + (up >> 3)] = stamp;
+    }
     cell[DEVICE_RIGHT * channel] = sum_pairs(left_rows[SLOT], row, x);
     SYNC;
     ONCE
@@ -261,9 +286,8 @@ inline void build_octant(global float *pyramid, const device_level *lower, globa
         load_cube(link[axis], level_cells(pyramid, lower, DEVICE_LINK_X + axis, brick) + 2 * OCTANT_CELL(ROW));
         load_cube(thick[axis], level_cells(pyramid, lower, DEVICE_THICK_X + axis, brick) + 2 * OCTANT_CELL(ROW));
     }
-    load_cube(border[0], level_cells(pyramid, lower, DEVICE_DIAGONAL, brick) + 2 * OCTANT_CELL(ROW));
-    load_cube(border[1], level_cells(pyramid, lower, DEVICE_ERROR, brick) + 2 * OCTANT_CELL(ROW));
-    load_cube(border[2], level_cells(pyramid, lower, DEVICE_ERROR_NEXT, brick) + 2 * OCTANT_CELL(ROW));
+    for (int axis = 0; axis < 3; axis++)
+        load_cube(border[axis], level_cells(pyramid, lower, DEVICE_BORDER_X + axis, brick) + 2 * OCTANT_CELL(ROW));
     load_cube(n, level_cells(pyramid, lower, DEVICE_COUNT, brick) + 2 * OCTANT_CELL(ROW));
     const float thick_x = MEAN_THICKNESS(thick[0], n, 0, 1, 2, 4), thick_y = MEAN_THICKNESS(thick[1], n, 0, 2, 1, 4);
     const float thick_z = MEAN_THICKNESS(thick[2], n, 0, 4, 1, 2);
@@ -272,60 +296,92 @@ inline void build_octant(global float *pyramid, const device_level *lower, globa
     to[DEVICE_LINK_X * channel] = SUM_FACES(link[0], 0, 2, 4);
     to[DEVICE_LINK_Y * channel] = SUM_FACES(link[1], 0, 1, 4);
     to[DEVICE_LINK_Z * channel] = SUM_FACES(link[2], 0, 1, 2);
-    to[DEVICE_DIAGONAL * channel] = SUM_8(border[0], 0, 1, 2, 4);
-    to[DEVICE_ERROR * channel] = SUM_8(border[1], 0, 1, 2, 4);
-    to[DEVICE_ERROR_NEXT * channel] = SUM_8(border[2], 0, 1, 2, 4);
+    to[DEVICE_BORDER_X * channel] = SUM_8(border[0], 0, 1, 2, 4);
+    to[DEVICE_BORDER_Y * channel] = SUM_8(border[1], 0, 1, 2, 4);
+    to[DEVICE_BORDER_Z * channel] = SUM_8(border[2], 0, 1, 2, 4);
     to[DEVICE_THICK_X * channel] = thick_x;
     to[DEVICE_THICK_Y * channel] = thick_y;
     to[DEVICE_THICK_Z * channel] = thick_z;
     to[DEVICE_COUNT * channel] = SUM_8(n, 0, 1, 2, 4);
 }
 
-// On the way down: the counts of the level above, the weights, the diagonal, and sweeps from an error of nothing.
-ROW_KERNEL void level_down(global float *pyramid, device_level here, device_level above, global const int *tree, int is_top,
-                           int sweeps)
-{
-    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
-    const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = LEVEL_BRICK(level);
-    const rows_around at = look_beside(tree + level->near, brick, ROW);
 #define CHANNEL(channel) level_cells(pyramid, level, channel, 0)
-    coarse_row r;
-    float faces[8], thick[8], other[8], diagonal[8], border[8];
+
+// Weights and diagonal of a row, from the counts.
+inline void make_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
+{
+    float faces[8], thick[8], other[8], border[8];
     load_row(faces, CHANNEL(DEVICE_LINK_X), at.self);
     load_row(thick, CHANNEL(DEVICE_THICK_X), at.self);
-    load_row(border, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_row(border, CHANNEL(DEVICE_BORDER_X), at.self);
     EACH_X other[x] = x > 0 ? thick[(x + 7) & 7] : CHANNEL(DEVICE_THICK_X)[8 * at.x0 + 7];
-    weigh_row(r.x_link, faces, other, thick);
-    r.x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
+    weigh_row(r->x_link, faces, other, thick);
+    r->x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
     float border_x[8], border_y[8], border_z[8];
     border_row(border_x, border, thick);
 
     load_row(faces, CHANNEL(DEVICE_LINK_Y), at.self);
     load_row(thick, CHANNEL(DEVICE_THICK_Y), at.self);
-    load_row(border, CHANNEL(DEVICE_ERROR), at.self);
+    load_row(border, CHANNEL(DEVICE_BORDER_Y), at.self);
     load_row(other, CHANNEL(DEVICE_THICK_Y), at.y0);
-    weigh_row(r.y_link, faces, other, thick);
+    weigh_row(r->y_link, faces, other, thick);
     load_row(faces, CHANNEL(DEVICE_LINK_Y), at.y1);
     load_row(other, CHANNEL(DEVICE_THICK_Y), at.y1);
-    weigh_row(r.y_next, faces, thick, other);
+    weigh_row(r->y_next, faces, thick, other);
     border_row(border_y, border, thick);
 
     load_row(faces, CHANNEL(DEVICE_LINK_Z), at.self);
     load_row(thick, CHANNEL(DEVICE_THICK_Z), at.self);
-    load_row(border, CHANNEL(DEVICE_ERROR_NEXT), at.self);
+    load_row(border, CHANNEL(DEVICE_BORDER_Z), at.self);
     load_row(other, CHANNEL(DEVICE_THICK_Z), at.z0);
-    weigh_row(r.z_link, faces, other, thick);
+    weigh_row(r->z_link, faces, other, thick);
     load_row(faces, CHANNEL(DEVICE_LINK_Z), at.z1);
     load_row(other, CHANNEL(DEVICE_THICK_Z), at.z1);
-    weigh_row(r.z_next, faces, thick, other);
+    weigh_row(r->z_next, faces, thick, other);
     border_row(border_z, border, thick);
-
-    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
     EACH_X
     {
         float borders = (border_x[x] + border_z[x]) + border_y[x];
-        diagonal[x] = borders + (((r.x_link[x] + r.x_link[x + 1]) + (r.z_link[x] + r.z_next[x])) + (r.y_link[x] + r.y_next[x]));
+        diagonal[x] =
+            borders + (((r->x_link[x] + r->x_link[x + 1]) + (r->z_link[x] + r->z_next[x])) + (r->y_link[x] + r->y_next[x]));
+    }
+    store_row(CHANNEL(DEVICE_WEIGHT_X), at.self, r->x_link);
+    store_row(CHANNEL(DEVICE_WEIGHT_Y), at.self, r->y_link);
+    store_row(CHANNEL(DEVICE_WEIGHT_Z), at.self, r->z_link);
+    store_row(CHANNEL(DEVICE_DIAGONAL), at.self, diagonal);
+}
+
+// The same as they were left.
+inline void load_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
+{
+    load_row(r->x_link, CHANNEL(DEVICE_WEIGHT_X), at.self);
+    r->x_link[8] = CHANNEL(DEVICE_WEIGHT_X)[8 * at.x1];
+    load_row(r->y_link, CHANNEL(DEVICE_WEIGHT_Y), at.self);
+    load_row(r->y_next, CHANNEL(DEVICE_WEIGHT_Y), at.y1);
+    load_row(r->z_link, CHANNEL(DEVICE_WEIGHT_Z), at.self);
+    load_row(r->z_next, CHANNEL(DEVICE_WEIGHT_Z), at.z1);
+    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+}
+
+// On the way down: the counts of the level above and the weights, where they are not what they were, and sweeps from an error of
+// nothing. Of a brick without a stamp around it the weights beside it stay too, even if they are written again right now.
+ROW_KERNEL void level_down(global float *pyramid, device_level here, device_level above, global const int *tree, global int *stamps,
+                           global const int *notes, device_cycle cycle, int is_top, int sweeps)
+{
+    if (cycle_is_over(notes, cycle)) return;
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = LEVEL_BRICK(level), stamp = notes[DEVICE_CYCLE_NUMBER];
+    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    coarse_row r;
+    float diagonal[8];
+    if (cycle.anew || stamped_around(stamps + level->stamp, tree + level->near, brick, stamp))
+        make_equations(&r, diagonal, pyramid, level, at);
+    else
+        load_equations(&r, diagonal, pyramid, level, at);
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
+    EACH_X
+    {
         r.inverse[x] = rule_inverse(diagonal[x]);
         r.e[x] = 0.0f;
     }
@@ -334,39 +390,29 @@ ROW_KERNEL void level_down(global float *pyramid, device_level here, device_leve
     const float4 rim = (float4)(0.0f);
     write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
     tiles[SLOT][0][rim_at] = rim;
-    if (!is_top) build_octant(pyramid, level, tree, brick);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the counts of border faces are read
-    store_row(CHANNEL(DEVICE_WEIGHT_X), at.self, r.x_link);
-    store_row(CHANNEL(DEVICE_WEIGHT_Y), at.self, r.y_link);
-    store_row(CHANNEL(DEVICE_WEIGHT_Z), at.self, r.z_link);
-    store_row(CHANNEL(DEVICE_DIAGONAL), at.self, diagonal);
+    if (!is_top && (cycle.anew || stamps[level->stamp + brick] == stamp)) {
+        build_octant(pyramid, level, tree, brick);
+        stamps[level[1].stamp + (tree[level->up + brick] >> 3)] = stamp;
+    }
+    SYNC;
     sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, rim, sweeps);
     store_row(CHANNEL(DEVICE_ERROR), at.self, r.e);
 }
 
-inline void load_equations(coarse_row *r, global float *pyramid, const device_level *level, rows_around at)
-{
-    load_row(r->x_link, CHANNEL(DEVICE_WEIGHT_X), at.self);
-    r->x_link[8] = CHANNEL(DEVICE_WEIGHT_X)[8 * at.x1];
-    load_row(r->y_link, CHANNEL(DEVICE_WEIGHT_Y), at.self);
-    load_row(r->y_next, CHANNEL(DEVICE_WEIGHT_Y), at.y1);
-    load_row(r->z_link, CHANNEL(DEVICE_WEIGHT_Z), at.self);
-    load_row(r->z_next, CHANNEL(DEVICE_WEIGHT_Z), at.z1);
-    load_row(r->right, CHANNEL(DEVICE_RIGHT), at.self);
-}
-
 // What is left on this level goes up to the next.
-ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree)
+ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree,
+                               global const int *notes, device_cycle cycle)
 {
+    if (cycle_is_over(notes, cycle)) return;
     local float4 left_rows[GROUP_BRICKS][2 * ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = LEVEL_BRICK(level);
     const rows_around at = look_beside(tree + level->near, brick, ROW);
     coarse_row r;
-    load_equations(&r, pyramid, level, at);
     float diagonal[8], y0[8], y1[8], z0[8], z1[8], left[8];
     global const float *e = CHANNEL(DEVICE_ERROR);
-    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_equations(&r, diagonal, pyramid, level, at);
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
     load_row(r.e, e, at.self);
     load_row(y0, e, at.y0);
     load_row(y1, e, at.y1);
@@ -451,18 +497,19 @@ inline float corrected(global float *pyramid, const device_level *level, global 
 
 // Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
 // corrected first; -1: it is not. More than one sweep without a correction only on a level of a single brick.
-ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree, int from,
-                             int to, int sweeps, int error_above)
+ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
+                             global const int *notes, device_cycle cycle, int from, int to, int sweeps, int error_above)
 {
+    if (cycle_is_over(notes, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = LEVEL_BRICK(level);
     const rows_around at = look_beside(tree + level->near, brick, ROW);
     const rim_piece edge = find_rim(tree + level->near, brick, ROW);
     coarse_row r;
-    load_equations(&r, pyramid, level, at);
     float diagonal[8];
-    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_equations(&r, diagonal, pyramid, level, at);
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
     EACH_X r.inverse[x] = rule_inverse(diagonal[x]);
     global const float *e = CHANNEL(from);
     const int rim_cell = 8 * rim_row(edge, 0) + 4 * edge.upper;
@@ -492,11 +539,13 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
 }
 #undef CHANNEL
 
-// 64 work-items per live brick. The pressure is corrected in place.
+// 64 work-items per live brick. The pressure is corrected in place. What changes from now on is news to the next cycle.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global const uchar *active,
                              global const int *list, global float *pyramid, device_level here, device_level above,
-                             global const int *tree, int top, int live)
+                             global const int *tree, global int *notes, device_cycle cycle, int top, int live)
 {
+    if (cycle_is_over(notes, cycle)) return;
+    if (get_global_id(0) == 0) notes[DEVICE_CYCLE_NUMBER]++;
     const device_level levels[2] = {here, above};
     const int place = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (place >= live) return;
@@ -715,8 +764,10 @@ inline void tail_correct(local tail_room *r, tail_level t, tail_level above)
 }
 
 // One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level.
-GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, int first, int top, int smooths, int sweeps)
+GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, global const int *notes, device_cycle cycle, int first,
+                              int top, int smooths, int sweeps)
 {
+    if (cycle_is_over(notes, cycle)) return;
     local tail_room room;
     local tail_room *r = &room;
     const device_level *level = &here;
@@ -726,10 +777,8 @@ GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, int firs
         for (int axis = 0; axis < 3; axis++) {
             r->cell[TAIL_LINK + axis][i] = level_cells(pyramid, level, DEVICE_LINK_X + axis, 1)[i];
             r->cell[TAIL_THICK + axis][i] = level_cells(pyramid, level, DEVICE_THICK_X + axis, 1)[i];
+            r->cell[TAIL_BORDER + axis][i] = level_cells(pyramid, level, DEVICE_BORDER_X + axis, 1)[i];
         }
-        r->cell[TAIL_BORDER][i] = level_cells(pyramid, level, DEVICE_DIAGONAL, 1)[i];
-        r->cell[TAIL_BORDER + 1][i] = level_cells(pyramid, level, DEVICE_ERROR, 1)[i];
-        r->cell[TAIL_BORDER + 2][i] = level_cells(pyramid, level, DEVICE_ERROR_NEXT, 1)[i];
         r->cell[TAIL_COUNT][i] = level_cells(pyramid, level, DEVICE_COUNT, 1)[i];
     }
     EACH(i, TAIL_TILE) r->weight[0][i] = r->weight[1][i] = r->weight[2][i] = r->e[i] = 0.0f;

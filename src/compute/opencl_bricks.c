@@ -50,11 +50,13 @@ static bool grow(device_bricks *d, int32_t capacity)
     if (capacity <= d->capacity) return true;
     // In the tables the nothing is solid, has no neighbours and no active cells.
     int64_t before = d->capacity, after = capacity;
+    if (before == 0) queue_zero(d->queue, d->notes, DEVICE_NOTES * 4);
     bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
                 resize(d, &d->open, before * 64, after * 64, before == 0) &&
                 resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
                 resize(d, &d->active, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
-                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false) &&
+                resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
+                resize(d, &d->list, 0, after * 4, false) &&
                 (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
     if (!room) return false;
     d->capacity = capacity;
@@ -431,31 +433,62 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
     queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
 }
 
+// ---- Cycles ----------------------------------------------------------------------------------------------------------------
+
+void device_bricks_ask_notes(device_bricks *d)
+{
+    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_CYCLES * 4, &d->notes_read);
+}
+
+// The world's cycles are those up to the first whose residual was small, however many were asked for.
+void device_bricks_take_notes(device_bricks *d)
+{
+    if (!d->notes_read) return;
+    queue_wait(d->queue, &d->notes_read);
+    if (d->queue->error != CL_SUCCESS) return;
+    const float *residual = d->notes_here.data;
+    int32_t cycles = 1;
+    while (cycles < d->cycles_asked && residual[cycles - 1] >= d->cycle.tolerance) cycles++;
+    d->world->cycles = cycles;
+    d->world->residual = residual[cycles - 1];
+}
+
+static void catch_up(void *user)
+{
+    device_bricks_take_notes(user);
+}
+
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + pairs) + d->runs_bytes + d->names_bytes +
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4 + pairs) + d->runs_bytes + d->names_bytes +
            d->block_bytes;
 }
 
-void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
+weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
 {
     *d = (device_bricks){.queue = queue, .world = world, .version = UINT64_MAX};
-    d->home = (brick_home){d, bring, home_status, repack};
+    d->home = (brick_home){d, bring, home_status, catch_up, repack};
     world->bricks.home = &d->home;
+    d->notes = queue_buffer(queue, DEVICE_NOTES * 4);
+    if (!d->notes || !queue_pin(queue, &d->notes_here, DEVICE_CYCLES * 4))
+        return status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
+    return WEIR_OK;
 }
 
 void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
+    queue_wait(d->queue, &d->notes_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near,  &d->open, &d->coords, &d->clear, &d->active, &d->dry,
-                               &d->facts, &d->list, &d->pairs,  &d->runs,  &d->names,  &d->block};
+    cl_mem *const buffers[] = {&d->near,   &d->open, &d->coords, &d->clear, &d->active, &d->dry,   &d->facts,
+                               &d->stamps, &d->list, &d->pairs,  &d->runs,  &d->names,  &d->block, &d->notes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
     queue_unpin(d->queue, &d->facts_here);
+    queue_unpin(d->queue, &d->notes_here);
     d->world->bricks.home = NULL;
 }

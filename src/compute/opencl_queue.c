@@ -225,6 +225,7 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
 
 void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done)
 {
+    if (*done) q->cl->ReleaseEvent(*done);
     *done = NULL;
     if (bytes == 0 || !ready(q)) return;
     q->account->brought += bytes;

@@ -36,10 +36,24 @@ typedef struct device_level {
     int count;  // bricks, the nothing included
     int near;   // where its neighbours begin in the tree, 27 per brick
     int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
+    int stamp;  // where its stamps begin
 } device_level;
 
-// What a coarse cell holds, as in the CPU's pyramid. Level 0, the live bricks, has none of it and only a way up. Every cycle begins
-// with the border faces on x, y and z in DIAGONAL, ERROR and ERROR_NEXT.
+// A cycle of the pressure.
+typedef struct device_cycle {
+    int index;  // among those of its update
+    int ahead;  // 1: it was asked for before anybody knew whether it is needed; if it is not, its kernels do nothing
+    int anew;   // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
+    float tolerance;
+} device_cycle;
+
+// What cycles note: the bits of the largest residual that each of an update began with, and how many there ever were. Bricks of
+// every level bear the number of the cycle before which their active cells changed last, as a stamp.
+#define DEVICE_CYCLES 16  // as many as parameters allow
+#define DEVICE_CYCLE_NUMBER DEVICE_CYCLES
+#define DEVICE_NOTES (DEVICE_CYCLES + 1)
+
+// What a coarse cell holds, as in the CPU's pyramid. Level 0, the live bricks, has none of it and only a way up.
 enum {
     DEVICE_LINK_X,
     DEVICE_LINK_Y,
@@ -55,6 +69,9 @@ enum {
     DEVICE_WEIGHT_X,  // of the links, when their counts are weighed
     DEVICE_WEIGHT_Y,
     DEVICE_WEIGHT_Z,
+    DEVICE_BORDER_X,  // border faces
+    DEVICE_BORDER_Y,
+    DEVICE_BORDER_Z,
     DEVICE_LEVEL_CHANNELS
 };
 
