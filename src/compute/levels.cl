@@ -116,10 +116,9 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
 // 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
 // not negative are in the order of the floats. A cycle that is over hands the note on, so that the next is over too.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *active,
-                              global const uchar *open, global const uchar *clear, global const int *near, global const int *list,
-                              global float *pyramid, device_level here, device_level above, global const int *tree,
-                              global const int *stamps, global int *coarse_stamps, global volatile int *notes,
-                              device_cycle cycle, int live)
+                              global const uchar *open, global const device_place *places, global float *pyramid,
+                              device_level here, device_level above, global const int *tree, global const int *stamps,
+                              global int *coarse_stamps, global volatile int *notes, device_cycle cycle, int live)
 {
     global volatile int *residual = notes + cycle.index;
     if (cycle_is_over((global const int *)notes, cycle)) {
@@ -131,11 +130,13 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
     local volatile int most;
     ONCE most = 0;
-    const int brick = ROW_BRICK(list, live);
-    const rows_around at = look_beside(near, brick, ROW);
+    const device_place place = ROW_PLACE(places, live);
+    const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
     bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};
-    if (!clear[brick]) o = look_at_bits(open, at);
+    if (!place.clear) o = look_at_bits(open, at);
+    const int up = tree[levels[0].up + place.brick], stamp = notes[DEVICE_CYCLE_NUMBER];
+    const bool changed = cycle.anew || stamped_around(stamps, place, stamp);
     links[SLOT][ROW] = link_bits(a, ROW);
     borders_xy[SLOT][ROW] = border_bits(a.self, a.x0, a.x1, o.x0, o.x1) | border_bits(a.self, a.y0, a.y1, o.y0, o.y1) << 16;
     borders_z[SLOT][ROW] = border_bits(a.self, a.z0, a.z1, o.z0, o.z1);
@@ -162,12 +163,10 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     SYNC;
     if (as_int(largest) > most) atomic_max(&most, as_int(largest));
 
-    const int up = tree[levels[0].up + brick], to = OCTANT_CELL(ROW);
-    global float *cell = level_cells(pyramid, levels + 1, 0, up >> 3) + octant_start(up & 7) + to;
+    global float *cell = level_cells(pyramid, levels + 1, 0, up >> 3) + octant_start(up & 7) + OCTANT_CELL(ROW);
     const size_t channel = (size_t)levels[1].room * BRICK_CELLS;
     const int x = ROW & 3, row = 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4);  // the first of the four rows below
-    const int stamp = notes[DEVICE_CYCLE_NUMBER];
-    if (cycle.anew || stamped_around(stamps, near, brick, stamp)) {
+    if (changed) {
         const uint link = gather_bits(links[SLOT], row, x), border = gather_bits(borders_xy[SLOT], row, x);
         cell[DEVICE_LINK_X * channel] = COUNT_BITS(link, 0xff00u);
         cell[DEVICE_LINK_Y * channel] = COUNT_BITS(link, 0xff0000u);
@@ -372,10 +371,11 @@ ROW_KERNEL void level_down(global float *pyramid, device_level here, device_leve
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = LEVEL_BRICK(level), stamp = notes[DEVICE_CYCLE_NUMBER];
-    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    const device_place place = find_place(tree + level->near, brick);
+    const rows_around at = look_from(place, ROW);
     coarse_row r;
     float diagonal[8];
-    if (cycle.anew || stamped_around(stamps + level->stamp, tree + level->near, brick, stamp))
+    if (cycle.anew || stamped_around(stamps + level->stamp, place, stamp))
         make_equations(&r, diagonal, pyramid, level, at);
     else
         load_equations(&r, diagonal, pyramid, level, at);
@@ -408,6 +408,7 @@ ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = LEVEL_BRICK(level);
     const rows_around at = look_beside(tree + level->near, brick, ROW);
+    const int up = tree[level->up + brick];
     coarse_row r;
     float diagonal[8], y0[8], y1[8], z0[8], z1[8], left[8];
     global const float *e = CHANNEL(DEVICE_ERROR);
@@ -427,7 +428,6 @@ ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_
     }
     write_row(left_rows[SLOT], ROWS, ROW, left);
     SYNC;
-    const int up = tree[level->up + brick];
     level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3)[octant_start(up & 7) + OCTANT_CELL(ROW)] =
         sum_pairs(left_rows[SLOT], 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4), ROW & 3);
 }
@@ -495,6 +495,38 @@ inline float corrected(global float *pyramid, const device_level *level, global 
     return e;
 }
 
+// And of half a row, above which lie 2 coarse cells.
+inline float4 corrected_half(global float *pyramid, const device_level *level, global const int *tree, int error, int cell)
+{
+    const device_level *above = level + 1;
+    global const float *e = level_cells(pyramid, above, error, 0);
+    global const float *lx = level_cells(pyramid, above, DEVICE_LINK_X, 0);
+    global const float *ly = level_cells(pyramid, above, DEVICE_LINK_Y, 0);
+    global const float *lz = level_cells(pyramid, above, DEVICE_LINK_Z, 0);
+    const float4 before = *(global const float4 *)(CHANNEL(DEVICE_ERROR) + cell);
+    const float4 diagonal = *(global const float4 *)(CHANNEL(DEVICE_DIAGONAL) + cell);
+    const int up = tree[level->up + cell / BRICK_CELLS];
+    global const int *near = level_near(above, tree, up >> 3);
+    const int coarse = octant_start(up & 7) + (cell >> 1 & 3) + 8 * (cell >> 4 & 3) + 64 * (cell >> 7 & 3);
+    const int self = (up >> 3) * BRICK_CELLS + coarse;
+    const int x0 = beside(near, coarse, 0, -1), x1 = beside(near, coarse + 1, 0, 1);
+    const int y = beside(near, coarse, 1, cell & 8 ? 1 : -1), z = beside(near, coarse, 2, cell & 64 ? 1 : -1);
+#define TWO(channel, at) (*(global const float2 *)((channel) + (at)))
+    const float2 own = TWO(e, self), link_x = TWO(lx, self);
+    const float2 link_y = TWO(ly, cell & 8 ? y : self), link_z = TWO(lz, cell & 64 ? z : self);
+    const float2 e_y = TWO(e, y), e_z = TWO(e, z);
+#undef TWO
+    const float low_y = rule_towards(own.x, e_y.x, link_y.x), low_z = rule_towards(own.x, e_z.x, link_z.x);
+    const float high_y = rule_towards(own.y, e_y.y, link_y.y), high_z = rule_towards(own.y, e_z.y, link_z.y);
+    float4 c;
+    c.x = rule_prolong(own.x, rule_towards(own.x, e[x0], link_x.x), low_y, low_z);
+    c.y = rule_prolong(own.x, rule_towards(own.x, own.y, link_x.y), low_y, low_z);
+    c.z = rule_prolong(own.y, rule_towards(own.y, own.x, link_x.y), high_y, high_z);
+    c.w = rule_prolong(own.y, rule_towards(own.y, e[x1], lx[x1]), high_y, high_z);
+    return (float4)(before.x + (diagonal.x > COARSE_LEAST ? c.x : 0.0f), before.y + (diagonal.y > COARSE_LEAST ? c.y : 0.0f),
+                    before.z + (diagonal.z > COARSE_LEAST ? c.z : 0.0f), before.w + (diagonal.w > COARSE_LEAST ? c.w : 0.0f));
+}
+
 // Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
 // corrected first; -1: it is not. More than one sweep without a correction only on a level of a single brick.
 ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
@@ -525,10 +557,7 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
         EACH_X r.e[x] += diagonal[x] > COARSE_LEAST ? c[x] : 0.0f;
         r.x_low = corrected(pyramid, level, tree, error_above, 8 * at.x0 + 7);
         r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
-        rim.x = corrected(pyramid, level, tree, error_above, rim_cell);
-        rim.y = corrected(pyramid, level, tree, error_above, rim_cell + 1);
-        rim.z = corrected(pyramid, level, tree, error_above, rim_cell + 2);
-        rim.w = corrected(pyramid, level, tree, error_above, rim_cell + 3);
+        rim = corrected_half(pyramid, level, tree, error_above, rim_cell);
     }
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);

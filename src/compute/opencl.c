@@ -393,9 +393,9 @@ static void restrict_all(opencl_backend *o)
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->clear),
-                A(d->near), A(d->list), A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(d->stamps), A(p->stamps),
-                A(d->notes), A(d->cycle), A(d->live));
+    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->places),
+                A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(d->stamps), A(p->stamps), A(d->notes), A(d->cycle),
+                A(d->live));
     if (!d->cycle.ahead) device_bricks_ask_notes(d);
 }
 
@@ -494,10 +494,9 @@ static void run(backend *base, pass_id pass, int32_t level)
                     A(d->notes), A(o->numbers), A(d->live));
         break;
     case PASS_SMOOTH:
-        LAUNCH_ROWS(q, smooth, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry),
-                    A(*(level == 0 ? &c.pressure : &c.pressure_next)), A(c.divergence), A(c.floor),
-                    A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(d->stamps), CYCLE, A(smooths),
-                    A(d->live));
+        LAUNCH_ROWS(q, smooth, d->live, A(d->places), A(d->open), A(d->dry), A(*(level == 0 ? &c.pressure : &c.pressure_next)),
+                    A(c.divergence), A(c.floor), A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(d->stamps),
+                    CYCLE, A(smooths), A(d->live));
         break;
     case PASS_RESTRICT: restrict_all(o); break;
     case PASS_CORRECT:

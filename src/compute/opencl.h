@@ -15,6 +15,7 @@
     ITEM(clear_bricks)       \
     ITEM(move_bricks)        \
     ITEM(take_news)          \
+    ITEM(place_bricks)       \
     ITEM(move)               \
     ITEM(viscosity)          \
     ITEM(forces)             \
@@ -168,7 +169,7 @@ typedef struct device_bricks {
     bool lean;                          // channels of scratch are missing, after a growth that failed
     cl_mem near, open, coords, clear;   // what the host tells of them
     cl_mem active, dry, facts, stamps;  // what the kernels note of them
-    cl_mem list;                        // live bricks
+    cl_mem list, places;                // live bricks, and as device_place
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;

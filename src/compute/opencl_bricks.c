@@ -57,6 +57,7 @@ static bool grow(device_bricks *d, int32_t capacity)
                 resize(d, &d->active, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
                 resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
                 resize(d, &d->list, 0, after * 4, false) &&
+                resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
                 (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
     if (!room) return false;
     d->capacity = capacity;
@@ -246,6 +247,8 @@ static weir_status send_news(device_bricks *d)
         d->live += pool->alive[b];
     }
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
+    LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
+           A(d->clear), A(d->places), A(d->live));
     if (d->world->solver == WEIR_SOLVER_CLASSIC) {
         d->pair_count = pair_bricks(pool, list);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
@@ -463,8 +466,8 @@ static void catch_up(void *user)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4 + pairs) + d->runs_bytes + d->names_bytes +
-           d->block_bytes;
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4 + (int64_t)sizeof(device_place) + pairs) +
+           d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
 weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
@@ -483,8 +486,8 @@ void device_bricks_destroy(device_bricks *d)
     if (!d->queue) return;
     queue_wait(d->queue, &d->notes_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near,   &d->open, &d->coords, &d->clear, &d->active, &d->dry,   &d->facts,
-                               &d->stamps, &d->list, &d->pairs,  &d->runs,  &d->names,  &d->block, &d->notes};
+    cl_mem *const buffers[] = {&d->near, &d->open,   &d->coords, &d->clear, &d->active, &d->dry,   &d->facts, &d->stamps,
+                               &d->list, &d->places, &d->pairs,  &d->runs,  &d->names,  &d->block, &d->notes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);

@@ -88,6 +88,12 @@ typedef struct device_news {
     int newborn;  // 1: its values are zero, and must become so on the device
 } device_news;
 
+// A brick and the six at its faces, so that a kernel finds all of them at once.
+typedef struct device_place {
+    int brick, x0, x1, y0, y1, z0, z1;
+    int clear;  // as in device_news
+} device_place;
+
 // Bricks one above the other along z that one work-group moves.
 #define DEVICE_RUN 8
 #define DEVICE_MOVE_GROUP 128  // work-items that move a run
