@@ -138,16 +138,22 @@ typedef struct rim_piece {
     int beside;  // the brick there
 } rim_piece;
 
-inline rim_piece rim_from(device_place place, int row)
+inline rim_piece rim_piece_of(int row)
 {
     rim_piece r = {row >> 4, row >> 1 & 7, row & 1, 0};
+    return r;
+}
+
+inline rim_piece rim_from(device_place place, int row)
+{
+    rim_piece r = rim_piece_of(row);
     r.beside = r.side < 2 ? (r.side & 1 ? place.y1 : place.y0) : (r.side & 1 ? place.z1 : place.z0);
     return r;
 }
 
 inline rim_piece find_rim(global const int *near, int brick, int row)
 {
-    rim_piece r = {row >> 4, row >> 1 & 7, row & 1, 0};
+    rim_piece r = rim_piece_of(row);
     int step = r.side < 2 ? 3 : 9;
     r.beside = near[27 * brick + SELF + (r.side & 1 ? step : -step)];
     return r;

@@ -66,6 +66,11 @@ typedef struct pyramid_size {
     int64_t ints, stamps, octants;
 } pyramid_size;
 
+static int32_t channels_of(int32_t level)
+{
+    return level == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS;
+}
+
 // Lays out the levels: where each begins in the floats, ints and stamps.
 static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
 {
@@ -77,7 +82,7 @@ static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
         if (l > 0) {
             level->near = (int)size.ints;
             size.ints += 27 * (int64_t)count;
-            size.bricks += (int64_t)DEVICE_LEVEL_CHANNELS * count;
+            size.bricks += (int64_t)channels_of(l) * count;
             size.stamps += count;
             size.octants += 8 * (int64_t)count - (l == 1 ? pool->live : p->level[l - 1].count - 1);
         }
@@ -85,12 +90,12 @@ static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
         size.ints += count;
     }
     p->octants = (int)size.ints;
-    size.ints += 2 * size.octants;
+    size.ints += 3 * size.octants;
     return size;
 }
 
-// The octants without a child, those of the nothing among them, as places of their cells counted in octants, and the distance of
-// a level's channels.
+// The octants without a child, those of the nothing among them: the place of their cells counted in octants, the distance of their
+// level's channels, and the number of those.
 static void write_octants(const device_pyramid *p, int32_t *octants)
 {
     for (int32_t l = 1; l <= p->tables.top; l++) {
@@ -100,6 +105,7 @@ static void write_octants(const device_pyramid *p, int32_t *octants)
             if (i >= 8 && child[i >> 3][i & 7] != 0) continue;
             *octants++ = 8 * level->first + i;
             *octants++ = level->room;
+            *octants++ = channels_of(l);
         }
     }
 }
@@ -438,8 +444,12 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     if (is_top) smooths = 0;
     switch (pass) {
     case PASS_LEVEL_DOWN:
-        LAUNCH_ROWS(q, level_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
-                    A(smooths));
+        if (level == 1)
+            LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
+                        A(smooths));
+        else
+            LAUNCH_ROWS(q, level_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
+                        A(smooths));
         break;
     case PASS_LEVEL_RESTRICT:
         LAUNCH_ROWS(q, level_restrict, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE);

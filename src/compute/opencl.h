@@ -26,6 +26,7 @@
     ITEM(clear_octants)      \
     ITEM(restrict_fine)      \
     ITEM(correct_fine)       \
+    ITEM(first_down)         \
     ITEM(level_down)         \
     ITEM(level_restrict)     \
     ITEM(level_smooth)       \

@@ -53,26 +53,29 @@ typedef struct device_cycle {
 #define DEVICE_CYCLE_NUMBER DEVICE_CYCLES
 #define DEVICE_NOTES (DEVICE_CYCLES + 1)
 
-// What a coarse cell holds, as in the CPU's pyramid. Level 0, the live bricks, has none of it and only a way up.
+// What a coarse cell holds, as in the CPU's pyramid, and besides the weights of its links and its border faces. Level 0, the live
+// bricks, has none of it and only a way up. On level 1 all counts are small, and one word holds them.
 enum {
-    DEVICE_LINK_X,
-    DEVICE_LINK_Y,
-    DEVICE_LINK_Z,
-    DEVICE_DIAGONAL,
     DEVICE_RIGHT,
     DEVICE_ERROR,
     DEVICE_ERROR_NEXT,
+    DEVICE_DIAGONAL,
+    DEVICE_WEIGHT_X,
+    DEVICE_WEIGHT_Y,
+    DEVICE_WEIGHT_Z,
+    DEVICE_COUNTS,
+    DEVICE_FIRST_CHANNELS,  // of level 1
+    DEVICE_LINK_X = DEVICE_COUNTS,
+    DEVICE_LINK_Y,
+    DEVICE_LINK_Z,
     DEVICE_THICK_X,
     DEVICE_THICK_Y,
     DEVICE_THICK_Z,
-    DEVICE_COUNT,
-    DEVICE_WEIGHT_X,  // of the links, when their counts are weighed
-    DEVICE_WEIGHT_Y,
-    DEVICE_WEIGHT_Z,
-    DEVICE_BORDER_X,  // border faces
+    DEVICE_BORDER_X,
     DEVICE_BORDER_Y,
     DEVICE_BORDER_Z,
-    DEVICE_LEVEL_CHANNELS
+    DEVICE_COUNT,
+    DEVICE_LEVEL_CHANNELS  // of the others
 };
 
 // Levels of a single brick that coarse_tail does together, at most.
