@@ -9,9 +9,9 @@
 //     level_smooth    level = top-1 .. 1     from ERROR to ERROR_NEXT, with the correction from the level above
 //     correct_fine
 //
-// coarse_tail does all that from level `first` up, once that level's counts and right side are there, where it and those above it
-// are of a single brick. A cycle leaves the error of the coarsest level in ERROR and that of the others in ERROR_NEXT; of the
-// levels of the tail only the first one's is kept.
+// coarse_tail does all that from level `first` up, once that level's counts are there, where it and those above it are of a single
+// brick, and the level_restrict before. A cycle leaves the error of the coarsest level in ERROR and that of the others in
+// ERROR_NEXT; of the levels of the tail only the first one's is kept.
 //
 // Counts and weights stay from cycle to cycle where the active cells they come from do: stamps tell.
 //
@@ -61,8 +61,8 @@ inline int final_error(int level, int top)
 
 // ---- Octants without a child -----------------------------------------------------------------------------------------------
 
-// Nobody else writes their counts and right side. 64 work-items clear one: the tree has its place, counted in octants, how many bricks
-// its channels lie apart, and how many they are.
+// Nobody else writes their counts and right side. 64 work-items clear one: the tree has its place, counted in octants, how many
+// bricks its channels lie apart, and how many they are.
 ROW_KERNEL void clear_octants(global float *pyramid, global const int *tree, int octants, int count)
 {
     const int i = min((int)get_group_id(0) * GROUP_BRICKS + SLOT, count - 1);
@@ -507,18 +507,11 @@ ROW_KERNEL void first_down(global float *pyramid, device_level here, device_leve
     LEVEL_DOWN(make_first_equations, load_first_counts);
 }
 
-// What is left on this level goes up to the next.
-ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree,
-                               global const int *notes, device_cycle cycle)
+// What is left of a row after the sweeps.
+inline void left_row(float left[8], global float *pyramid, const device_level *level, rows_around at)
 {
-    if (cycle_is_over(notes, cycle)) return;
-    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
-    const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = LEVEL_BRICK(level);
-    const rows_around at = look_beside(tree + level->near, brick, ROW);
-    const int up = tree[level->up + brick];
     coarse_row r;
-    float diagonal[8], y0[8], y1[8], z0[8], z1[8], left[8];
+    float diagonal[8], y0[8], y1[8], z0[8], z1[8];
     global const float *e = CHANNEL(DEVICE_ERROR);
     load_equations(&r, diagonal, pyramid, level, at);
     load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
@@ -534,10 +527,28 @@ ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_
         float all = r.right[x] - diagonal[x] * r.e[x] + (row_sum(&r, x, y0, y1, z0, z1));
         left[x] = diagonal[x] > COARSE_LEAST ? all : 0.0f;
     }
+}
+
+// It is summed up for the cells above; `i` is the cell's number in its octant.
+inline float sum_left(local const float4 *left_rows, int i)
+{
+    return sum_pairs(left_rows, 2 * (i >> 2 & 3) + 16 * (i >> 4), i & 3);
+}
+
+// What is left on this level goes up to the next.
+ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree,
+                               global const int *notes, device_cycle cycle)
+{
+    if (cycle_is_over(notes, cycle)) return;
+    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = LEVEL_BRICK(level), up = tree[level->up + brick];
+    float left[8];
+    left_row(left, pyramid, level, look_beside(tree + level->near, brick, ROW));
     write_row(left_rows[SLOT], ROWS, ROW, left);
     SYNC;
-    level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3)[octant_start(up & 7) + OCTANT_CELL(ROW)] =
-        sum_pairs(left_rows[SLOT], 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4), ROW & 3);
+    global float *right = level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3);
+    right[octant_start(up & 7) + OCTANT_CELL(ROW)] = sum_left(left_rows[SLOT], ROW);
 }
 
 // ---- Corrections -----------------------------------------------------------------------------------------------------------
@@ -908,15 +919,30 @@ inline void tail_correct(local tail_room *r, tail_level t, tail_level above)
     }
 }
 
-// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level.
-GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, global const int *notes, device_cycle cycle, int first,
-                              int top, int smooths, int sweeps)
+// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level. The right
+// side of the first comes from the level below it, of at most 8 bricks, unless those are live ones: restrict_fine has left it then.
+GROUP_KERNEL void coarse_tail(global float *pyramid, device_level below, device_level here, global const int *tree,
+                              global const int *notes, device_cycle cycle, int first, int top, int smooths, int sweeps)
 {
     if (cycle_is_over(notes, cycle)) return;
-    local tail_room room;
+    local tail_room room __attribute__((aligned(16)));
     local tail_room *r = &room;
     const device_level *level = &here;
-    const int last = top - first;
+    const int last = top - first, rows_below = first > 1 ? ROWS * (below.count - 1) : 0;
+    local float4 *left_rows = (local float4 *)r->cell;
+    EACH(i, rows_below)
+    {
+        float v[8];
+        left_row(v, pyramid, &below, look_beside(tree + below.near, i / ROWS + 1, i % ROWS));
+        write_row(left_rows + i / ROWS * 2 * ROWS, ROWS, i % ROWS, v);
+    }
+    SYNC;
+    float right[TAIL_OWN];
+    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
+        int i = min((int)get_local_id(0) + k * GROUP, max(rows_below, 1) - 1);
+        right[k] = sum_left(left_rows + i / ROWS * 2 * ROWS, i % ROWS);
+    }
+    SYNC;
     EACH(i, BRICK_CELLS)
     {
         const uint word = count_words(pyramid, level, 1)[i];
@@ -940,7 +966,13 @@ GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, global c
     // Where counts of links and thickness were.
     local float *other = r->cell[TAIL_LINK], *left = other + TAIL_TILE;
     EACH(i, TAIL_TILE) other[i] = 0.0f;
-    EACH(i, BRICK_CELLS) r->cell[TAIL_RIGHT][i] = level_cells(pyramid, level, DEVICE_RIGHT, 1)[i];
+    EACH(i, BRICK_CELLS) r->cell[TAIL_RIGHT][i] = first > 1 ? 0.0f : level_cells(pyramid, level, DEVICE_RIGHT, 1)[i];
+    SYNC;
+    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
+        int i = (int)get_local_id(0) + k * GROUP;
+        if (i < rows_below)
+            r->cell[TAIL_RIGHT][octant_start(tree[below.up + i / ROWS + 1] & 7) + OCTANT_CELL(i % ROWS)] = right[k];
+    }
     // To the coarsest level and back, with the barriers in one place: compilers for CPUs take long over many of them.
     for (int visit = 0; visit <= 2 * last; visit++) {
         int k = visit <= last ? visit : 2 * last - visit;

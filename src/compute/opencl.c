@@ -424,8 +424,8 @@ static void sweep_coarsest(opencl_backend *o, cl_int level)
     }
 }
 
-// The coarse levels. From the level `tail` on one work-group does them all at once. Counts and weights are worked out on the way
-// down, corrections when a level is smoothed: they are no launches of their own.
+// The coarse levels. From the level `tail` on one work-group does them all at once, the restriction that leads there included. Counts
+// and weights are worked out on the way down, corrections when a level is smoothed: they are no launches of their own.
 static void run_level(opencl_backend *o, pass_id pass, cl_int level)
 {
     device_pyramid *p = &o->pyramid;
@@ -436,7 +436,8 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     if (level > p->tail) return;
     if (level == p->tail) {
         if (pass == PASS_LEVEL_DOWN)
-            LAUNCH(q, coarse_tail, 1, A(p->cells), A(*here), CYCLE, A(level), A(top), A(smooths), A(sweeps));
+            LAUNCH(q, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(level), A(top), A(smooths),
+                   A(sweeps));
         return;
     }
     cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, above = level + 1 == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
@@ -452,6 +453,7 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
                         A(smooths));
         break;
     case PASS_LEVEL_RESTRICT:
+        if (level + 1 == p->tail) break;  // coarse_tail does it
         LAUNCH_ROWS(q, level_restrict, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE);
         break;
     case PASS_LEVEL_SWEEP: sweep_coarsest(o, level); break;
