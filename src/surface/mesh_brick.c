@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum cell_kind { CELL_INSIDE = 1, CELL_OPEN = 2 } cell_kind;
+typedef enum cell_kind { CELL_INSIDE = 1, CELL_OPEN = 2, CELL_GROUND = 4 } cell_kind;  // ground under a film: inside too
 
 enum { STEP_X = 1, STEP_Y = FIELD_ROW, STEP_Z = FIELD_ROW * FIELD_CELLS };
 
@@ -12,6 +12,8 @@ static const int32_t steps[3] = {STEP_X, STEP_Y, STEP_Z};
 static const float NUDGE = 1.0f / 64;    // least distance of a vertex from a cell's centre
 static const float WALL = 31.0f / 64;    // from the centre of a cell to the surface before the wall beside it
 static const float CORNER = 30.0f / 64;  // to where two such surfaces meet; less than WALL, so that no two vertices coincide
+static const float GROUND = 33.0f / 64;  // from the centre of a ground cell to the surface just above its face
+static const float FILM = 34.0f / 64;    // to the top of the thinnest film
 
 // ---- The tile --------------------------------------------------------------------------------------------------------------
 
@@ -43,7 +45,7 @@ static bool gather(const mesh_near *near, mesh_field *f)
     const uint32_t whole = (1u << TILE_CELLS) - 1;
     uint32_t all = whole;
     for (int32_t z = 0; z < TILE_CELLS; z++) {
-        for (int32_t y = 0; y < TILE_CELLS; y++) {
+        for (int32_t y = 0; y < TILE_HEIGHT; y++) {
             int32_t left = 3 * ((y + 6) >> 3) + 9 * ((z + 6) >> 3), at = 8 * ((y + 6) & 7) + 64 * ((z + 6) & 7);
             gather_row(near, left, at, f->tile[z][y]);
             uint32_t open = row_of_mask(near->open[left], at) >> 6 | row_of_mask(near->open[left + 1], at) << 2 |
@@ -55,16 +57,16 @@ static bool gather(const mesh_near *near, mesh_field *f)
     return all == whole;
 }
 
-// Whether the surface may cross the cubes: not if all cells that have a say in their corners are on one side of it. A mean of such
-// cells, rounded or not, is on that side too.
+// Whether the surface may cross the cubes: not if no cell that has a say in their corners holds even a film, nor if all are on the inner
+// side of it. A mean of such cells, rounded or not, is on that side too.
 static bool may_cross(const mesh_field *f, int32_t iso)
 {
-    int32_t any = 0, all = -1;  // the sign is set where a cell has more than iso
+    int32_t any = 0, all = -1, film = mesh_film(iso) - 1;  // the sign is set where a cell has more than that
     for (int32_t z = 1; z < TILE_CELLS - 1; z++) {
         for (int32_t y = 1; y < TILE_CELLS - 1; y++) {
             const int32_t *row = f->tile[z][y];
             for (int32_t x = 1; x < TILE_CELLS - 1; x++) {
-                any |= iso - row[x];
+                any |= film - row[x];
                 all &= iso - row[x];
             }
         }
@@ -92,11 +94,23 @@ static void sum_around(int32_t cells[TILE_CELLS][TILE_CELLS][FIELD_ROW])
             for (int32_t x = 0; x < 12; x++) cells[z][y][x] = cells[z][y][x] + 2 * cells[z + 1][y][x] + cells[z + 2][y][x];
 }
 
+// Sets the weights, and lets the ground under water count as full: the more the more water lies on it, until that is a film, so that
+// nothing jumps.
 static void weigh(mesh_field *f)
 {
-    for (int32_t z = 0; z < TILE_CELLS; z++)
-        for (int32_t y = 0; y < TILE_CELLS; y++)
-            for (int32_t x = 0; x < FIELD_ROW; x++) f->weight[z][y][x] = f->open[z][y] >> x & 1;
+    enum { FILM_BITS = 14 };  // a sixteenth of a sixteenth of a full cell
+    for (int32_t z = 0; z < TILE_CELLS; z++) {
+        for (int32_t y = 0; y < TILE_CELLS; y++) {
+            uint32_t open = f->open[z][y];
+            for (int32_t x = 0; x < FIELD_ROW; x++) {
+                int32_t on = f->tile[z][y + 1][x] >> FILM_BITS;
+                int32_t ground = on < 16 ? on : 16;
+                bool is_open = open >> x & 1;
+                f->weight[z][y][x] = is_open ? 16 : ground;
+                f->sum[z][y][x] = is_open ? f->tile[z][y][x] : ground * (WEIR_FULL / 16);
+            }
+        }
+    }
     sum_around(f->weight);
 }
 
@@ -107,32 +121,50 @@ static void take_means(mesh_field *f, bool all_open)
     for (int32_t z = 0; z < FIELD_CELLS; z++) {
         for (int32_t y = 0; y < FIELD_CELLS; y++) {
             const int32_t *own = f->tile[z + 1][y + 1] + 1, *sum = f->sum[z][y], *weight = f->weight[z][y];
-            float *value = f->value + STEP_Y * y + STEP_Z * z;
-            float *around = f->around + STEP_Y * y + STEP_Z * z;
+            float *value = f->value + STEP_Y * y + STEP_Z * z, *around = f->around + STEP_Y * y + STEP_Z * z;
             for (int32_t x = 0; x < 12; x++) around[x] = half_drop * ((float)sum[x] * (1.0f / 64));
             for (int32_t x = 0; x < 12 && !all_open; x++)
-                around[x] = half_drop * ((float)sum[x] / (float)(weight[x] > 0 ? weight[x] : 1));
+                around[x] = half_drop * (16 * (float)sum[x] / (float)(weight[x] > 0 ? weight[x] : 1));
             for (int32_t x = 0; x < 12; x++) value[x] = half_drop * (float)own[x] + around[x];
         }
     }
 }
 
-static void tell_kinds(mesh_field *f, float iso)
+// Which cells of a row are inside and which hold a film.
+static void tell_row(mesh_field *f, int32_t y, int32_t z, float iso, int32_t film_drops, uint32_t *inside, uint32_t *film)
+{
+    const int32_t *own = f->tile[z + 1][y + 1] + 1;
+    float *value = f->value + STEP_Y * y + STEP_Z * z;
+    uint8_t *kind = f->kind + STEP_Y * y + STEP_Z * z;
+    uint32_t open = f->open[z + 1][y + 1] >> 1;
+    *inside = *film = 0;
+    for (int32_t x = 0; x < FIELD_CELLS; x++) {
+        if (own[x] == 0 && value[x] > iso) value[x] = iso;
+        uint32_t is_open = open >> x & 1, in = (value[x] > iso) & is_open;
+        *inside |= in << x;
+        *film |= (uint32_t)(own[x] >= film_drops) << x;
+        kind[x] = (uint8_t)(in | is_open << 1);
+    }
+}
+
+// Tells what every cell is. The ground is known for the corners of cubes only, so nothing else may ask for it.
+static void tell_kinds(mesh_field *f, float iso, int32_t film_drops)
 {
     for (int32_t z = 0; z < FIELD_CELLS; z++) {
+        uint32_t below = 0;  // what is inside in the row below
         for (int32_t y = 0; y < FIELD_CELLS; y++) {
-            const int32_t *own = f->tile[z + 1][y + 1] + 1;
-            float *value = f->value + STEP_Y * y + STEP_Z * z;
-            uint8_t *kind = f->kind + STEP_Y * y + STEP_Z * z;
-            uint32_t open = f->open[z + 1][y + 1] >> 1, inside = 0;
-            for (int32_t x = 0; x < FIELD_CELLS; x++) {
-                if (own[x] == 0 && value[x] > iso) value[x] = iso;
-                uint32_t in = value[x] > iso, is_open = open >> x & 1;
-                inside |= (in & is_open) << x;
-                kind[x] = (uint8_t)((in & is_open) | is_open << 1);
+            uint32_t inside, film;
+            tell_row(f, y, z, iso, film_drops, &inside, &film);
+            if (z == 0 || z == FIELD_CELLS - 1 || y < 2) {
+                below = inside;
+                continue;
             }
-            bool corners = z > 0 && z < FIELD_CELLS - 1 && y > 0 && y < FIELD_CELLS - 1;
-            if (corners) f->inside[z - 1][y - 1] = (uint16_t)(inside >> 1 & 0x1ff);
+            // Solid, and a film on it.
+            uint32_t ground = film & ~inside & ~(uint32_t)(f->open[z + 1][y] >> 1);
+            uint8_t *kind = f->kind + STEP_Y * (y - 1) + STEP_Z * z;
+            for (uint32_t left = ground; left; left &= left - 1) kind[__builtin_ctz(left)] |= CELL_GROUND;
+            f->inside[z - 1][y - 2] = (uint16_t)((below | ground) >> 1 & 0x1ff);
+            below = inside;
         }
     }
 }
@@ -213,26 +245,32 @@ static void slide_to_line(float *u, float *v)
     *u = even(nearest);
 }
 
+// Slides a vertex before a wall along one axis. Between two slides it goes half the way of each, but a water line comes before a corner:
+// it is what is seen. Returns whether it was one.
+static bool slide_along(const mesh_field *f, int32_t in, int32_t wall, int32_t axis, float iso, float *offset, float *normal)
+{
+    float down, up;
+    slide_kind below = slide(f, in, wall, -steps[axis], iso, &down), above = slide(f, in, wall, steps[axis], iso, &up);
+    *normal = (float)((above == SLIDE_INTO_CORNER) - (above == SLIDE_AROUND_CORNER) - (below == SLIDE_INTO_CORNER) +
+                      (below == SLIDE_AROUND_CORNER));
+    bool to_surface = below == SLIDE_TO_SURFACE || above == SLIDE_TO_SURFACE;
+    if (to_surface && below != SLIDE_TO_SURFACE) below = SLIDE_NONE;
+    if (to_surface && above != SLIDE_TO_SURFACE) above = SLIDE_NONE;
+    *offset = (above ? up : 0) - (below ? down : 0);
+    if (above && below) *offset *= 0.5f;
+    return to_surface;
+}
+
 // The vertex before a wall: where it slides to on the two axes along the wall, and its normal.
 static void wall_vertex(const mesh_field *f, int32_t in, int32_t wall, int32_t axis, float iso, float offset[3],
                         float normal[3])
 {
     int32_t to_surface = 0;
-    for (int32_t i = 0; i < 3; i++) offset[i] = normal[i] = 0;
+    offset[axis] = 0;
     normal[axis] = wall > in ? 1 : -1;
     for (int32_t turn = 1; turn < 3; turn++) {
-        int32_t along = (axis + turn) % 3, slides = 0;
-        for (int32_t sign = -1; sign <= 1; sign += 2) {
-            float far;
-            slide_kind kind = slide(f, in, wall, sign * steps[along], iso, &far);
-            if (kind == SLIDE_NONE) continue;
-            slides++;
-            offset[along] += (float)sign * far;
-            if (kind == SLIDE_TO_SURFACE) to_surface |= turn;
-            if (kind == SLIDE_INTO_CORNER) normal[along] += (float)sign;
-            if (kind == SLIDE_AROUND_CORNER) normal[along] -= (float)sign;
-        }
-        if (slides == 2) offset[along] *= 0.5f;
+        int32_t along = (axis + turn) % 3;
+        if (slide_along(f, in, wall, along, iso, &offset[along], &normal[along])) to_surface |= turn;
     }
     if (!to_surface) return;
     float *u = &offset[(axis + 1) % 3], *v = &offset[(axis + 2) % 3];
@@ -244,24 +282,76 @@ static void wall_vertex(const mesh_field *f, int32_t in, int32_t wall, int32_t a
     for (int32_t i = 0; i < 3; i++) normal[i] = -slope[i];
 }
 
+// How high over the centre of a ground cell the film on it stands.
+static float film_height(const mesh_field *f, int32_t ground, float iso)
+{
+    // The ground's own value is what that of a full cell would be.
+    int32_t film = ground + STEP_Y;
+    float own = 2 * (f->value[film] - f->around[film]);
+    float height = crossing(0.875f + 0.125f * own, f->value[film], iso);
+    return height > FILM ? height : FILM;
+}
+
+static int32_t drops_at(const mesh_field *f, int32_t at)
+{
+    return f->tile[at / STEP_Z + 1][at % STEP_Z / STEP_Y + 1][at % STEP_Y + 1];
+}
+
+// How far from the middle of a ground cell its film ends, where there is no film on the ground beside it.
+static float film_end(const mesh_field *f, int32_t ground, int32_t other, int32_t film_drops)
+{
+    if (f->kind[other] & CELL_OPEN || !(f->kind[other + STEP_Y] & CELL_OPEN)) return WALL;
+    int32_t here = drops_at(f, ground + STEP_Y), there = drops_at(f, other + STEP_Y);
+    if (there >= film_drops) return WALL;
+    float t = (float)(here - film_drops) / (float)(here - there);
+    return even(t < NUDGE ? NUDGE : t > 1 - NUDGE ? 1 - NUDGE : t);
+}
+
+// The vertex of a ground cell: on top of its film, or laid on the ground.
+static void ground_vertex(const mesh_field *f, int32_t ground, int32_t other, int32_t axis, float iso, float offset[3],
+                          float normal[3])
+{
+    const int32_t film_drops = mesh_film((int32_t)(iso * WEIR_FULL));
+    float slope[3], sign = other > ground ? 1 : -1;
+    bool at_wall = axis != 1 && !(f->kind[other + STEP_Y] & CELL_OPEN);
+    for (int32_t i = 0; i < 3; i++) offset[i] = normal[i] = 0;
+    if (axis == 1 && other < ground) {
+        offset[1] = GROUND;
+        normal[1] = -1;
+        return;
+    }
+    offset[1] = axis == 1 || at_wall ? film_height(f, ground, iso) : GROUND;
+    if (axis != 1) offset[axis] = sign * film_end(f, ground, other, film_drops);
+    normal[axis] = sign;
+    normal[1] = 1;
+    if (axis != 1 && !at_wall) return;
+    slope_at(f, ground + STEP_Y, slope);
+    if (!normalise(slope)) return;
+    for (int32_t i = 0; i < 3; i++) normal[i] = -slope[i];
+}
+
 static void add_vertex(mesh_field *f, int32_t x, int32_t y, int32_t z, int32_t axis, float iso, mesh_output *out)
 {
     int32_t low = x + 1 + STEP_Y * (y + 1) + STEP_Z * (z + 1), high = low + steps[axis];
-    bool low_inside = f->kind[low] & CELL_INSIDE;
+    bool low_inside = f->kind[low] & (CELL_INSIDE | CELL_GROUND);
     int32_t in = low_inside ? low : high, other = low_inside ? high : low;
     float *normal = out->normal[out->vertex_count], *position = out->position[out->vertex_count];
-    float offset[3] = {0, 0, 0}, t = WALL;
-    if (f->kind[other] & CELL_OPEN)
-        t = free_vertex(f, in, other, iso, normal);
-    else
+    float offset[3] = {0, 0, 0}, sign = low_inside ? 1.0f : -1.0f;
+    if (f->kind[in] & CELL_GROUND) {
+        ground_vertex(f, in, other, axis, iso, offset, normal);
+    } else if (f->kind[other] & CELL_OPEN) {
+        offset[axis] = sign * free_vertex(f, in, other, iso, normal);
+    } else {
         wall_vertex(f, in, other, axis, iso, offset, normal);
-    offset[axis] = low_inside ? t : 1 - t;
+        offset[axis] = sign * WALL;
+    }
+    if (!low_inside) offset[axis] += 1;
     position[0] = (float)x + 0.5f + offset[0];
     position[1] = (float)y + 0.5f + offset[1];
     position[2] = (float)z + 0.5f + offset[2];
     if (!normalise(normal)) {
         for (int32_t i = 0; i < 3; i++) normal[i] = 0;
-        normal[axis] = low_inside ? 1 : -1;
+        normal[axis] = sign;
     }
     int32_t edge = axis + 3 * (x + 9 * (y + 9 * z));
     f->vertex[edge] = (int16_t)out->vertex_count;
@@ -321,12 +411,12 @@ void mesh_brick(const mesh_cases *cases, const mesh_near *near, int32_t iso, mes
     out->vertex_count = out->own_count = out->triangle_count = 0;
     bool all_open = gather(near, f);
     if (!may_cross(f, iso)) return;
-    memcpy(f->sum, f->tile, sizeof f->sum);
-    sum_around(f->sum);
+    for (int32_t z = 0; z < TILE_CELLS && all_open; z++) memcpy(f->sum[z], f->tile[z], sizeof f->sum[z]);
     if (!all_open) weigh(f);
+    sum_around(f->sum);
     take_means(f, all_open);
     const float value = (float)iso / WEIR_FULL;
-    tell_kinds(f, value);
+    tell_kinds(f, value, mesh_film(iso));
     add_vertices(f, value, out);
     for (int32_t z = 0; z < 8; z++)
         for (int32_t y = 0; y < 8; y++) add_cubes(f, cases, y, z, out);

@@ -3,7 +3,8 @@
 //     look      which bricks are there, hold water, and have changed since the last time
 //     want      a brick may have a mesh if it or one above it (towards +x, +y, +z) holds water: its cubes reach one cell into those
 //     list      wanted bricks beside a changed one, 27 at most for each, and those that have a mesh and are not wanted any more
-//     sum up    whether a changed brick has cells above and below the surface's fill; where 27 have only one of both, no surface is
+//     sum up    whether a changed brick has cells with water to show, and cells that are not inside; where 27 lack one of both, there
+//               is no surface
 //     mesh      the others, in batches, on all threads; between two batches the calling thread, which may ask for memory, puts them away
 #include "surface/mesher.h"
 
@@ -130,9 +131,9 @@ static bool bring_water(const weir_mesher *m, const brick_pool *pool)
 
 static uint32_t high_and_low(const int32_t *mass, int32_t iso)
 {
-    int32_t any = 0, all = -1;  // the sign is set where a cell has more than iso
+    int32_t any = 0, all = -1, film = mesh_film(iso) - 1;  // the sign is set where a cell has more than that
     for (int32_t i = 0; i < BRICK_CELLS; i++) {
-        any |= iso - mass[i];
+        any |= film - mass[i];
         all &= iso - mass[i];
     }
     return (any < 0 ? ENTRY_HIGH : 0) | (all < 0 ? 0 : ENTRY_LOW);

@@ -22,8 +22,8 @@ typedef struct mesh_block {
 typedef enum entry_flag {
     ENTRY_SEEN_LIVE = 1,
     ENTRY_SEEN_WET = 2,
-    ENTRY_HIGH = 4,  // it has cells above the surface's fill
-    ENTRY_LOW = 8,   // it has cells at or below it, solid ones among them
+    ENTRY_HIGH = 4,  // it has cells with water to show, if only a film
+    ENTRY_LOW = 8,   // it has cells at or below the surface's fill, solid ones among them
     ENTRY_CHANGED = 16,
     ENTRY_WANTED = 32,  // it may have a mesh
     ENTRY_STALE = 64    // and has to be meshed again
