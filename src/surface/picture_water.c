@@ -1,0 +1,280 @@
+// The water look. A ray goes on from one meeting with the water's surface to the next: at the first one the sky is reflected, at every
+// one the ray is bent, and water takes light on the way. It ends at terrain, at the floor or in the sky.
+#include "surface/picture_scene.h"
+
+#define BEND (1 / 1.33f)  // air to water
+#define MEETINGS 6        // with the surface, at most
+#define SUN_GLINT 900.0f  // how small the sun's mirror image is
+
+static const weir_vec DEEP = {0.012f, 0.085f, 0.16f};  // what water sends back of the light that falls into it
+
+typedef enum meeting_kind { MEETS_NOTHING, MEETS_SURFACE, MEETS_TERRAIN } meeting_kind;
+
+typedef struct meeting {
+    meeting_kind kind;
+    double t;
+    int32_t axis;     // of the face of terrain, or of the flat side through which water is entered; -1: none
+    weir_vec normal;  // of the surface, towards the air
+} meeting;
+
+// ---- The surface in a cell -------------------------------------------------------------------------------------------------
+
+// The surface between two distances in a cell, where the fill is on different sides of it. A few steps of the false position
+// rule (Illinois): the spline is so smooth that a thousandth of a cell is reached.
+static float find_root(const float *corner, const cell_walk *c, float a, float fa, float b, float fb)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        float t = (a * fb - b * fa) / (fb - fa);
+        float f = grid_fill(corner, cells_place(c, t)) - GRID_SURFACE;
+        if (fabsf(f) < 1e-3f) return t;
+        if ((f < 0) == (fb < 0)) {
+            b = t, fb = f;
+            fa *= 0.5f;
+        } else {
+            a = b, fa = fb;
+            b = t, fb = f;
+        }
+    }
+    return (a * fb - b * fa) / (fb - fa);
+}
+
+// Looks for the surface in a mixed cell, for a ray that is in the air or in the water when it comes in. At the first cell of a way
+// the ray may begin on the surface, where the fill does not tell on which side it is.
+static bool meet_surface(const float *corner, const cell_walk *c, bool in_water, bool first, float *at, float *carried)
+{
+    float sign = in_water ? -1 : 1;  // beyond the surface it is positive
+    float begin = c->t, end = cells_out(c), middle = 0.5f * (begin + end);
+    float f_begin = first || isnan(*carried) ? sign * (grid_fill(corner, cells_place(c, begin)) - GRID_SURFACE) : *carried;
+    float f_end = sign * (grid_fill(corner, cells_place(c, end)) - GRID_SURFACE);
+    *carried = f_end;
+    if (!first && f_begin >= 0) {
+        *at = begin;
+        return true;
+    }
+    if (f_end < 0 && f_begin < -0.3f && f_end < -0.3f) return false;
+    float f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
+    if (f_begin < 0 && f_middle >= 0) {
+        *at = find_root(corner, c, begin, f_begin, middle, f_middle);
+        return true;
+    }
+    if (f_end < 0) return false;
+    if (f_middle < 0)
+        *at = find_root(corner, c, middle, f_middle, end, f_end);
+    else
+        *at = first ? end : begin;  // begins on the surface and leaves at once
+    return true;
+}
+
+static meeting terrain_met(const block_walk *w, const cell_walk *c)
+{
+    return (meeting){.kind = MEETS_TERRAIN, .t = w->in + c->t, .axis = c->entered < 0 ? 1 : c->entered};
+}
+
+static weir_vec face_normal(const picture_ray *r, int32_t axis)
+{
+    float n[3] = {0, 0, 0};
+    n[axis] = r->d[axis] > 0 ? -1.0f : 1.0f;
+    return vec(n[0], n[1], n[2]);
+}
+
+// The water's side against a wall, or against what the picture leaves out: flat, as if behind glass.
+static meeting flat_met(const picture_ray *r, double t, int32_t axis)
+{
+    return (meeting){.kind = MEETS_SURFACE, .t = t, .axis = axis, .normal = face_normal(r, axis)};
+}
+
+static meeting surface_met(const block_walk *w, const cell_walk *c, const float *corner, float t)
+{
+    weir_vec gradient = grid_gradient(corner, cells_place(c, t));
+    float length = sqrtf(vec_dot(gradient, gradient));
+    weir_vec normal = length > 1e-6f ? vec_scale(gradient, -1 / length) : vec(0, 1, 0);
+    return (meeting){.kind = MEETS_SURFACE, .t = w->in + t, .axis = -1, .normal = normal};
+}
+
+// ---- The way to the next meeting -------------------------------------------------------------------------------------------
+
+// One block of the way. *carried: the fill at the end of the last cell, as meet_surface gives it; NaN: not known.
+static bool meet_in_block(const block_walk *w, const grid_block *block, bool in_water, bool *first, meeting *met)
+{
+    cell_walk c = cells_begin(w);
+    float carried = NAN;
+    do {
+        if (in_water ? cells_in(&c, &block->water) : !cells_in(&c, &block->stops)) {
+            carried = NAN;
+            *first = false;
+            continue;
+        }
+        if (cells_in(&c, &block->solid)) {
+            *met = terrain_met(w, &c);
+            return true;
+        }
+        if (cells_in(&c, &block->mixed)) {
+            const float *corner = grid_corner(block->tile, c.x, c.y, c.z);
+            float at;
+            if (meet_surface(corner, &c, in_water, *first, &at, &carried)) {
+                bool side = at == c.t && c.entered >= 0 && !*first;
+                *met = side ? flat_met(w->ray, w->in + at, c.entered) : surface_met(w, &c, corner, at);
+                return true;
+            }
+        } else if (!*first) {
+            *met = flat_met(w->ray, w->in + c.t, c.entered < 0 ? 1 : c.entered);
+            return true;
+        }
+        *first = false;
+    } while (cells_next(&c));
+    return false;
+}
+
+// begin and end are those of the ray in the box of blocks.
+static meeting next_meeting(const picture_scene *s, const picture_ray *r, const ray_part *part, bool in_water, bool first)
+{
+    const picture_grid *g = &s->grid;
+    block_walk w = walk_begin(g, r, part->begin, part->end, part->entered);
+    double last = part->begin;
+    meeting met = {.kind = MEETS_NOTHING};
+    while (walk_next(&w)) {
+        // Between blocks there is air.
+        if (in_water && w.in > last + 1e-3) return flat_met(r, last, w.entered < 0 ? 1 : w.entered);
+        last = w.out;
+        const grid_block *block = &g->blocks[w.block];
+        if (in_water && block->full) {
+            first = false;
+            continue;
+        }
+        if (meet_in_block(&w, block, in_water, &first, &met)) return met;
+    }
+    return met;
+}
+
+// ---- Light -----------------------------------------------------------------------------------------------------------------
+
+// Schlick's approximation of Fresnel's equations.
+static float reflected_share(float cosine)
+{
+    float away = 1 - cosine, square = away * away;
+    return 0.02f + 0.98f * square * square * away;
+}
+
+static weir_vec reflect(weir_vec d, weir_vec n)
+{
+    return vec_sub(d, vec_scale(n, 2 * vec_dot(d, n)));
+}
+
+// Snell's law; false: the ray is reflected wholly. n points against d.
+static bool refract(weir_vec d, weir_vec n, float ratio, weir_vec *bent)
+{
+    float cosine = -vec_dot(d, n), rest = 1 - ratio * ratio * (1 - cosine * cosine);
+    if (rest < 0) return false;
+    *bent = vec_unit(vec_add(vec_scale(d, ratio), vec_scale(n, ratio * cosine - sqrtf(rest))));
+    return true;
+}
+
+// What the surface mirrors: the sky and the sun. Downwards it would be water again.
+static weir_vec mirrored(const picture_scene *s, weir_vec d)
+{
+    weir_vec sky = picture_sky(vec(d.x, fabsf(d.y), d.z));
+    if (d.y < 0) sky = vec_mix(sky, vec_scale(DEEP, 3), smooth_step(0, 0.5f, -d.y));
+    float toward = fmaxf(0, vec_dot(d, s->sun));
+    float glint = powf(toward, SUN_GLINT) * 14 + powf(toward, 60) * 0.35f;
+    return vec_add(sky, vec(glint, glint, glint));
+}
+
+static weir_vec kept_of(const picture_scene *s, float length)
+{
+    return vec(expf(-length * s->absorb.x), expf(-length * s->absorb.y), expf(-length * s->absorb.z));
+}
+
+static weir_vec terrain_seen(const picture_scene *s, const picture_ray *r, const solid_hit *hit, float footprint)
+{
+    float lit = picture_sunlight(s, hit->p, face_normal(r, hit->axis));
+    return picture_terrain(s, hit, lit, footprint);
+}
+
+// ---- The way of a ray ------------------------------------------------------------------------------------------------------
+
+typedef struct light_path {
+    weir_vec seen;   // light collected so far
+    weir_vec share;  // of what comes from ahead
+    bool in_water;
+    float before;  // length of the way up to the ray's beginning
+} light_path;
+
+static void pass_water(const picture_scene *s, light_path *path, float length)
+{
+    weir_vec kept = kept_of(s, length);
+    weir_vec lost = vec_mul(path->share, vec_sub(vec(1, 1, 1), kept));
+    path->seen = vec_add(path->seen, vec_mul(lost, DEEP));
+    path->share = vec_mul(path->share, kept);
+}
+
+static void end_path(light_path *path, weir_vec colour)
+{
+    path->seen = vec_add(path->seen, vec_mul(path->share, colour));
+    path->share = vec(0, 0, 0);
+}
+
+// At the surface: gives the direction in which the ray goes on.
+static weir_vec cross_surface(const picture_scene *s, light_path *path, weir_vec d, const meeting *met, bool first)
+{
+    weir_vec n = met->normal;
+    // Seen from behind, as a smoothed normal can be at an edge, the surface is seen edge-on.
+    float facing = vec_dot(d, n) * (path->in_water ? -1 : 1);
+    if (facing > 0) n = vec_unit(vec_sub(n, vec_scale(d, vec_dot(d, n) * 1.001f)));
+    weir_vec against = path->in_water ? vec_scale(n, -1) : n, bent;
+    float cosine = clampf(-vec_dot(d, against), 0, 1);
+    if (!path->in_water) {
+        float mirror = reflected_share(cosine);
+        if (met->axis >= 0) mirror *= 0.6f;  // glass
+        if (first) path->seen = vec_add(path->seen, vec_mul(path->share, vec_scale(mirrored(s, reflect(d, against)), mirror)));
+        path->share = vec_scale(path->share, 1 - mirror);
+        path->in_water = true;
+        return refract(d, against, BEND, &bent) ? bent : d;
+    }
+    if (!refract(d, against, 1 / BEND, &bent)) return reflect(d, against);
+    path->in_water = false;
+    return bent;
+}
+
+// Follows the ray to the next meeting; false when the path has ended.
+static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int32_t number)
+{
+    const picture_grid *g = &s->grid;
+    ray_part part;
+    meeting met = {.kind = MEETS_NOTHING};
+    solid_hit hit;
+    bool inside = ray_cut(r, g->low, g->high, &part);
+    if (inside) met = next_meeting(s, r, &part, path->in_water, number > 0 || path->in_water);
+    double end = met.kind == MEETS_NOTHING ? (inside ? part.end : 0) : met.t;
+    if (path->in_water && inside) pass_water(s, path, (float)end);
+
+    if (picture_floor(s, r, 0, met.kind == MEETS_NOTHING ? WALK_FAR : met.t, &hit)) {
+        end_path(path, terrain_seen(s, r, &hit, s->pixel * (path->before + (float)hit.t)));
+        return false;
+    }
+    if (met.kind == MEETS_NOTHING) {
+        end_path(path, picture_sky(ray_direction(r)));
+        return false;
+    }
+    double p[3];
+    for (int32_t axis = 0; axis < 3; axis++) p[axis] = r->o[axis] + r->d[axis] * met.t;
+    path->before += (float)met.t;
+    if (met.kind == MEETS_TERRAIN) {
+        hit = (solid_hit){.t = met.t, .p = {p[0], p[1], p[2]}, .axis = met.axis, .side = r->d[met.axis] > 0 ? -1 : 1};
+        end_path(path, terrain_seen(s, r, &hit, s->pixel * path->before));
+        return false;
+    }
+    *r = ray_from(p, cross_surface(s, path, ray_direction(r), &met, number == 0));
+    return true;
+}
+
+weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
+{
+    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water};
+    picture_ray r = *ray;
+    for (int32_t i = 0; i < MEETINGS; i++) {
+        if (!follow(s, &path, &r, i)) return path.seen;
+        if (path.share.z < 0.02f) break;
+    }
+    end_path(&path, path.in_water ? DEEP : picture_sky(ray_direction(&r)));
+    return path.seen;
+}
