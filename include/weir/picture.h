@@ -59,7 +59,7 @@ typedef struct weir_picture_def {
     weir_vec direction;     // of the camera that frames the world
     weir_vec sun;           // direction towards the sun
     float least_fill;       // cells that hold less are not drawn as cubes, default 0.05
-    float clarity;  // water look: how many cells one sees through water; default an eighth of the bounds' edges together
+    float clarity;  // water look: how many cells one sees through water; default in proportion to the bounds
     float range;    // flow and pressure: value at the legend's upper end; default as weir_world_range says
 } weir_picture_def;
 

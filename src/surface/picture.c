@@ -114,6 +114,19 @@ static bool eye_in_water(const picture_scene *s)
     return grid_fill(grid_corner(block->tile, x & 7, y & 7, z & 7), u) >= GRID_SURFACE;
 }
 
+// In proportion to the world, so that a scene looks the same at any size; a narrow one would be pale otherwise.
+static float usual_clarity(const picture_grid *g)
+{
+    if (!g->bounded) return 24;
+    double sum = 0, narrowest = WALK_FAR;
+    for (int32_t axis = 0; axis < 3; axis++) {
+        double edge = g->bounds_high[axis] - g->bounds_low[axis];
+        sum += edge;
+        narrowest = edge < narrowest ? edge : narrowest;
+    }
+    return (float)(sum / 8 < 2 * narrowest ? sum / 8 : 2 * narrowest);
+}
+
 static void set_scene(picture_scene *s, const weir_picture_def *def)
 {
     const picture_grid *g = &s->grid;
@@ -132,12 +145,12 @@ static void set_scene(picture_scene *s, const weir_picture_def *def)
     s->eye[2] = camera.position.z - 8.0 * g->origin.z;
     s->sun = vec_unit(def->sun);
     s->floor = t->bounded && !(t->open_sides & WEIR_SIDE_Y_MIN);
-    double edges = (double)(box.max.x - box.min.x) + (box.max.y - box.min.y) + (box.max.z - box.min.z);
-    float clarity = def->clarity > 0 ? def->clarity : g->bounded ? (float)(edges / 8) : 24;
-    s->absorb = vec_scale(vec(2.0f, 0.62f, 0.34f), 1 / clarity);
+    float clarity = def->clarity > 0 ? def->clarity : usual_clarity(g);
+    s->absorb = vec_scale(vec(2.8f, 1.10f, 0.70f), 1 / clarity);
     s->eye_in_water = g->smooth && eye_in_water(s);
     bool ranged = def->look == WEIR_LOOK_FLOW || def->look == WEIR_LOOK_PRESSURE;
     s->range = !ranged ? 1 : def->range > 0 ? def->range : weir_world_range(g->world, def->look);
+    if (!g->smooth) picture_set_colours(s);
 }
 
 // ---- Pixels ----------------------------------------------------------------------------------------------------------------
@@ -213,21 +226,26 @@ static bool differ(const uint8_t *a, const uint8_t *b)
     return (red < 0 ? -red : red) + (green < 0 ? -green : green) + (blue < 0 ? -blue : blue) > EDGE_DIFFERENCE;
 }
 
+// Whether a pixel differs from its right (1) and from its lower neighbour (2).
 static void find_edges(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
     const drawing *d = context;
     int32_t width = d->scene.width, height = d->scene.height;
     for (int32_t y = begin; y < end; y++) {
-        const uint8_t *row = d->rgb + 3 * (size_t)y * (size_t)width;
+        const uint8_t *row = d->rgb + 3 * (size_t)y * (size_t)width, *below = y + 1 < height ? row + 3 * (size_t)width : row;
+        uint8_t *edges = d->edges + (size_t)y * (size_t)width;
         for (int32_t x = 0; x < width; x++) {
-            const uint8_t *pixel = row + 3 * x;
-            bool edge = (x > 0 && differ(pixel, pixel - 3)) || (x + 1 < width && differ(pixel, pixel + 3)) ||
-                        (y > 0 && differ(pixel, pixel - 3 * (size_t)width)) ||
-                        (y + 1 < height && differ(pixel, pixel + 3 * (size_t)width));
-            d->edges[(size_t)y * (size_t)width + (size_t)x] = edge;
+            const uint8_t *right = x + 1 < width ? row + 3 * (x + 1) : row + 3 * x;
+            edges[x] = (uint8_t)(differ(row + 3 * x, right) | differ(row + 3 * x, below + 3 * x) << 1);
         }
     }
+}
+
+static bool on_edge(const drawing *d, int32_t x, int32_t y)
+{
+    const uint8_t *edge = d->edges + (size_t)y * (size_t)d->scene.width + (size_t)x;
+    return *edge || (x > 0 && edge[-1] & 1) || (y > 0 && edge[-d->scene.width] & 2);
 }
 
 // Four places in a pixel, no two in one row or column.
@@ -240,12 +258,12 @@ static void smooth_tiles(void *context, int32_t begin, int32_t end, int32_t work
         tile_area a = tile_at(&d->scene, i);
         for (int32_t y = a.y0; y < a.y1; y++) {
             for (int32_t x = a.x0; x < a.x1; x++) {
-                if (!d->edges[(size_t)y * (size_t)d->scene.width + (size_t)x]) continue;
+                if (!on_edge(d, x, y)) continue;
                 weir_vec sum = vec(0, 0, 0);
                 for (int32_t k = 0; k < 4; k++) {
                     weir_vec light = look_at(&d->scene, (float)x + at[k][0], (float)y + at[k][1]);
                     // Light that the picture cannot show must not outweigh the rest of the pixel.
-                    sum = vec_add(sum, vec(fminf(light.x, 1), fminf(light.y, 1), fminf(light.z, 1)));
+                    sum = vec_add(sum, vec(least_of(light.x, 1), least_of(light.y, 1), least_of(light.z, 1)));
                 }
                 put(d, x, y, vec_scale(sum, 0.25f));
             }

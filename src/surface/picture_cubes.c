@@ -41,8 +41,8 @@ static float cube_edges(const solid_hit *face, float footprint)
     float nearest = 1;
     for (int32_t axis = 0; axis < 3; axis++) {
         if (axis == face->axis) continue;
-        float from = (float)fabs(face->p[axis] - floor(face->p[axis] + 0.5));
-        nearest = fminf(nearest, from);
+        float from = (float)fabs(face->p[axis] - (double)(int64_t)(face->p[axis] + 0.5));
+        nearest = least_of(nearest, from);
     }
     return picture_line(nearest, 0.04f, footprint) * smooth_step(0.5f, 0.15f, footprint);
 }
@@ -80,7 +80,7 @@ static void look_through(const weir_world *world, weir_look look, float *most, i
             if (mass[cell] < WEIR_FULL / 20) continue;
             float value = picture_value(world, look, brick, cell);
             if (!histogram)
-                *most = fmaxf(*most, value);
+                *most = most_of(*most, value);
             else
                 histogram[(int32_t)(clampf(value / *most, 0, 1) * (RANGE_STEPS - 1))]++;
         }
@@ -113,16 +113,21 @@ float weir_world_range(const weir_world *world, weir_look look)
     return rounded_up(most * (float)(step + 1) / RANGE_STEPS);
 }
 
+void picture_set_colours(picture_scene *s)
+{
+    for (int32_t i = 0; i < PICTURE_COLOURS; i++) {
+        float share = (float)i / (PICTURE_COLOURS - 1);
+        weir_vec shown = s->look == WEIR_LOOK_VOXEL ? vec(0, 0.5f * (1 - share), 1) : picture_map(share);
+        s->colours[i] = picture_light(shown);
+    }
+}
+
 static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float footprint)
 {
-    float value = picture_value(s->grid.world, s->look, hit->brick, hit->cell), light = face_light(&hit->face);
-    float edge = 1 - 0.3f * cube_edges(&hit->face, footprint);
-    if (s->look != WEIR_LOOK_VOXEL) {
-        // A map's colours are read against its legend: they are shaded less.
-        return vec_scale(picture_light(picture_map(value / s->range)), (0.6f + 0.4f * light) * edge);
-    }
-    float thin = clampf(1 - value, 0, 1);
-    return vec_scale(picture_light(vec(0, 0.5f * thin, 1)), light * edge);
+    float share = clampf(picture_value(s->grid.world, s->look, hit->brick, hit->cell) / s->range, 0, 1);
+    float light = face_light(&hit->face), edge = 1 - 0.3f * cube_edges(&hit->face, footprint);
+    if (s->look != WEIR_LOOK_VOXEL) light = 0.6f + 0.4f * light;  // a map is read against its legend
+    return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
 }
 
 weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)

@@ -46,6 +46,14 @@ static brick_mask solid_of(const terrain *t, weir_coord coord, const brick_mask 
     return solid;
 }
 
+// Whether add_unborn makes a block of a place.
+static bool is_unborn(const picture_grid *g, weir_coord coord)
+{
+    for (int32_t k = 0; k < 27; k++)
+        if (g->pool->wet[bricks_find(g->pool, brick_neighbour(coord, k))]) return true;
+    return false;
+}
+
 // A brick without water that has terrain in it.
 static bool add_terrain(picture_grid *g, weir_coord coord)
 {
@@ -54,6 +62,7 @@ static bool add_terrain(picture_grid *g, weir_coord coord)
     terrain_open(&g->world->terrain, coord, &open);
     brick_mask solid = solid_of(&g->world->terrain, coord, &open);
     if (mask_empty(&solid)) return true;
+    if (g->smooth && !g->world->terrain.source && !mask_empty(&open) && is_unborn(g, coord)) return true;
     if (!add_block(g, coord, BRICK_NOTHING)) return false;
     g->blocks[g->block_count - 1].solid = solid;
     return true;
@@ -94,6 +103,33 @@ static bool add_source_terrain(picture_grid *g)
     return true;
 }
 
+// Whether a brick is the first of the wet ones around a place.
+static bool first_around(const brick_pool *pool, weir_coord place, int32_t brick)
+{
+    for (int32_t k = 0; k < 27; k++) {
+        int32_t near = bricks_find(pool, brick_neighbour(place, k));
+        if (pool->wet[near]) return near == brick;
+    }
+    return false;
+}
+
+// After an edit the bricks around the water may not be born yet, but its smoothed surface reaches into them.
+static bool add_unborn(picture_grid *g, int32_t brick)
+{
+    for (int32_t k = 0; k < 27; k++) {
+        if (g->pool->near[brick][k] != BRICK_NOTHING) continue;
+        weir_coord place = brick_neighbour(g->pool->coord[brick], k);
+        brick_mask open, inside;
+        const terrain *t = &g->world->terrain;
+        if (t->bounded && !region_box_mask(t->bounds, place, &inside)) continue;
+        if (t->source || !terrain_open(t, place, &open) || !first_around(g->pool, place, brick)) continue;
+        if (!add_block(g, place, BRICK_NOTHING)) return false;
+        g->blocks[g->block_count - 1].unborn = true;
+        g->blocks[g->block_count - 1].solid = solid_of(t, place, &open);
+    }
+    return true;
+}
+
 static bool list_blocks(picture_grid *g)
 {
     const terrain *t = &g->world->terrain;
@@ -102,6 +138,9 @@ static bool list_blocks(picture_grid *g)
     if (!g->blocks || !add_block(g, (weir_coord){0, 0, 0}, BRICK_NOTHING)) return false;
     for (int32_t b = 1; b < g->pool->end; b++)
         if (g->pool->alive[b] && !add_block(g, g->pool->coord[b], b)) return false;
+    for (int32_t b = 1; g->smooth && b < g->pool->end; b++)
+        if (g->pool->alive[b] && g->pool->wet[b] && !add_unborn(g, b)) return false;
+    g->water_count = g->block_count;
     if (t->source) return add_source_terrain(g);
     for (int32_t i = 0; i < t->slot_count; i++)
         if (t->slot[i].used && !add_terrain(g, t->slot[i].coord)) return false;
@@ -115,17 +154,25 @@ typedef struct wide_tile {
     float fill[WIDE * WIDE * WIDE], open[WIDE * WIDE * WIDE];
 } wide_tile;
 
-static void open_around(const picture_grid *g, int32_t brick, brick_mask open[27])
+typedef struct surroundings {
+    int32_t near[27];
+    brick_mask open[27];
+} surroundings;
+
+static void look_around(const picture_grid *g, const grid_block *block, surroundings *around)
 {
     const terrain *t = &g->world->terrain;
     for (int32_t k = 0; k < 27; k++) {
-        int32_t near = g->pool->near[brick][k];
-        open[k] = g->pool->open[near];
-        if (near == BRICK_NOTHING || !t->bounded || t->open_sides == 0) continue;
+        weir_coord coord = brick_neighbour(block->coord, k);
+        int32_t near = block->unborn ? bricks_find(g->pool, coord) : g->pool->near[block->brick][k];
+        around->near[k] = near;
+        around->open[k] = g->pool->open[near];
+        if (near == BRICK_NOTHING && !t->source) terrain_open(t, coord, &around->open[k]);
+        if (!t->bounded || t->open_sides == 0) continue;
         // Cells behind an open side are open, but the water does not go on there.
         brick_mask inside;
-        if (!region_box_mask(t->bounds, g->pool->coord[near], &inside)) memset(&inside, 0, sizeof inside);
-        for (int32_t z = 0; z < BRICK_EDGE; z++) open[k].plane[z] &= inside.plane[z];
+        if (!region_box_mask(t->bounds, coord, &inside)) memset(&inside, 0, sizeof inside);
+        for (int32_t z = 0; z < BRICK_EDGE; z++) around->open[k].plane[z] &= inside.plane[z];
     }
 }
 
@@ -142,14 +189,13 @@ static void gather_part(const picture_grid *g, int32_t near, const brick_mask *o
     }
 }
 
-static void gather(const picture_grid *g, int32_t brick, wide_tile *wide)
+static void gather(const picture_grid *g, const surroundings *around, wide_tile *wide)
 {
-    brick_mask open[27];
-    open_around(g, brick, open);
+    const int32_t *near = around->near;
+    const brick_mask *open = around->open;
     for (int32_t z = -2; z < WIDE - 2; z++) {
         for (int32_t y = -2; y < WIDE - 2; y++) {
             int32_t row = BRICK_SELF + 3 * (y >> 3) + 9 * (z >> 3), at = WIDE * (y + 2 + WIDE * (z + 2));
-            const int32_t *near = g->pool->near[brick];
             float *fills = wide->fill + at, *opens = wide->open + at;
             gather_part(g, near[row - 1], &open[row - 1], 6, y & 7, z & 7, 2, fills, opens);
             gather_part(g, near[row], &open[row], 0, y & 7, z & 7, 8, fills + 2, opens + 2);
@@ -192,36 +238,56 @@ static void raise_floor(const wide_tile *wide, float *tile)
                 bool floor = open[0] == 0 && open[WIDE] != 0;
                 if (!floor || open[-WIDE] + open[-1] + open[1] + open[-WIDE * WIDE] + open[WIDE * WIDE] != 0) continue;
                 float raised = FILM * value[EDGE];
-                *value = fmaxf(*value, raised < 1 ? raised : 1);
+                *value = most_of(*value, raised < 1 ? raised : 1);
             }
         }
     }
 }
 
-// Least and greatest of a cell's neighbourhood.
-static void spread(const float *tile, float *least, float *most)
+// In a cell a quadratic spline lies between the least and the greatest of its Bezier points. Along an axis those are the cell's value
+// and the means with its two neighbours, which cells share: 17 points for the 8 cells of a brick.
+enum { POINTS = 17 };
+
+static void points_of_row(const float *values, float *points, int32_t step, int32_t to_step)
 {
-    float x_least[EDGE * EDGE * 8], x_most[EDGE * EDGE * 8], y_least[EDGE * 64], y_most[EDGE * 64];
-    for (int32_t r = 0; r < EDGE * EDGE; r++)
-        for (int32_t x = 0; x < 8; x++) {
-            const float *v = tile + EDGE * r + x;
-            float low = v[0] < v[1] ? v[0] : v[1], high = v[0] > v[1] ? v[0] : v[1];
-            x_least[8 * r + x] = low < v[2] ? low : v[2];
-            x_most[8 * r + x] = high > v[2] ? high : v[2];
-        }
-    for (int32_t z = 0; z < EDGE; z++)
-        for (int32_t i = 0; i < 64; i++) {
-            const float *a = x_least + 8 * EDGE * z + i, *b = x_most + 8 * EDGE * z + i;
-            float low = a[0] < a[8] ? a[0] : a[8], high = b[0] > b[8] ? b[0] : b[8];
-            y_least[64 * z + i] = low < a[16] ? low : a[16];
-            y_most[64 * z + i] = high > b[16] ? high : b[16];
-        }
-    for (int32_t i = 0; i < BRICK_CELLS; i++) {
-        const float *a = y_least + i, *b = y_most + i;
-        float low = a[0] < a[64] ? a[0] : a[64], high = b[0] > b[64] ? b[0] : b[64];
-        least[i] = low < a[128] ? low : a[128];
-        most[i] = high > b[128] ? high : b[128];
+    for (int32_t k = 0; k < 8; k++) {
+        points[2 * k * to_step] = 0.5f * (values[k * step] + values[(k + 1) * step]);
+        points[(2 * k + 1) * to_step] = values[(k + 1) * step];
     }
+    points[16 * to_step] = 0.5f * (values[8 * step] + values[9 * step]);
+}
+
+static void bezier_points(const float *tile, float *points)
+{
+    float along_x[EDGE * EDGE * POINTS], along_y[EDGE * POINTS * POINTS];
+    for (int32_t row = 0; row < EDGE * EDGE; row++) points_of_row(tile + EDGE * row, along_x + POINTS * row, 1, 1);
+    for (int32_t z = 0; z < EDGE; z++)
+        for (int32_t x = 0; x < POINTS; x++)
+            points_of_row(along_x + EDGE * POINTS * z + x, along_y + POINTS * POINTS * z + x, POINTS, POINTS);
+    for (int32_t i = 0; i < POINTS * POINTS; i++) points_of_row(along_y + i, points + i, POINTS * POINTS, POINTS * POINTS);
+}
+
+// Of each cell's three points along an axis the least, or the greatest. `inner` numbers lie between two of them.
+static void spread(const float *from, float *to, int32_t outer, int32_t inner, bool greatest)
+{
+    for (int32_t r = 0; r < outer; r++) {
+        for (int32_t k = 0; k < 8; k++) {
+            const float *a = from + (POINTS * r + 2 * k) * inner, *b = a + inner, *c = b + inner;
+            float *out = to + (8 * r + k) * inner;
+            if (greatest)
+                for (int32_t i = 0; i < inner; i++) out[i] = most_of(most_of(a[i], b[i]), c[i]);
+            else
+                for (int32_t i = 0; i < inner; i++) out[i] = least_of(least_of(a[i], b[i]), c[i]);
+        }
+    }
+}
+
+static void spread_cells(const float *points, float *to, bool greatest)
+{
+    float along_z[8 * POINTS * POINTS], along_y[64 * POINTS];
+    spread(points, along_z, 1, POINTS * POINTS, greatest);
+    spread(along_z, along_y, 8, POINTS, greatest);
+    spread(along_y, to, 64, 1, greatest);
 }
 
 static uint64_t at_least(const float values[64], float level)
@@ -233,12 +299,19 @@ static uint64_t at_least(const float values[64], float level)
 
 static void divide_cells(grid_block *block, const float *tile, const brick_mask *open)
 {
-    float least[BRICK_CELLS], most[BRICK_CELLS];
-    spread(tile, least, most);
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        block->water.plane[z] = at_least(least + 64 * z, GRID_SURFACE) & open->plane[z];
-        block->mixed.plane[z] = at_least(most + 64 * z, GRID_SURFACE) & open->plane[z] & ~block->water.plane[z];
+    float low = tile[0], high = tile[0], points[POINTS * POINTS * POINTS], cells[BRICK_CELLS];
+    for (int32_t i = 1; i < EDGE * EDGE * EDGE; i++) low = least_of(low, tile[i]), high = most_of(high, tile[i]);
+    if (high < GRID_SURFACE) return;
+    if (low >= GRID_SURFACE) {
+        block->water = *open;
+        return;
     }
+    bezier_points(tile, points);
+    spread_cells(points, cells, false);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) block->water.plane[z] = at_least(cells + 64 * z, GRID_SURFACE) & open->plane[z];
+    spread_cells(points, cells, true);
+    for (int32_t z = 0; z < BRICK_EDGE; z++)
+        block->mixed.plane[z] = at_least(cells + 64 * z, GRID_SURFACE) & open->plane[z] & ~block->water.plane[z];
 }
 
 static bool wet_around(const brick_pool *pool, int32_t brick)
@@ -252,15 +325,15 @@ static void smooth_block(picture_grid *g, grid_block *block, float *tile)
 {
     wide_tile wide;
     float weight[EDGE * EDGE * EDGE];
-    brick_mask around[27];
-    gather(g, block->brick, &wide);
+    surroundings around;
+    look_around(g, block, &around);
+    gather(g, &around, &wide);
     blur(wide.fill, tile);
     blur(wide.open, weight);
     // Of the open cells only: so water stands level up to a wall, and terrain has the value of the water beside it.
     for (int32_t i = 0; i < EDGE * EDGE * EDGE; i++) tile[i] = weight[i] > 0 ? tile[i] / weight[i] : 0;
     raise_floor(&wide, tile);
-    open_around(g, block->brick, around);
-    divide_cells(block, tile, &around[BRICK_SELF]);
+    divide_cells(block, tile, &around.open[BRICK_SELF]);
     if (!mask_empty(&block->mixed)) block->tile = tile;
 }
 
@@ -282,7 +355,9 @@ static void prepare_blocks(void *context, int32_t begin, int32_t end, int32_t wo
     picture_grid *g = context;
     for (int32_t i = begin + 1; i < end + 1; i++) {
         grid_block *block = &g->blocks[i];
-        if (block->brick != BRICK_NOTHING) {
+        if (block->unborn) {
+            smooth_block(g, block, g->tiles + (size_t)i * GRID_TILE_CELLS);
+        } else if (block->brick != BRICK_NOTHING) {
             block->solid = solid_of(&g->world->terrain, g->blocks[i].coord, &g->pool->open[block->brick]);
             if (g->smooth && wet_around(g->pool, block->brick))
                 smooth_block(g, block, g->tiles + (size_t)i * GRID_TILE_CELLS);
@@ -393,7 +468,7 @@ weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_loo
 
     if (!list_blocks(g)) return no_memory();
     if (g->smooth) {
-        g->tile_count = g->pool->live + 1;  // live bricks come first among the blocks
+        g->tile_count = g->water_count;
         g->tiles = memory_alloc(&g->mem, (size_t)g->tile_count * GRID_TILE_CELLS * sizeof *g->tiles);
         if (!g->tiles) return no_memory();
     }

@@ -5,8 +5,8 @@
 //       -> block      which cells are solid, which hold water, and the smoothed fill around the water's surface
 //
 // The water's surface is where the smoothed fill passes GRID_SURFACE. Between cells it is a quadratic B-spline: 27 cells give a value
-// and a gradient without kinks, and since its weights are never negative a cell in whose neighbourhood all fills are above (or below)
-// is inside (outside) throughout. So rays look at the few `mixed` cells only.
+// and a gradient without kinks, and bounds that tell of most cells that they are inside or outside throughout. So rays look for the
+// surface in the few `mixed` cells only.
 #ifndef WEIR_SURFACE_PICTURE_GRID_H
 #define WEIR_SURFACE_PICTURE_GRID_H
 
@@ -25,6 +25,7 @@ enum {
 typedef struct grid_block {
     weir_coord coord;   // of the brick
     int32_t brick;      // in the pool; BRICK_NOTHING: no water
+    bool unborn;        // a place where the water's bricks will have a neighbour
     bool any;           // there is something to see
     bool full;          // water throughout, and no terrain
     brick_mask solid;   // terrain inside the world
@@ -43,6 +44,7 @@ typedef struct picture_grid {
     float least_fill;
     grid_block *blocks;  // [0] stands for none
     int32_t block_count, block_room;
+    int32_t water_count;  // of them, the first ones, that water may be in
     float *tiles;
     int32_t tile_count;
     weir_coord origin;  // brick that the top grid begins with

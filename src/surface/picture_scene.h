@@ -5,6 +5,8 @@
 #include "surface/picture_camera.h"
 #include "surface/picture_walk.h"
 
+enum { PICTURE_COLOURS = 256 };
+
 typedef struct picture_scene {
     picture_grid grid;
     weir_look look;
@@ -15,8 +17,9 @@ typedef struct picture_scene {
     weir_vec sun;   // of length 1
     bool floor;     // the world has one
     bool eye_in_water;
-    weir_vec absorb;  // share of light that a cell of water takes, by colour
-    float range;      // value at the legend's upper end
+    weir_vec absorb;                    // share of light that a cell of water takes, by colour
+    float range;                        // value at the legend's upper end
+    weir_vec colours[PICTURE_COLOURS];  // looks of cubes: light of a cell by its value, from 0 to the range
 } picture_scene;
 
 // A point of terrain, or of the floor, that a ray met.
@@ -48,7 +51,10 @@ weir_vec picture_trace_cubes(const picture_scene *scene, const picture_ray *ray)
 // The colour of a share of the range, 0 to 1, as it is shown (sRGB, 0 to 1).
 weir_vec picture_map(float share);
 
-// A display's colour as light, and back.
+// Fills the colours of a look of cubes.
+void picture_set_colours(picture_scene *scene);
+
+// A display's colour as light.
 weir_vec picture_light(weir_vec shown);
 
 // Draws the legend of a look that has one over the picture.

@@ -12,7 +12,7 @@ static const weir_vec FLOOR = {0.58f, 0.57f, 0.54f};
 
 weir_vec picture_sky(weir_vec d)
 {
-    static const weir_vec zenith = {0.16f, 0.36f, 0.70f}, horizon = {0.72f, 0.83f, 0.93f}, ground = {0.50f, 0.56f, 0.62f};
+    static const weir_vec zenith = {0.16f, 0.36f, 0.70f}, horizon = {0.66f, 0.78f, 0.90f}, ground = {0.34f, 0.40f, 0.48f};
     if (d.y < 0) return vec_mix(horizon, ground, smooth_step(0, 0.8f, -d.y));
     return vec_mix(horizon, zenith, 1 - (1 - d.y) * (1 - d.y));
 }
@@ -38,16 +38,28 @@ static bool solid_at(const picture_grid *g, const int32_t cell[3])
     return block && mask_has(&g->blocks[block].solid, (cell[0] & 7) + 8 * (cell[1] & 7) + 64 * (cell[2] & 7));
 }
 
+static int32_t cell_of(double p)
+{
+    int32_t cell = (int32_t)p;
+    return cell - (cell > p);
+}
+
 // How much of the sky terrain takes from a point of a face: of the nine cells before the face those that are solid, weighted so that
 // it changes softly along the face.
 static float hidden_sky(const picture_grid *g, const solid_hit *hit)
 {
     int32_t u = (hit->axis + 1) % 3, v = (hit->axis + 2) % 3, cell[3];
-    double front = hit->p[hit->axis] + 0.5 * hit->side;
-    int32_t at_u = (int32_t)floor(hit->p[u]), at_v = (int32_t)floor(hit->p[v]);
+    int32_t at_u = cell_of(hit->p[u]), at_v = cell_of(hit->p[v]);
+    cell[hit->axis] = cell_of(hit->p[hit->axis] + 0.5 * hit->side);
+    cell[u] = at_u, cell[v] = at_v;
+    // Mostly all nine are in one block, and mostly there is no terrain in it.
+    bool one_block = ((at_u + 1) & 7) > 1 && ((at_v + 1) & 7) > 1;
+    if (one_block && at_u >= 0 && at_v >= 0 && cell[hit->axis] >= 0) {
+        int32_t block = grid_at(g, cell[0] >> 3, cell[1] >> 3, cell[2] >> 3);
+        if (!block || mask_empty(&g->blocks[block].solid)) return 0;
+    }
     spline_weights wu = spline_at((float)(hit->p[u] - at_u)), wv = spline_at((float)(hit->p[v] - at_v));
     float hidden = 0;
-    cell[hit->axis] = (int32_t)floor(front);
     for (int32_t j = -1; j <= 1; j++) {
         for (int32_t i = -1; i <= 1; i++) {
             cell[u] = at_u + i;
@@ -104,7 +116,7 @@ float picture_line(float from, float half_width, float footprint)
     float wide = 0.5f * footprint + 1e-6f;
     float covered = clampf((half_width - from) / (2 * wide) + 0.5f, 0, 1);
     // A line that is thinner than a pixel covers that share of it.
-    return covered * fminf(1, 2 * half_width / (2 * wide));
+    return covered * least_of(1, 2 * half_width / (2 * wide));
 }
 
 // Lines on the floor at every eighth cell, to see sizes by.
@@ -112,7 +124,7 @@ static float floor_lines(const picture_grid *g, const solid_hit *hit, float foot
 {
     double x = hit->p[0] - g->bounds_low[0], z = hit->p[2] - g->bounds_low[2];
     float from_x = (float)fabs(x - 8 * floor(x / 8 + 0.5)), from_z = (float)fabs(z - 8 * floor(z / 8 + 0.5));
-    return fmaxf(picture_line(from_x, 0.08f, footprint), picture_line(from_z, 0.08f, footprint));
+    return most_of(picture_line(from_x, 0.08f, footprint), picture_line(from_z, 0.08f, footprint));
 }
 
 weir_vec picture_terrain(const picture_scene *s, const solid_hit *hit, float lit, float footprint)
@@ -125,6 +137,6 @@ weir_vec picture_terrain(const picture_scene *s, const solid_hit *hit, float lit
     // From above comes the sky's light, from below what the ground throws back.
     weir_vec ambient = vec_mix(vec(0.26f, 0.25f, 0.24f), vec(0.44f, 0.50f, 0.58f), 0.5f + 0.5f * n.y);
     ambient = vec_scale(ambient, 1 - 0.75f * hidden_sky(&s->grid, hit));
-    float sun = SUN_LIGHT * 0.5f * lit * fmaxf(0, vec_dot(n, s->sun));
+    float sun = SUN_LIGHT * 0.5f * lit * most_of(0, vec_dot(n, s->sun));
     return vec_mul(colour, vec_add(ambient, vec_scale(SUN_COLOUR, sun)));
 }

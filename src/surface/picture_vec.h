@@ -52,6 +52,17 @@ static inline weir_vec vec_mix(weir_vec a, weir_vec b, float share)
     return vec_add(vec_scale(a, 1 - share), vec_scale(b, share));
 }
 
+// As fminf and fmaxf, but for NaN: one instruction each.
+static inline float least_of(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float most_of(float a, float b)
+{
+    return a > b ? a : b;
+}
+
 static inline float clampf(float value, float low, float high)
 {
     return value < low ? low : value > high ? high : value;

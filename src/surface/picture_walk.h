@@ -15,15 +15,16 @@ typedef struct picture_ray {
     double inverse[3];  // of d
 } picture_ray;
 
+// So small a slope never leaves a cell, and sums with its inverse stay numbers.
+static inline double ray_slope(float d)
+{
+    return d > -1e-12f && d < 1e-12f ? 1e-12 : (double)d;
+}
+
 static inline picture_ray ray_from(const double o[3], weir_vec d)
 {
-    picture_ray r = {{o[0], o[1], o[2]}, {d.x, d.y, d.z}, {0, 0, 0}};
-    for (int32_t axis = 0; axis < 3; axis++) {
-        // So small a slope never leaves a cell, and the sums with its inverse stay numbers.
-        if (fabs(r.d[axis]) < 1e-12) r.d[axis] = r.d[axis] < 0 ? -1e-12 : 1e-12;
-        r.inverse[axis] = 1 / r.d[axis];
-    }
-    return r;
+    double x = ray_slope(d.x), y = ray_slope(d.y), z = ray_slope(d.z);
+    return (picture_ray){{o[0], o[1], o[2]}, {x, y, z}, {1 / x, 1 / y, 1 / z}};
 }
 
 static inline weir_vec ray_direction(const picture_ray *r)
@@ -223,7 +224,7 @@ static inline cell_walk cells_begin(const block_walk *w)
 // Where the ray leaves the cell.
 static inline float cells_out(const cell_walk *c)
 {
-    return fminf(fminf(c->next_x, c->next_y), fminf(c->next_z, c->end));
+    return least_of(least_of(c->next_x, c->next_y), least_of(c->next_z, c->end));
 }
 
 // On to the next cell; false when the ray has left the block.

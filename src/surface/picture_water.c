@@ -3,10 +3,11 @@
 #include "surface/picture_scene.h"
 
 #define BEND (1 / 1.33f)  // air to water
-#define MEETINGS 6        // with the surface, at most
+#define MEETINGS 4        // with the surface, at most
+#define YOUNG 0.05        // so far from where it begins on the surface a ray does not look for it, cells
 #define SUN_GLINT 900.0f  // how small the sun's mirror image is
 
-static const weir_vec DEEP = {0.012f, 0.085f, 0.16f};  // what water sends back of the light that falls into it
+static const weir_vec DEEP = {0.010f, 0.125f, 0.26f};  // what water sends back of the light that falls into it
 
 typedef enum meeting_kind { MEETS_NOTHING, MEETS_SURFACE, MEETS_TERRAIN } meeting_kind;
 
@@ -38,30 +39,35 @@ static float find_root(const float *corner, const cell_walk *c, float a, float f
     return (a * fb - b * fa) / (fb - fa);
 }
 
-// Looks for the surface in a mixed cell, for a ray that is in the air or in the water when it comes in. At the first cell of a way
-// the ray may begin on the surface, where the fill does not tell on which side it is.
-static bool meet_surface(const float *corner, const cell_walk *c, bool in_water, bool first, float *at, float *carried)
+// Looks for the surface in a mixed cell, for a ray that is in the air or in the water when it comes in. A young ray begins on the
+// surface, where the fill does not tell on which side it is.
+static bool meet_surface(const float *corner, const cell_walk *c, bool in_water, bool young, float *at, float *carried)
 {
     float sign = in_water ? -1 : 1;  // beyond the surface it is positive
     float begin = c->t, end = cells_out(c), middle = 0.5f * (begin + end);
-    float f_begin = first || isnan(*carried) ? sign * (grid_fill(corner, cells_place(c, begin)) - GRID_SURFACE) : *carried;
+    float f_begin = young || isnan(*carried) ? sign * (grid_fill(corner, cells_place(c, begin)) - GRID_SURFACE) : *carried;
     float f_end = sign * (grid_fill(corner, cells_place(c, end)) - GRID_SURFACE);
     *carried = f_end;
-    if (!first && f_begin >= 0) {
+    if (!young && f_begin >= 0) {
         *at = begin;
         return true;
     }
-    if (f_end < 0 && f_begin < -0.3f && f_end < -0.3f) return false;
+    // The fill changes by little more than 1 per cell.
+    if (f_begin < 0 && f_end < 0 && f_begin + f_end < -1.3f * (end - begin)) return false;
     float f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
+    if (f_begin < 0 && f_middle < 0 && f_end < 0) {
+        // A thin sheet may lie between: the parabola through the three tells where to look once more.
+        float bend = f_begin - 2 * f_middle + f_end, slope = f_begin - f_end;
+        if (!(bend < 0) || f_middle - slope * slope / (8 * bend) < -0.1f || fabsf(slope) > -2 * bend) return false;
+        middle += 0.25f * (end - begin) * slope / bend;
+        f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
+    }
     if (f_begin < 0 && f_middle >= 0) {
         *at = find_root(corner, c, begin, f_begin, middle, f_middle);
         return true;
     }
     if (f_end < 0) return false;
-    if (f_middle < 0)
-        *at = find_root(corner, c, middle, f_middle, end, f_end);
-    else
-        *at = first ? end : begin;  // begins on the surface and leaves at once
+    *at = f_middle < 0 ? find_root(corner, c, middle, f_middle, end, f_end) : begin;  // or a young ray that leaves at once
     return true;
 }
 
@@ -93,44 +99,50 @@ static meeting surface_met(const block_walk *w, const cell_walk *c, const float 
 
 // ---- The way to the next meeting -------------------------------------------------------------------------------------------
 
-// One block of the way. *carried: the fill at the end of the last cell, as meet_surface gives it; NaN: not known.
-static bool meet_in_block(const block_walk *w, const grid_block *block, bool in_water, bool *first, meeting *met)
+// What a ray knows on its way to the next meeting.
+typedef struct search {
+    bool in_water;
+    double young;   // up to this distance it is not asked on which side of the surface it is
+    float carried;  // the fill at the end of the last cell, as meet_surface gives it; NaN: not known
+} search;
+
+static bool meet_in_block(const block_walk *w, const grid_block *block, search *way, meeting *met)
 {
     cell_walk c = cells_begin(w);
-    float carried = NAN;
+    float young_until = (float)(way->young - w->in);
     do {
-        if (in_water ? cells_in(&c, &block->water) : !cells_in(&c, &block->stops)) {
-            carried = NAN;
-            *first = false;
+        if (way->in_water ? cells_in(&c, &block->water) : !cells_in(&c, &block->stops)) {
+            way->carried = NAN;
             continue;
         }
         if (cells_in(&c, &block->solid)) {
             *met = terrain_met(w, &c);
             return true;
         }
+        bool young = c.t < young_until, fresh = isnan(way->carried);
         if (cells_in(&c, &block->mixed)) {
             const float *corner = grid_corner(block->tile, c.x, c.y, c.z);
             float at;
-            if (meet_surface(corner, &c, in_water, *first, &at, &carried)) {
-                bool side = at == c.t && c.entered >= 0 && !*first;
-                *met = side ? flat_met(w->ray, w->in + at, c.entered) : surface_met(w, &c, corner, at);
-                return true;
-            }
-        } else if (!*first) {
+            if (!meet_surface(corner, &c, way->in_water, young, &at, &way->carried)) continue;
+            bool side = fresh && !young && at == c.t && c.entered >= 0;
+            *met = side ? flat_met(w->ray, w->in + at, c.entered) : surface_met(w, &c, corner, at);
+            return true;
+        }
+        if (!young) {
             *met = flat_met(w->ray, w->in + c.t, c.entered < 0 ? 1 : c.entered);
             return true;
         }
-        *first = false;
     } while (cells_next(&c));
     return false;
 }
 
-// begin and end are those of the ray in the box of blocks.
-static meeting next_meeting(const picture_scene *s, const picture_ray *r, const ray_part *part, bool in_water, bool first)
+// part is that of the ray in the box of blocks; on_surface: it begins on the surface, or anywhere in the water.
+static meeting next_meeting(const picture_scene *s, const picture_ray *r, const ray_part *part, bool in_water, bool on_surface)
 {
     const picture_grid *g = &s->grid;
     block_walk w = walk_begin(g, r, part->begin, part->end, part->entered);
     double last = part->begin;
+    search way = {in_water, on_surface ? part->begin + YOUNG : -1, NAN};
     meeting met = {.kind = MEETS_NOTHING};
     while (walk_next(&w)) {
         // Between blocks there is air.
@@ -138,10 +150,10 @@ static meeting next_meeting(const picture_scene *s, const picture_ray *r, const 
         last = w.out;
         const grid_block *block = &g->blocks[w.block];
         if (in_water && block->full) {
-            first = false;
+            way.carried = NAN;
             continue;
         }
-        if (meet_in_block(&w, block, in_water, &first, &met)) return met;
+        if (meet_in_block(&w, block, &way, &met)) return met;
     }
     return met;
 }
@@ -152,7 +164,7 @@ static meeting next_meeting(const picture_scene *s, const picture_ray *r, const 
 static float reflected_share(float cosine)
 {
     float away = 1 - cosine, square = away * away;
-    return 0.02f + 0.98f * square * square * away;
+    return 0.04f + 0.96f * square * square * away;
 }
 
 static weir_vec reflect(weir_vec d, weir_vec n)
@@ -174,7 +186,7 @@ static weir_vec mirrored(const picture_scene *s, weir_vec d)
 {
     weir_vec sky = picture_sky(vec(d.x, fabsf(d.y), d.z));
     if (d.y < 0) sky = vec_mix(sky, vec_scale(DEEP, 3), smooth_step(0, 0.5f, -d.y));
-    float toward = fmaxf(0, vec_dot(d, s->sun));
+    float toward = most_of(0, vec_dot(d, s->sun));
     float glint = powf(toward, SUN_GLINT) * 14 + powf(toward, 60) * 0.35f;
     return vec_add(sky, vec(glint, glint, glint));
 }
@@ -195,15 +207,16 @@ static weir_vec terrain_seen(const picture_scene *s, const picture_ray *r, const
 typedef struct light_path {
     weir_vec seen;   // light collected so far
     weir_vec share;  // of what comes from ahead
-    bool in_water;
-    float before;  // length of the way up to the ray's beginning
+    bool in_water, reflected;
+    float before;   // length of the way up to the ray's beginning
+    weir_vec deep;  // what water sends back here
 } light_path;
 
 static void pass_water(const picture_scene *s, light_path *path, float length)
 {
     weir_vec kept = kept_of(s, length);
     weir_vec lost = vec_mul(path->share, vec_sub(vec(1, 1, 1), kept));
-    path->seen = vec_add(path->seen, vec_mul(lost, DEEP));
+    path->seen = vec_add(path->seen, vec_mul(lost, path->deep));
     path->share = vec_mul(path->share, kept);
 }
 
@@ -222,17 +235,24 @@ static weir_vec cross_surface(const picture_scene *s, light_path *path, weir_vec
     if (facing > 0) n = vec_unit(vec_sub(n, vec_scale(d, vec_dot(d, n) * 1.001f)));
     weir_vec against = path->in_water ? vec_scale(n, -1) : n, bent;
     float cosine = clampf(-vec_dot(d, against), 0, 1);
-    if (!path->in_water) {
-        float mirror = reflected_share(cosine);
-        if (met->axis >= 0) mirror *= 0.6f;  // glass
-        if (first) path->seen = vec_add(path->seen, vec_mul(path->share, vec_scale(mirrored(s, reflect(d, against)), mirror)));
-        path->share = vec_scale(path->share, 1 - mirror);
-        path->in_water = true;
-        return refract(d, against, BEND, &bent) ? bent : d;
+    if (path->in_water) {
+        path->in_water = false;
+        if (refract(d, against, 1 / BEND, &bent)) return bent;
+        // Reflected wholly: once that is followed, but the thousand mirrors of a droplet are only noise.
+        path->in_water = !path->reflected;
+        path->reflected = true;
+        return path->in_water ? reflect(d, against) : d;
     }
-    if (!refract(d, against, 1 / BEND, &bent)) return reflect(d, against);
-    path->in_water = false;
-    return bent;
+    path->in_water = true;
+    if (first) {
+        float mirror = reflected_share(cosine) * (met->axis >= 0 ? 0.6f : 1);  // less at the glass
+        weir_vec light = vec_scale(mirrored(s, reflect(d, against)), mirror);
+        path->seen = vec_add(path->seen, vec_mul(path->share, light));
+        path->share = vec_scale(path->share, 1 - mirror);
+        // More light falls into water that faces the sun: that is what shows its shape.
+        path->deep = vec_scale(DEEP, 0.7f + 0.5f * most_of(0, vec_dot(n, s->sun)));
+    }
+    return refract(d, against, BEND, &bent) ? bent : d;
 }
 
 // Follows the ray to the next meeting; false when the path has ended.
@@ -269,12 +289,12 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
 
 weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
 {
-    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water};
+    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = DEEP};
     picture_ray r = *ray;
     for (int32_t i = 0; i < MEETINGS; i++) {
         if (!follow(s, &path, &r, i)) return path.seen;
-        if (path.share.z < 0.02f) break;
+        if (path.share.z < 0.04f) break;
     }
-    end_path(&path, path.in_water ? DEEP : picture_sky(ray_direction(&r)));
+    end_path(&path, picture_sky(ray_direction(&r)));
     return path.seen;
 }
