@@ -373,19 +373,41 @@ static void prepare_blocks(void *context, int32_t begin, int32_t end, int32_t wo
 
 // ---- The top grid ----------------------------------------------------------------------------------------------------------
 
-static uint32_t slot_of(weir_coord c)
+enum { LEVEL_STEP = 3 };
+
+// The slot of a cube, or the free one where it would be.
+static grid_cube *find_cube(const picture_grid *g, int32_t x, int32_t y, int32_t z, int32_t level)
 {
-    return hash_mix((uint32_t)c.x * 0x8da6b343u + (uint32_t)c.y * 0xd8163841u + (uint32_t)c.z * 0xcb1ab31fu);
+    x >>= level, y >>= level, z >>= level;
+    uint32_t key = (uint32_t)x * 0x8da6b343u + (uint32_t)y * 0xd8163841u + (uint32_t)z * 0xcb1ab31fu + (uint32_t)level;
+    for (uint32_t i = hash_mix(key) & g->slot_mask;; i = (i + 1) & g->slot_mask) {
+        grid_cube *cube = &g->slots[i];
+        if (!cube->block || (cube->x == x && cube->y == y && cube->z == z && cube->level == level)) return cube;
+    }
 }
 
-int32_t picture_grid_find(const picture_grid *g, int32_t x, int32_t y, int32_t z)
+static int32_t highest_level(const picture_grid *g)
 {
-    weir_coord c = {g->origin.x + x, g->origin.y + y, g->origin.z + z};
-    for (uint32_t i = slot_of(c) & g->slot_mask; g->slots[i]; i = (i + 1) & g->slot_mask) {
-        weir_coord there = g->blocks[g->slots[i]].coord;
-        if (there.x == c.x && there.y == c.y && there.z == c.z) return g->slots[i];
+    return (g->shift - 1) / LEVEL_STEP * LEVEL_STEP;
+}
+
+int32_t picture_grid_look(const picture_grid *g, int32_t x, int32_t y, int32_t z, int32_t *block)
+{
+    *block = 0;
+    for (int32_t level = highest_level(g); level >= 0; level -= LEVEL_STEP) {
+        const grid_cube *cube = find_cube(g, x, y, z, level);
+        if (!cube->block) return level;
+        if (level == 0) *block = cube->block;
     }
-    return 0;
+    return -1;
+}
+
+static void add_cubes(picture_grid *g, int32_t block, int32_t x, int32_t y, int32_t z)
+{
+    for (int32_t level = 0; level <= highest_level(g); level += LEVEL_STEP) {
+        grid_cube *cube = find_cube(g, x, y, z, level);
+        *cube = (grid_cube){x >> level, y >> level, z >> level, level, block};
+    }
 }
 
 // The box of what is to be seen, and how wide an entry must be for it.
@@ -433,22 +455,20 @@ static bool fill_grid(picture_grid *g)
     g->top = memory_alloc_zero(&g->mem, entries * sizeof *g->top);
     if (!g->top) return false;
     if (g->shift) {
-        uint32_t count = 16;
-        while (count < 2 * (uint32_t)g->block_count) count *= 2;
+        uint64_t cubes = (uint64_t)g->block_count * (uint64_t)(highest_level(g) / LEVEL_STEP + 1), count = 16;
+        while (count < 2 * cubes) count *= 2;
         g->slots = memory_alloc_zero(&g->mem, count * sizeof *g->slots);
         if (!g->slots) return false;
-        g->slot_mask = count - 1;
+        g->slot_mask = (uint32_t)count - 1;
     }
     for (int32_t i = 1; i < g->block_count; i++) {
         if (!g->blocks[i].any) continue;
         weir_coord c = g->blocks[i].coord;
-        size_t x = (size_t)(c.x - g->origin.x) >> g->shift, y = (size_t)(c.y - g->origin.y) >> g->shift,
-               z = (size_t)(c.z - g->origin.z) >> g->shift;
-        g->top[x + (size_t)g->size[0] * (y + (size_t)g->size[1] * z)] = g->shift ? 1 : i;
-        if (!g->shift) continue;
-        uint32_t slot = slot_of(c) & g->slot_mask;
-        while (g->slots[slot]) slot = (slot + 1) & g->slot_mask;
-        g->slots[slot] = i;
+        int32_t x = c.x - g->origin.x, y = c.y - g->origin.y, z = c.z - g->origin.z;
+        size_t at = (size_t)(x >> g->shift) +
+                    (size_t)g->size[0] * ((size_t)(y >> g->shift) + (size_t)g->size[1] * (size_t)(z >> g->shift));
+        g->top[at] = i;
+        if (g->shift) add_cubes(g, i, x, y, z);
     }
     return true;
 }

@@ -1,8 +1,9 @@
 // What a picture sees of a world, put in order for rays: blocks (bricks with something to see in them), and a grid that says where
 // they are.
 //
-//     top grid        one entry per brick, or per cube of 2^shift bricks where a world is spread too wide for that
-//       -> block      which cells are solid, which hold water, and the smoothed fill around the water's surface
+//     top grid        one entry per brick, or per cube of 2^shift bricks where a world is spread too wide for that; then a hash table
+//       -> block      knows the cubes of 8^n bricks that are not empty. A block says which cells are solid, which hold water, and
+//                     what the smoothed fill is around the water's surface
 //
 // The water's surface is where the smoothed fill passes GRID_SURFACE. Between cells it is a quadratic B-spline: 27 cells give a value
 // and a gradient without kinks, and bounds that tell of most cells that they are inside or outside throughout. So rays look for the
@@ -35,6 +36,13 @@ typedef struct grid_block {
     const float *tile;  // smoothed fills, where there are mixed cells
 } grid_block;
 
+// A cube of 8^n bricks (level 3n bits) with something to see in it.
+typedef struct grid_cube {
+    int32_t x, y, z;  // its brick coordinate from the origin, shifted by the level
+    int32_t level;
+    int32_t block;  // level 0: the block; else any number but 0, which marks a free slot
+} grid_cube;
+
 typedef struct picture_grid {
     memory mem;
     const weir_world *world;
@@ -51,7 +59,7 @@ typedef struct picture_grid {
     int32_t size[3];    // of the top grid
     int32_t shift;      // an entry is 2^shift bricks wide
     int32_t *top;       // block, or with a shift 0 or 1
-    int32_t *slots;     // with a shift: hash table of blocks
+    grid_cube *slots;   // with a shift: hash table of cubes
     uint32_t slot_mask;
     double low[3], high[3];  // cells that hold blocks, from the origin
     bool bounded;
@@ -65,16 +73,17 @@ void picture_grid_free(picture_grid *grid);
 // Runs a task on the world's threads, or on this one while they are at work on a background step.
 void picture_grid_run(const picture_grid *grid, weir_task *task, void *context, int32_t count, int32_t grain);
 
-// The block at a brick coordinate, counted from the origin, when there is a shift; 0 if there is none.
-int32_t picture_grid_find(const picture_grid *grid, int32_t x, int32_t y, int32_t z);
+// With a shift: the block at a brick coordinate from the origin and -1; or no block, and the level of the largest empty cube there.
+int32_t picture_grid_look(const picture_grid *grid, int32_t x, int32_t y, int32_t z, int32_t *block);
 
-// The block at a brick coordinate from the origin.
+// The block at a brick coordinate from the origin; 0 if there is none.
 static inline int32_t grid_at(const picture_grid *grid, int32_t x, int32_t y, int32_t z)
 {
     uint32_t tx = (uint32_t)x >> grid->shift, ty = (uint32_t)y >> grid->shift, tz = (uint32_t)z >> grid->shift;
     if (tx >= (uint32_t)grid->size[0] || ty >= (uint32_t)grid->size[1] || tz >= (uint32_t)grid->size[2]) return 0;
     int32_t entry = grid->top[tx + (size_t)grid->size[0] * (ty + (size_t)grid->size[1] * tz)];
-    return entry && grid->shift ? picture_grid_find(grid, x, y, z) : entry;
+    if (entry && grid->shift) picture_grid_look(grid, x, y, z, &entry);
+    return entry;
 }
 
 // ---- The smoothed fill -----------------------------------------------------------------------------------------------------

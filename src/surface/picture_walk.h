@@ -95,13 +95,14 @@ static inline block_walk walk_begin(const picture_grid *grid, const picture_ray 
     return w;
 }
 
-// Where the ray leaves the brick at x, y, z, and through which axis; -1: it ends before.
-static inline int32_t walk_brick_end(const block_walk *w, double *out)
+// Where the ray leaves the cube of 2^level bricks around x, y, z, and through which axis; -1: it ends before.
+static inline int32_t walk_cube_end(const block_walk *w, int32_t level, double *out)
 {
     const picture_ray *r = w->ray;
-    double tx = (8.0 * (w->x + (r->d[0] > 0)) - r->o[0]) * r->inverse[0];
-    double ty = (8.0 * (w->y + (r->d[1] > 0)) - r->o[1]) * r->inverse[1];
-    double tz = (8.0 * (w->z + (r->d[2] > 0)) - r->o[2]) * r->inverse[2];
+    int32_t rest = (1 << level) - 1;
+    double tx = (8.0 * (r->d[0] > 0 ? (w->x | rest) + 1 : w->x & ~rest) - r->o[0]) * r->inverse[0];
+    double ty = (8.0 * (r->d[1] > 0 ? (w->y | rest) + 1 : w->y & ~rest) - r->o[1]) * r->inverse[1];
+    double tz = (8.0 * (r->d[2] > 0 ? (w->z | rest) + 1 : w->z & ~rest) - r->o[2]) * r->inverse[2];
     int32_t left = -1;
     *out = w->inner_end;
     if (tx < *out) *out = tx, left = 0;
@@ -111,14 +112,25 @@ static inline int32_t walk_brick_end(const block_walk *w, double *out)
     return left;
 }
 
-static inline bool walk_leave_brick(block_walk *w, int32_t left)
+// The brick along an axis where the ray is at `t`, of those of the cube that it leaves, or the next one.
+static inline int32_t walk_next_brick(const block_walk *w, int32_t axis, int32_t brick, int32_t level, double t, bool left)
 {
-    if (left == 0) w->x += w->step_x;
-    if (left == 1) w->y += w->step_y;
-    if (left == 2) w->z += w->step_z;
-    w->in = w->out;
+    int32_t low = brick & ~((1 << level) - 1), high = brick | ((1 << level) - 1);
+    if (left) return w->ray->d[axis] > 0 ? high + 1 : low - 1;
+    return walk_place((w->ray->o[axis] + w->ray->d[axis] * t) / 8, low, high);
+}
+
+static inline bool walk_leave_cube(block_walk *w, int32_t level)
+{
+    double out;
+    int32_t left = walk_cube_end(w, level, &out);
+    if (left < 0) return false;
+    w->x = walk_next_brick(w, 0, w->x, level, out, left == 0);
+    w->y = walk_next_brick(w, 1, w->y, level, out, left == 1);
+    w->z = walk_next_brick(w, 2, w->z, level, out, left == 2);
+    w->in = out;
     w->entered = left;
-    return left >= 0;
+    return true;
 }
 
 // The next brick of an entry that is more than one brick wide: the one at x, y, z or one after it.
@@ -126,10 +138,12 @@ static inline bool walk_inner(block_walk *w)
 {
     w->inner = true;
     while (w->in < w->inner_end) {
-        int32_t left = walk_brick_end(w, &w->out);
-        w->block = grid_at(w->grid, w->x, w->y, w->z);
-        if (w->block) return true;
-        if (!walk_leave_brick(w, left)) break;
+        int32_t level = picture_grid_look(w->grid, w->x, w->y, w->z, &w->block);
+        if (w->block) {
+            walk_cube_end(w, 0, &w->out);
+            return true;
+        }
+        if (!walk_leave_cube(w, level)) break;
     }
     w->inner = false;
     return false;
@@ -145,7 +159,8 @@ static inline int32_t walk_first(const block_walk *w, int32_t axis, int32_t at)
 // The next block on the way; false at the end.
 static inline bool walk_next(block_walk *w)
 {
-    if (w->inner && walk_leave_brick(w, walk_brick_end(w, &w->out)) && walk_inner(w)) return true;
+    if (w->inner && walk_leave_cube(w, 0) && walk_inner(w)) return true;
+    w->inner = false;
     const picture_grid *g = w->grid;
     while (!w->done) {
         int32_t x = w->at_x, y = w->at_y, z = w->at_z, entered = w->axis;
