@@ -4,11 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/app.h"
+
+#define CAMERA_FOV 35.0f
 
 // ---- Numbers and words -----------------------------------------------------------------------------------------------------
 
@@ -178,6 +181,117 @@ static int read_export_every(app_options *options, const char *text)
     return read_integer("export-every", text, 1, 1000000000, &options->export_every) ? 0 : EXIT_WRONG;
 }
 
+static int read_frames(app_options *options, const char *text)
+{
+    return read_path("frames", text, &options->frames);
+}
+
+static int read_video(app_options *options, const char *text)
+{
+    return read_path("video", text, &options->video);
+}
+
+static int read_look(app_options *options, const char *text)
+{
+    const char *choices[WEIR_LOOK_COUNT];
+    int32_t choice;
+    for (int32_t i = 0; i < WEIR_LOOK_COUNT; i++) choices[i] = weir_look_name((weir_look)i);
+    options->picture_option = "look";
+    if (!read_choice("look", text, choices, WEIR_LOOK_COUNT, &choice)) return EXIT_WRONG;
+    options->look = (weir_look)choice;
+    return 0;
+}
+
+// A number of pixels, up to a character that must follow it.
+static bool read_pixels(const char **text, char after, int32_t *pixels)
+{
+    char *end;
+    if (!isdigit((unsigned char)**text)) return false;
+    errno = 0;
+    long number = strtol(*text, &end, 10);
+    if (*end != after) return false;
+    *pixels = errno || number > INT32_MAX ? INT32_MAX : (int32_t)number;
+    *text = end + 1;
+    return true;
+}
+
+static int read_picture(app_options *options, const char *text)
+{
+    const char *at = text;
+    options->picture_option = "picture";
+    if (!read_pixels(&at, 'x', &options->picture_width) || !read_pixels(&at, '\0', &options->picture_height))
+        return app_fail(EXIT_WRONG, "--picture takes WIDTHxHEIGHT in pixels, such as 1280x720, not '%s'", text);
+    int32_t width = options->picture_width, height = options->picture_height;
+    if (width >= 1 && height >= 1 && width <= WEIR_PICTURE_LIMIT && height <= WEIR_PICTURE_LIMIT) return 0;
+    return app_fail(EXIT_WRONG, "--picture %s is out of range: it takes 1 to %d pixels each way", text, WEIR_PICTURE_LIMIT);
+}
+
+static int read_fps(app_options *options, const char *text)
+{
+    int64_t fps;
+    options->picture_option = "fps";
+    if (!read_integer("fps", text, 1, 240, &fps)) return EXIT_WRONG;
+    options->fps = (int32_t)fps;
+    return 0;
+}
+
+static int read_frame_every(app_options *options, const char *text)
+{
+    options->picture_option = "frame-every";
+    return read_integer("frame-every", text, 1, 1000000000, &options->frame_every) ? 0 : EXIT_WRONG;
+}
+
+// A number and nothing else; NULL if the text does not begin with one, or else what follows it.
+static const char *read_number(const char *text, double *value)
+{
+    char *end;
+    if (text[0] == '\0' || isspace((unsigned char)text[0])) return NULL;
+    *value = strtod(text, &end);
+    return end == text ? NULL : end;
+}
+
+static int read_in_range(const char *option, const char *text, double least, double most, double *value)
+{
+    const char *end = read_number(text, value);
+    if (!end || *end != '\0') return app_fail(EXIT_WRONG, "--%s takes a number, not '%s'", option, text);
+    if (*value >= least && *value <= most) return 0;
+    return app_fail(EXIT_WRONG, "--%s %s is out of range: it takes %g to %g", option, text, least, most);
+}
+
+static int read_speed(app_options *options, const char *text)
+{
+    options->picture_option = "speed";
+    return read_in_range("speed", text, 0.01, 100, &options->speed);
+}
+
+static int read_fov(app_options *options, const char *text)
+{
+    double fov = 0;
+    options->picture_option = "fov";
+    int status = read_in_range("fov", text, 1, 150, &fov);
+    options->fov = (float)fov;
+    return status;
+}
+
+static int read_camera(app_options *options, const char *text)
+{
+    double numbers[6];
+    const char *at = text;
+    for (int32_t i = 0; i < 6; i++) {
+        at = read_number(at, &numbers[i]);
+        bool good = at && *at == (i < 5 ? ',' : '\0') && fabs(numbers[i]) <= 2.0 * WEIR_COORD_LIMIT;
+        if (!good)
+            return app_fail(EXIT_WRONG, "--camera takes six numbers x,y,z,tx,ty,tz, a place and what it looks at, not '%s'",
+                            text);
+        at++;
+    }
+    options->picture_option = "camera";
+    options->camera_given = true;
+    options->camera = (weir_camera){
+        .position = {numbers[0], numbers[1], numbers[2]}, .target = {numbers[3], numbers[4], numbers[5]}, .fov = CAMERA_FOV};
+    return 0;
+}
+
 static int read_quiet(app_options *options, const char *text)
 {
     (void)text;
@@ -225,6 +339,15 @@ static const option_def table[] = {
     {"export-every", "N", "write it every N-th update too, with the update's number before the ending", FOR_RUN,
      read_export_every},
     {"load", "FILE", "go on from a snapshot of the same scene, size and solver", FOR_RUN, read_load},
+    {"frames", "DIR", "draw pictures into a folder: frame-00000.png and so on", FOR_RUN, read_frames},
+    {"video", "FILE", "draw a film, .mp4, .webm or .gif, with the help of ffmpeg", FOR_RUN, read_video},
+    {"look", "L", "water (default), voxel, flow, pressure, fill or temperature", FOR_RUN, read_look},
+    {"picture", "WxH", "size of the pictures, default 1280x720", FOR_RUN, read_picture},
+    {"fps", "N", "pictures per second of film, default 25", FOR_RUN, read_fps},
+    {"speed", "X", "simulated seconds per second of film, default 1", FOR_RUN, read_speed},
+    {"frame-every", "N", "a picture of every N-th update, whatever time that is", FOR_RUN, read_frame_every},
+    {"camera", "X,Y,Z,TX,TY,TZ", "look from a place at another, in cells; default: frames the scene", FOR_RUN, read_camera},
+    {"fov", "D", "field of view from bottom to top, degrees, default 35", FOR_RUN, read_fov},
     {"report", "FILE", "write the measurements as JSON; '-': to stdout, and nothing else there", FOR_RUN | FOR_BENCH,
      read_report},
     {"list", NULL, "list the benchmarks and run none", FOR_BENCH, read_list},

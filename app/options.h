@@ -35,6 +35,16 @@ typedef struct app_options {
     int32_t setting_count;
     const char *report, *save, *load, *export;
     int64_t export_every;
+    const char *frames, *video;  // where pictures go
+    const char *picture_option;  // the last option given that is about pictures
+    weir_look look;
+    int32_t picture_width, picture_height;
+    int32_t fps;
+    double speed;  // 1: simulated time as it is
+    int64_t frame_every;
+    weir_camera camera;  // its fov is a default
+    bool camera_given;
+    float fov;
     bool quiet, list, full, help;
 } app_options;
 

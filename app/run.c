@@ -11,6 +11,7 @@
 
 #include "app/app.h"
 #include "app/export.h"
+#include "app/film.h"
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
@@ -34,6 +35,7 @@ typedef struct run_record {
     int64_t cells_before;  // cells that the world had updated before, if it was loaded
     weir_stats begun;      // after the first update, when what a device needs at the start has travelled
     weir_stats played;     // after the last, before the questions that come then
+    film film;
 } run_record;
 
 // What is asked of the world when it is over.
@@ -42,6 +44,7 @@ typedef struct run_result {
     weir_ledger ledger;
     uint64_t hash;
     double median_ms, p99_ms, max_ms;
+    double frame_ms, frame_max_ms;
     double max_fill, mean_excess;
     int64_t peak_cells;
 } run_result;
@@ -186,6 +189,7 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
     int status = 0;
     record->start = weir_world_ledger(run->world);
     record->cells_before = weir_world_stats(run->world).cells_updated;
+    status = film_show(&record->film, run);
 
     for (int64_t i = 0; i < updates && !interrupted && !status; i++) {
         progress_show(&bar, i);
@@ -202,6 +206,8 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
         } else if (export_update(exports, run->update) != WEIR_OK) {
             progress_end(&bar);
             status = app_fail(EXIT_FAILED, "%s", weir_error_message());
+        } else {
+            status = film_show(&record->film, run);
         }
     }
     progress_end(&bar);
@@ -280,6 +286,7 @@ static int measure(scene_run *run, run_record *record, run_result *result)
         .stats = weir_world_stats(run->world), .ledger = weir_world_ledger(run->world), .hash = weir_world_hash(run->world)};
     result->peak_cells = (int64_t)result->stats.peak_bricks * WEIR_BRICK_CELLS;
     sort_times(record, result);
+    film_times(&record->film, &result->frame_ms, &result->frame_max_ms);
     scene_measure(run);
     if (!measure_fill(run->world, result)) return app_fail(EXIT_FAILED, "memory ran out for the measurements");
     return 0;
@@ -351,6 +358,11 @@ static void write_report(report_file *report, const app_options *options, const 
     report_number(report, "p99", result->p99_ms);
     report_number(report, "max", result->max_ms);
     report_end(report, '}');
+    report_integer(report, "frames", record->film.count);
+    report_object(report, "frame_ms");
+    report_number(report, "median", result->frame_ms);
+    report_number(report, "max", result->frame_max_ms);
+    report_end(report, '}');
     report_integer(report, "cells_updated", cells_updated(record, result));
     report_number(report, "cells_per_second", cells_per_second(record, result));
     report_integer(report, "peak_bricks", stats->peak_bricks);
@@ -406,6 +418,11 @@ static void print_table(const app_options *options, const scene_run *run, const 
            stats->threads, stats->threads == 1 ? "" : "s");
     printf("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms\n", record->updates, record->seconds,
            result->median_ms, result->p99_ms, result->max_ms);
+    if (record->film.on) {
+        printf("frames   %" PRId64 " of %d x %d, look %s: median %.1f ms, max %.1f ms\n", record->film.count,
+               record->film.def.width, record->film.def.height, weir_look_name(record->film.def.look), result->frame_ms,
+               result->frame_max_ms);
+    }
     printf("cells    %.2f million per second; at most %" PRId64 " at a time\n", 1e-6 * cells_per_second(record, result),
            result->peak_cells);
     printf("memory   %.1f MB at most, %.1f bytes per cell\n", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
@@ -433,11 +450,13 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
     int64_t updates = options->updates_given ? options->updates : run->def->updates;
     run_result result;
     exporter exports = export_begin(options, run->world);
-    int status = play(run, options, updates, record, &exports);
+    int status = film_open(&record->film, options, run);
+    if (!status) status = play(run, options, updates, record, &exports);
     if (!status) status = measure(run, record, &result);
     weir_status exported = status ? WEIR_OK : export_last(&exports, run->update);
     export_end(&exports);
     if (status) return status;
+    int filmed = film_close(&record->film, true);
 
     if (exported != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
     if (options->save) {
@@ -447,7 +466,7 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
     if (report->path) write_report(report, options, run, record, &result);
     if (!options->quiet && !report_on_stdout(report)) print_table(options, run, record, &result);
     int closed = report_close(report);
-    if (status || closed) return EXIT_FAILED;
+    if (status || closed || filmed) return EXIT_FAILED;
     if (result.ledger.drift != 0) {
         return app_fail(EXIT_FAILED, "the ledger does not balance: drift of %" PRId64 " drops", result.ledger.drift);
     }
@@ -465,6 +484,7 @@ int command_run(const app_options *options)
     run_record record = {0};
     int status = options->save ? app_check_path("save", options->save) : 0;
     if (!status) status = export_check(options);
+    if (!status) status = film_check(options);
     if (status) return status;
     status = report_open(&report, options->report);
     if (status) return status;
@@ -474,6 +494,7 @@ int command_run(const app_options *options)
     report_abandon(&report);
     free(record.update_ms);
     free(record.hashes);
+    film_free(&record.film);
     scene_close(run);
     scene_script_close(script);
     return status;

@@ -67,6 +67,7 @@ const scene_def column_scene = {
     .size_min = 8,
     .size_max = 256,
     .updates = 600,
+    .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"front_2", "time t*sqrt(2g/a) at which the front stood at 2a", true},
                {"front_3", "the same at 3a", true},
                {"front_4", "the same at 4a", true}},

@@ -106,6 +106,7 @@ const scene_def damhole_scene = {
     .size_min = 24,
     .size_max = 768,
     .updates = 1500,
+    .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"speed_high", "mean outflow speed of the hole high up, second half of the run, cells per update"},
                {"speed_low", "the same of the hole low down"},
                {"depth_high", "cells from the surface down to the middle of the hole high up"},

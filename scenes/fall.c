@@ -45,6 +45,7 @@ const scene_def fall_scene = {
     .size_min = 2,
     .size_max = 128,
     .updates = 120,
+    .view = {-0.35f, -0.20f, -1.0f},
     .probes = {{"height", "extent in y of the cells over half full, cells"},
                {"speed", "mean speed downwards, weighted by mass, cells per update"},
                {"speed_exact", "gravity times updates: what a stone would have", true},

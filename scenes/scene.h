@@ -38,6 +38,7 @@ typedef struct scene_def {
     int32_t updates;                           // default length of a run
     scene_probe_def probes[SCENE_PROBES + 1];  // ends with an empty one
     size_t notes_size;                         // bytes of run->notes, zero at the start
+    weir_vec view;                             // direction in which the camera of its pictures looks; 0: the default
 
     // Sets bounds, open sides and what parameters the scene needs; def->params holds the solver's defaults.
     void (*define)(int32_t size, weir_world_def *def);

@@ -71,6 +71,7 @@ const scene_def shallowwave_scene = {
     .size_min = 32,
     .size_max = 512,
     .updates = 1000,
+    .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"crest", "highest rise of the water at the shelf's beginning, cells", true},
                {"arrival", "update at which the wave arrived there", true}},
     .notes_size = sizeof(shallowwave_notes),

@@ -100,6 +100,7 @@ const scene_def slosh_scene = {
     .size_min = 32,
     .size_max = 1024,
     .updates = 1200,
+    .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"period", "period of the swing, updates"}, {"period_theory", "the same by linear theory, updates"}},
     .notes_size = sizeof(slosh_notes),
     .define = define,

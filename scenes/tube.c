@@ -76,6 +76,7 @@ const scene_def tube_scene = {
     .size_min = 12,
     .size_max = 768,
     .updates = 8000,
+    .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"level_left", "mean surface height of the left arm, cells"},
                {"level_right", "mean surface height of the right arm, cells"},
                {"swings", "how often the difference of the levels changed sign", true},

@@ -10,18 +10,20 @@
 //     for (int i = 0; i < 500; i++) weir_world_step(world);
 //     weir_world_destroy(world);
 //
-//   base.h    status codes, version, the game's hooks (memory, log, jobs)
-//   types.h   coordinates, boxes, parameters, definitions, what queries return
-//   world.h   the world: life, updates, edits, queries, ledger, snapshots
-//   device.h  what there is to compute on
-//   rule.h    rules of the game's own that run inside an update
-//   mesh.h    the surface of the water and of the terrain as triangles
+//   base.h     status codes, version, the game's hooks (memory, log, jobs)
+//   types.h    coordinates, boxes, parameters, definitions, what queries return
+//   world.h    the world: life, updates, edits, queries, ledger, snapshots
+//   device.h   what there is to compute on
+//   rule.h     rules of the game's own that run inside an update
+//   picture.h  what a camera sees of the world
+//   mesh.h     the surface of the water and of the terrain as triangles
 #ifndef WEIR_WEIR_H
 #define WEIR_WEIR_H
 
 #include <weir/base.h>
 #include <weir/device.h>
 #include <weir/mesh.h>
+#include <weir/picture.h>
 #include <weir/rule.h>
 #include <weir/types.h>
 #include <weir/world.h>

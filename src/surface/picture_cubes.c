@@ -1,0 +1,150 @@
+// Cells as cubes: the voxel look in the thesis's colours (van der Scheer, 4.3, "World Set"), and maps of what cells hold.
+#include "surface/picture_scene.h"
+
+#include "world/region.h"
+
+enum { RANGE_STEPS = 1024 };
+
+typedef struct cube_hit {
+    bool water;
+    solid_hit face;
+    int32_t brick, cell;
+} cube_hit;
+
+static bool find_cube(const picture_scene *s, const picture_ray *r, cube_hit *hit)
+{
+    const picture_grid *g = &s->grid;
+    ray_part part;
+    if (!ray_cut(r, g->low, g->high, &part)) return false;
+    block_walk w = walk_begin(g, r, part.begin, part.end, part.entered);
+    while (walk_next(&w)) {
+        const grid_block *block = &g->blocks[w.block];
+        cell_walk c = cells_begin(&w);
+        do {
+            if (!cells_in(&c, &block->stops)) continue;
+            double t = w.in + c.t;
+            *hit = (cube_hit){.water = !cells_in(&c, &block->solid),
+                              .face = {.t = t, .axis = c.entered < 0 ? 1 : c.entered},
+                              .brick = block->brick,
+                              .cell = c.x + 8 * c.y + 64 * c.z};
+            hit->face.side = r->d[hit->face.axis] > 0 ? -1 : 1;
+            for (int32_t axis = 0; axis < 3; axis++) hit->face.p[axis] = r->o[axis] + r->d[axis] * t;
+            return true;
+        } while (cells_next(&c));
+    }
+    return false;
+}
+
+// The edges of a cube, as far as they are wider than a pixel.
+static float cube_edges(const solid_hit *face, float footprint)
+{
+    float nearest = 1;
+    for (int32_t axis = 0; axis < 3; axis++) {
+        if (axis == face->axis) continue;
+        float from = (float)fabs(face->p[axis] - (double)(int64_t)(face->p[axis] + 0.5));
+        nearest = least_of(nearest, from);
+    }
+    return picture_line(nearest, 0.04f, footprint) * smooth_step(0.5f, 0.15f, footprint);
+}
+
+// How bright a face is by its direction alone, so that cubes look hard.
+static float face_light(const solid_hit *face)
+{
+    static const float light[3][2] = {{0.62f, 0.80f}, {0.40f, 1.0f}, {0.50f, 0.68f}};
+    return light[face->axis][face->side > 0];
+}
+
+float picture_value(const weir_world *world, weir_look look, int32_t brick, int32_t cell)
+{
+    const brick_pool *pool = world_bricks(world);
+    if (look == WEIR_LOOK_PRESSURE) return bricks_floats(pool, CHANNEL_PRESSURE, brick)[cell];
+    if (look != WEIR_LOOK_FLOW) return (float)bricks_ints(pool, CHANNEL_MASS, brick)[cell] * (1.0f / WEIR_FULL);
+    float square = 0;
+    for (int32_t axis = 0; axis < 3; axis++) {
+        int32_t next, there = region_step(pool, brick, cell, axis, 1, &next);
+        float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
+        float flow = 0.5f * (low + bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next]);
+        square += flow * flow;
+    }
+    return sqrtf(square) * world_speed(world);
+}
+
+// Calls for every cell that is drawn: with no histogram it finds the largest value, with one it counts values in equal steps of *most.
+static void look_through(const weir_world *world, weir_look look, float *most, int64_t *histogram)
+{
+    const brick_pool *pool = world_bricks(world);
+    for (int32_t brick = 1; brick < pool->end; brick++) {
+        if (!pool->alive[brick] || !pool->wet[brick]) continue;
+        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+        for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+            if (mass[cell] < WEIR_FULL / 20) continue;
+            float value = picture_value(world, look, brick, cell);
+            if (!histogram)
+                *most = most_of(*most, value);
+            else
+                histogram[(int32_t)(clampf(value / *most, 0, 1) * (RANGE_STEPS - 1))]++;
+        }
+    }
+}
+
+static float rounded_up(float value)
+{
+    static const float steps[] = {1, 1.2f, 1.6f, 2, 3, 4, 5, 6, 8, 10};
+    float power = powf(10, floorf(log10f(value)));
+    int32_t i = 0;
+    while (i < 9 && value > steps[i] * power * 1.0001f) i++;
+    return steps[i] * power;
+}
+
+float weir_world_range(const weir_world *world, weir_look look)
+{
+    if (look != WEIR_LOOK_FLOW && look != WEIR_LOOK_PRESSURE) return 0;
+    bricks_bring_all(world_bricks(world));
+    world_check_query(world);
+    float most = 0;
+    look_through(world, look, &most, NULL);
+    if (!(most > 1e-6f) || !isfinite(most)) return 1;
+
+    int64_t histogram[RANGE_STEPS] = {0}, count = 0, below = 0;
+    look_through(world, look, &most, histogram);
+    for (int32_t i = 0; i < RANGE_STEPS; i++) count += histogram[i];
+    int32_t step = 0;
+    while (step < RANGE_STEPS - 1 && (below += histogram[step]) < count - count / 100) step++;
+    return rounded_up(most * (float)(step + 1) / RANGE_STEPS);
+}
+
+void picture_set_colours(picture_scene *s)
+{
+    for (int32_t i = 0; i < PICTURE_COLOURS; i++) {
+        float share = (float)i / (PICTURE_COLOURS - 1);
+        weir_vec shown = s->look == WEIR_LOOK_VOXEL ? vec(0, 0.5f * (1 - share), 1) : picture_map(share);
+        s->colours[i] = picture_light(shown);
+    }
+}
+
+static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float footprint)
+{
+    float share = clampf(picture_value(s->grid.world, s->look, hit->brick, hit->cell) / s->range, 0, 1);
+    float light = face_light(&hit->face), edge = 1 - 0.3f * cube_edges(&hit->face, footprint);
+    if (s->look != WEIR_LOOK_VOXEL) light = 0.6f + 0.4f * light;  // a map is read against its legend
+    return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
+}
+
+weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)
+{
+    cube_hit hit;
+    solid_hit floor;
+    bool met = find_cube(s, r, &hit);
+    if (picture_floor(s, r, 0, met ? hit.face.t : WALK_FAR, &floor)) {
+        weir_vec up = vec(0, 1, 0);
+        return picture_terrain(s, &floor, picture_sunlight(s, floor.p, up), s->pixel * (float)floor.t);
+    }
+    if (!met) return picture_sky(ray_direction(r));
+    float footprint = s->pixel * (float)hit.face.t;
+    if (hit.water) return water_colour(s, &hit, footprint);
+    float normal[3] = {0, 0, 0};
+    normal[hit.face.axis] = (float)hit.face.side;
+    float lit = picture_sunlight(s, hit.face.p, vec(normal[0], normal[1], normal[2]));
+    float edge = 1 - 0.2f * cube_edges(&hit.face, footprint);
+    return vec_scale(picture_terrain(s, &hit.face, lit, footprint), edge);
+}

@@ -1,0 +1,66 @@
+// What the looks share: the scene that rays are sent into, its light, and its terrain.
+#ifndef WEIR_SURFACE_PICTURE_SCENE_H
+#define WEIR_SURFACE_PICTURE_SCENE_H
+
+#include "surface/picture_camera.h"
+#include "surface/picture_walk.h"
+
+enum { PICTURE_COLOURS = 256 };
+
+typedef struct picture_scene {
+    picture_grid grid;
+    weir_look look;
+    int32_t width, height;
+    camera_basis basis;
+    double eye[3];  // from the grid's origin
+    float pixel;    // width of a pixel, one cell ahead
+    weir_vec sun;   // of length 1
+    bool floor;     // the world has one
+    bool eye_in_water;
+    weir_vec absorb;                    // share of light that a cell of water takes, by colour
+    float range;                        // value at the legend's upper end
+    weir_vec colours[PICTURE_COLOURS];  // looks of cubes: light of a cell by its value, from 0 to the range
+} picture_scene;
+
+// A point of terrain, or of the floor, that a ray met.
+typedef struct solid_hit {
+    double t, p[3];  // from the ray's beginning; place from the grid's origin
+    int32_t axis;    // of the face
+    int32_t side;    // its normal, -1 or 1
+    bool floor;
+} solid_hit;
+
+weir_vec picture_sky(weir_vec direction);
+
+// Where the ray meets the floor of the world's box, before `end`.
+bool picture_floor(const picture_scene *scene, const picture_ray *ray, double begin, double end, solid_hit *hit);
+
+// A point of terrain in the light; `lit` is the share of the sun that comes through, footprint the width of a pixel there.
+weir_vec picture_terrain(const picture_scene *scene, const solid_hit *hit, float lit, float footprint);
+
+// Share of the sun's light that reaches a point, through terrain and water.
+float picture_sunlight(const picture_scene *scene, const double p[3], weir_vec normal);
+
+// How much of a line of half a width around the distance `from` covers a pixel.
+float picture_line(float from, float half_width, float footprint);
+
+// What a ray sees, one for each kind of look.
+weir_vec picture_trace_water(const picture_scene *scene, const picture_ray *ray);
+weir_vec picture_trace_cubes(const picture_scene *scene, const picture_ray *ray);
+
+// The colour of a share of the range, 0 to 1, as it is shown (sRGB, 0 to 1).
+weir_vec picture_map(float share);
+
+// Fills the colours of a look of cubes.
+void picture_set_colours(picture_scene *scene);
+
+// A display's colour as light.
+weir_vec picture_light(weir_vec shown);
+
+// Draws the legend of a look that has one over the picture.
+void picture_legend(const picture_scene *scene, uint8_t *rgb);
+
+// What a look that is a map shows of a cell.
+float picture_value(const weir_world *world, weir_look look, int32_t brick, int32_t cell);
+
+#endif

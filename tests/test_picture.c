@@ -1,0 +1,589 @@
+// Pictures: what is where in them, that they are the same however they are drawn, and what is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_memory.h"
+
+#include "surface/picture_scene.h"
+#include "test_world.h"
+#include <math.h>
+
+typedef struct colour {
+    int32_t red, green, blue;
+} colour;
+
+typedef struct picture {
+    int32_t width, height;
+    uint8_t *rgb;
+} picture;
+
+static picture draw(const weir_world *world, const weir_picture_def *def)
+{
+    picture p = {def->width, def->height, malloc((size_t)def->width * (size_t)def->height * 3)};
+    assert_non_null(p.rgb);
+    if (weir_world_draw(world, def, p.rgb) != WEIR_OK) fail_msg("%s", weir_error_message());
+    return p;
+}
+
+static colour pixel(const picture *p, int32_t x, int32_t y)
+{
+    const uint8_t *at = p->rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)x);
+    return (colour){at[0], at[1], at[2]};
+}
+
+static void assert_same(const picture *a, const picture *b)
+{
+    assert_int_equal(a->width, b->width);
+    assert_int_equal(a->height, b->height);
+    assert_memory_equal(a->rgb, b->rgb, (size_t)a->width * (size_t)a->height * 3);
+}
+
+static weir_picture_def small(weir_look look)
+{
+    weir_picture_def def = weir_picture_def_default();
+    def.width = 96;
+    def.height = 64;
+    def.look = look;
+    return def;
+}
+
+// From the front: x to the right, y up.
+static weir_camera front_camera(double x, double y, double z, double distance)
+{
+    return (weir_camera){.position = {x, y, z + distance}, .target = {x, y, z}, .fov = 40};
+}
+
+static bool is_sky(colour c)
+{
+    return c.blue > 150 && c.red > 120 && c.blue >= c.red;
+}
+
+static bool is_deep_blue(colour c)
+{
+    return c.blue > 90 && c.red < 20 && c.green < 20;
+}
+
+// ---- What is where ---------------------------------------------------------------------------------------------------------
+
+static void an_empty_world_is_all_sky(void **state)
+{
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+        weir_picture_def view = small((weir_look)look);
+        view.width = 320;  // room for a legend, which lies in the upper left
+        picture p = draw(world, &view);
+        assert_true(is_sky(pixel(&p, 300, 10)));
+        assert_true(is_sky(pixel(&p, 160, 60)));
+        free(p.rgb);
+    }
+    weir_world_destroy(world);
+}
+
+static void full_cubes_are_deep_blue_and_thin_ones_lighter(void **state)
+{
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(-8, -4, 0, 0, 4, 4), 1);
+    test_fill(world, test_box(0, -4, 0, 8, 4, 4), 0.25f);
+    weir_picture_def view = small(WEIR_LOOK_VOXEL);
+    view.camera = front_camera(0, 0, 4, 20);
+    picture p = draw(world, &view);
+    colour full = pixel(&p, 40, 32), thin = pixel(&p, 56, 32);
+    assert_true(is_deep_blue(full));
+    assert_true(thin.green > 50 && thin.red < 20 && thin.blue > 90);
+    assert_true(is_sky(pixel(&p, 2, 2)));
+    assert_true(is_sky(pixel(&p, 93, 61)));
+    free(p.rgb);
+    weir_world_destroy(world);
+}
+
+static void up_is_up_and_right_is_right(void **state)
+{
+    static const weir_look looks[] = {WEIR_LOOK_WATER, WEIR_LOOK_VOXEL};
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    // Terrain to the right and water above, nothing to the left and below.
+    assert_ok(weir_world_build(world, test_box(6, -2, 0, 10, 2, 4), 255));
+    test_fill(world, test_box(-2, 6, 0, 2, 10, 4), 1);
+    for (size_t i = 0; i < 2; i++) {
+        weir_picture_def view = small(looks[i]);
+        view.camera = front_camera(0, 0, 4, 32);
+        picture p = draw(world, &view);
+        colour right = pixel(&p, 48 + 22, 32), left = pixel(&p, 48 - 22, 32);
+        colour above = pixel(&p, 48, 32 - 22), below = pixel(&p, 48, 32 + 22);
+        assert_true(right.red > right.blue && right.red > 40);  // stone is warm
+        assert_true(is_sky(left) && is_sky(below));
+        assert_true(above.blue > above.red + 20);
+        free(p.rgb);
+    }
+    weir_world_destroy(world);
+}
+
+static void a_floor_is_drawn_and_walls_are_not(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    weir_world *world = test_make(&def);
+    weir_picture_def view = small(WEIR_LOOK_WATER);
+    view.camera = (weir_camera){{8, 12, 40}, {8, 4, 8}, 40};
+    picture p = draw(world, &view);
+    colour floor = pixel(&p, 48, 44);
+    assert_true(floor.red > floor.blue);
+    assert_true(is_sky(pixel(&p, 48, 4)));
+    free(p.rgb);
+
+    // One that is open has no floor.
+    weir_world_destroy(world);
+    def.open_sides = WEIR_SIDE_Y_MIN;
+    world = test_make(&def);
+    p = draw(world, &view);
+    assert_true(is_sky(pixel(&p, 48, 44)));
+    free(p.rgb);
+    weir_world_destroy(world);
+}
+
+static void water_against_a_wall_is_seen_as_through_glass(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 16, 8, 16), 1);
+    weir_picture_def view = small(WEIR_LOOK_WATER);
+    view.camera = front_camera(8, 8, 16, 24);
+    picture p = draw(world, &view);
+    colour above = pixel(&p, 48, 24), below = pixel(&p, 48, 44);
+    assert_true(is_sky(above));
+    assert_true(below.blue > below.red + 60);
+    // The side is flat: one colour along a row.
+    colour beside = pixel(&p, 40, 44);
+    assert_true(abs(beside.green - below.green) < 12);
+    free(p.rgb);
+    weir_world_destroy(world);
+}
+
+static void terrain_casts_shadows(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 32, 32, 32);
+    weir_world *world = test_make(&def);
+    weir_picture_def view = small(WEIR_LOOK_WATER);
+    view.camera = (weir_camera){{16, 60, 16.1}, {16, 0, 16}, 40};
+    view.sun = (weir_vec){-1, 1, 0};
+    picture before = draw(world, &view);
+    assert_ok(weir_world_build(world, test_box(8, 0, 12, 12, 12, 20), 255));
+    picture after = draw(world, &view);
+    // The sun stands to the left, so the shadow lies to the right of the block, which ends at x = 12.
+    colour lit = pixel(&before, 54, 33), shaded = pixel(&after, 54, 33);
+    assert_true(shaded.red < lit.red - 30);
+    assert_true(abs(pixel(&before, 54, 52).red - pixel(&after, 54, 52).red) < 4);
+    free(before.rgb);
+    free(after.rgb);
+    weir_world_destroy(world);
+}
+
+static void a_framed_box_is_wholly_in_the_picture(void **state)
+{
+    static const weir_vec directions[] = {{0, 0, 0}, {0, -1, 0}, {1, -0.5f, 0.2f}, {-0.3f, 0.4f, -1}};
+    weir_box box = test_box(-40, 5, 100, 60, 25, 130);
+    for (size_t i = 0; i < sizeof directions / sizeof directions[0]; i++) {
+        double aspect = i % 2 ? 0.5 : 16.0 / 9;
+        weir_camera camera = weir_camera_frame(box, directions[i], 0, aspect);
+        camera_basis b = camera_basis_of(&camera, aspect);
+        float widest = 0;
+        for (int32_t corner = 0; corner < 8; corner++) {
+            weir_vec p = vec((float)((corner & 1 ? box.max.x : box.min.x) - camera.position.x),
+                             (float)((corner & 2 ? box.max.y : box.min.y) - camera.position.y),
+                             (float)((corner & 4 ? box.max.z : box.min.z) - camera.position.z));
+            float ahead = vec_dot(p, b.ahead);
+            assert_true(ahead > 0);
+            float across = fabsf(vec_dot(p, b.right)) / ahead / b.half_width;
+            float upward = fabsf(vec_dot(p, b.up)) / ahead / b.half_height;
+            assert_true(across < 1 && upward < 1);
+            widest = fmaxf(widest, fmaxf(across, upward));
+        }
+        assert_true(widest > 0.9f);
+    }
+}
+
+// ---- The same however it is drawn ------------------------------------------------------------------------------------------
+
+static scene_run *splash(int32_t threads, weir_backend backend)
+{
+    scene_options options = scene_options_default();
+    options.size = 16;
+    options.def.threads = threads;
+    options.def.backend = backend;
+    scene_run *run;
+    if (scene_open(scene_find("dambreak"), &options, &run) != WEIR_OK) return NULL;
+    assert_ok(scene_updates(run, 60));
+    return run;
+}
+
+static void pictures_do_not_depend_on_threads(void **state)
+{
+    static const int32_t threads[] = {2, 3, 8};
+    for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+        weir_picture_def view = small((weir_look)look);
+        view.width = 200;
+        view.height = 120;
+        scene_run *run = splash(1, WEIR_BACKEND_CPU);
+        picture one = draw(run->world, &view);
+        scene_close(run);
+        for (size_t i = 0; i < 3; i++) {
+            run = splash(threads[i], WEIR_BACKEND_CPU);
+            picture more = draw(run->world, &view);
+            assert_same(&one, &more);
+            free(more.rgb);
+            scene_close(run);
+        }
+        free(one.rgb);
+    }
+}
+
+static void pictures_do_not_depend_on_the_backend(void **state)
+{
+    int32_t devices;
+    if (weir_devices(WEIR_BACKEND_OPENCL, NULL, 0, &devices) != WEIR_OK) skip();
+    scene_run *run = splash(1, WEIR_BACKEND_CPU), *there = splash(1, WEIR_BACKEND_OPENCL);
+    if (!there) fail_msg("%s", scene_error());
+    for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+        weir_picture_def view = small((weir_look)look);
+        picture here = draw(run->world, &view), device = draw(there->world, &view);
+        assert_same(&here, &device);
+        free(here.rgb);
+        free(device.rgb);
+    }
+    scene_close(run);
+    scene_close(there);
+}
+
+static void drawing_changes_nothing(void **state)
+{
+    scene_run *run = splash(2, WEIR_BACKEND_CPU);
+    uint64_t hash = weir_world_hash(run->world);
+    for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+        weir_picture_def view = small((weir_look)look);
+        picture a = draw(run->world, &view), b = draw(run->world, &view);
+        assert_same(&a, &b);
+        free(a.rgb);
+        free(b.rgb);
+    }
+    assert_int_equal(weir_world_hash(run->world), hash);
+    scene_close(run);
+}
+
+static weir_world *place_scene(int32_t far)
+{
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    assert_ok(weir_world_build(world, test_box(far - 12, -2, far - 12, far + 12, 0, far + 12), 255));
+    assert_ok(weir_world_build(world, test_box(far - 6, 0, far - 2, far - 3, 7, far + 2), 255));
+    assert_ok(weir_world_fill_sphere(world, (weir_sphere){{(float)far, 6, (float)far}, 5}, WEIR_WATER, 1));
+    test_step(world, 4);
+    return world;
+}
+
+static void a_far_world_looks_as_a_near_one(void **state)
+{
+    static const weir_look looks[] = {WEIR_LOOK_WATER, WEIR_LOOK_VOXEL};
+    enum { FAR = 1000000 };
+    weir_world *near = place_scene(0), *far = place_scene(FAR);
+    for (size_t i = 0; i < 2; i++) {
+        weir_picture_def view = small(looks[i]);
+        view.camera = (weir_camera){{10, 14, 30}, {0, 3, 0}, 40};
+        picture here = draw(near, &view);
+        view.camera.position.x += FAR, view.camera.position.z += FAR;
+        view.camera.target.x += FAR, view.camera.target.z += FAR;
+        picture there = draw(far, &view);
+        int32_t different = 0, bytes = here.width * here.height * 3;
+        for (int32_t k = 0; k < bytes; k++) different += abs(here.rgb[k] - there.rgb[k]) > 3;
+        assert_true(different < bytes / 200);
+        free(here.rgb);
+        free(there.rgb);
+    }
+    weir_world_destroy(near);
+    weir_world_destroy(far);
+}
+
+static void a_world_spread_wide_is_drawn_as_its_parts_are(void **state)
+{
+    // Water so far off that the grid over all of it is a coarse one changes nothing here, but for what is seen far behind.
+    weir_world *world = place_scene(0);
+    weir_picture_def view = small(WEIR_LOOK_VOXEL);
+    view.camera = (weir_camera){{10, 14, 30}, {0, 3, 0}, 40};
+    picture alone = draw(world, &view);
+    view.look = WEIR_LOOK_WATER;
+    picture alone_water = draw(world, &view);
+    test_fill(world, test_box(900000000, 900000000, 900000000, 900000004, 900000004, 900000004), 1);
+    picture both_water = draw(world, &view);
+    view.look = WEIR_LOOK_VOXEL;
+    picture both = draw(world, &view);
+    int32_t different = 0, bytes = alone.width * alone.height * 3;
+    for (int32_t k = 0; k < bytes; k++) different += abs(alone.rgb[k] - both.rgb[k]) > 3;
+    assert_true(different < bytes / 200);
+    different = 0;
+    for (int32_t k = 0; k < bytes; k++) different += abs(alone_water.rgb[k] - both_water.rgb[k]) > 3;
+    assert_true(different < bytes / 200);
+    free(alone.rgb);
+    free(both.rgb);
+    free(alone_water.rgb);
+    free(both_water.rgb);
+    weir_world_destroy(world);
+}
+
+static void a_background_step_leaves_the_picture_as_it_was(void **state)
+{
+    for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+        weir_picture_def view = small((weir_look)look);
+        scene_run *run = splash(2, WEIR_BACKEND_CPU);
+        picture before = draw(run->world, &view);
+        assert_ok(weir_world_step_begin(run->world));
+        picture during = draw(run->world, &view);
+        assert_same(&before, &during);
+        assert_ok(weir_world_step_end(run->world));
+        test_step(run->world, 10);
+        picture after = draw(run->world, &view);
+        assert_memory_not_equal(before.rgb, after.rgb, (size_t)before.width * (size_t)before.height * 3);
+        free(before.rgb);
+        free(during.rgb);
+        free(after.rgb);
+        scene_close(run);
+    }
+}
+
+// ---- Every scene -----------------------------------------------------------------------------------------------------------
+
+// Not one colour, and no pixel black: neither NaN nor a ray that got lost.
+static void assert_sound(const picture *p, const char *scene, weir_look look)
+{
+    int32_t pixels = p->width * p->height, black = 0, least = 255, most = 0;
+    for (int32_t i = 0; i < pixels; i++) {
+        int32_t sum = (p->rgb[3 * i] + p->rgb[3 * i + 1] + p->rgb[3 * i + 2]) / 3;
+        black += sum < 6;
+        least = sum < least ? sum : least;
+        most = sum > most ? sum : most;
+    }
+    if (black > 0 || most - least < 30)
+        fail_msg("%s, %s: %d black pixels, brightness from %d to %d", scene, weir_look_name(look), black, least, most);
+}
+
+static void every_scene_can_be_seen_in_every_look(void **state)
+{
+    for (int32_t i = 0; scene_at(i); i++) {
+        const scene_def *def = scene_at(i);
+        scene_run *run = test_open(def->name, WEIR_SOLVER_MOMENTUM, def->size_min, 0);
+        for (int32_t update = 0; update <= 40; update += 20) {
+            assert_ok(scene_updates(run, update - run->update));
+            for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+                weir_picture_def view = small((weir_look)look);
+                view.direction = def->view;
+                picture p = draw(run->world, &view);
+                assert_sound(&p, def->name, (weir_look)look);
+                free(p.rgb);
+            }
+        }
+        scene_close(run);
+    }
+}
+
+static void a_camera_anywhere_sees_something(void **state)
+{
+    static const weir_point places[] = {{4, 4, 4},  {16, 1, 4},     {16, 15.9, 4}, {0, 0, 0},
+                                        {21, 2, 8}, {-500, 300, 8}, {16, 1e6, 8}};
+    scene_run *run = splash(1, WEIR_BACKEND_CPU);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        for (int32_t look = 0; look < 2; look++) {
+            weir_picture_def view = small((weir_look)look);
+            view.camera = (weir_camera){places[i], {16, 3, 7}, 60};
+            picture p = draw(run->world, &view);
+            free(p.rgb);
+        }
+    }
+    // Straight along the axes, on the faces of cells.
+    for (int32_t axis = 0; axis < 3; axis++) {
+        weir_picture_def view = small(WEIR_LOOK_WATER);
+        view.camera = (weir_camera){{16, 8, 8}, {16, 8, 8}, 40};
+        double *position[3] = {&view.camera.position.x, &view.camera.position.y, &view.camera.position.z};
+        *position[axis] += 60;
+        picture p = draw(run->world, &view);
+        assert_sound(&p, "dambreak", WEIR_LOOK_WATER);
+        free(p.rgb);
+    }
+    scene_close(run);
+}
+
+// ---- Terrain of the game's own ---------------------------------------------------------------------------------------------
+
+static void flat_ground(void *user, weir_coord origin, uint8_t shares[512])
+{
+    int32_t *asked = user;
+    (*asked)++;
+    for (int32_t i = 0; i < 512; i++) shares[i] = origin.y + (i >> 3 & 7) < 0 ? 255 : 0;
+}
+
+static void terrain_of_the_game_is_drawn_around_the_water(void **state)
+{
+    int32_t asked = 0;
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    def.terrain = flat_ground;
+    def.terrain_user = &asked;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 4, 4, 4), 1);
+    test_step(world, 1);
+    weir_picture_def view = small(WEIR_LOOK_WATER);
+    view.camera = (weir_camera){{2, 20, 30}, {2, 0, 2}, 40};
+    asked = 0;
+    picture p = draw(world, &view);
+    assert_true(asked > 0);
+    colour ground = pixel(&p, 20, 36);
+    assert_true(ground.red >= ground.blue && ground.red > 60);
+    free(p.rgb);
+    weir_world_destroy(world);
+}
+
+// ---- The map ---------------------------------------------------------------------------------------------------------------
+
+static float luminance(weir_vec shown)
+{
+    weir_vec light = picture_light(shown);
+    return 0.2126f * light.x + 0.7152f * light.y + 0.0722f * light.z;
+}
+
+static void the_map_grows_lighter_evenly(void **state)
+{
+    float last = 0;
+    for (int32_t i = 0; i <= 64; i++) {
+        float lightness = 116 * cbrtf(luminance(picture_map((float)i / 64))) - 16;  // CIE L*
+        assert_true(fabsf(lightness - (17 + 76 * (float)i / 64)) < 3);
+        assert_true(lightness > last);
+        last = lightness;
+    }
+    weir_vec unknown = picture_map(NAN), lowest = picture_map(0);
+    assert_memory_equal(&unknown, &lowest, sizeof unknown);
+}
+
+static void a_range_is_a_round_number_above_nearly_all(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 64, 16);
+    weir_world *world = test_make(&def);
+    assert_true(weir_world_range(world, WEIR_LOOK_FLOW) == 1);
+    assert_true(weir_world_range(world, WEIR_LOOK_WATER) == 0);
+    test_fill(world, test_box(4, 40, 4, 12, 48, 12), 1);
+    assert_ok(weir_world_set_flow(world, test_box(4, 40, 4, 12, 48, 12), (weir_vec){0, -0.37f, 0}));
+    float range = weir_world_range(world, WEIR_LOOK_FLOW);
+    assert_true(fabsf(range - 0.4f) < 1e-4f);
+    weir_world_destroy(world);
+}
+
+// ---- What is refused -------------------------------------------------------------------------------------------------------
+
+static void assert_refused(const weir_picture_def *def, weir_status status, const char *word)
+{
+    weir_world_def world_def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
+    weir_world *world = test_make(&world_def);
+    uint8_t untouched[12] = {1, 2, 3};
+    assert_int_equal(weir_world_draw(world, def, untouched), status);
+    assert_int_equal(untouched[0], 1);
+    if (!strstr(weir_error_message(), word)) fail_msg("'%s' does not say '%s'", weir_error_message(), word);
+    weir_world_destroy(world);
+}
+
+static void definitions_that_make_no_sense_are_refused(void **state)
+{
+    weir_picture_def def = small(WEIR_LOOK_TEMPERATURE);
+    assert_refused(&def, WEIR_ERROR_UNSUPPORTED, "temperature");
+    def = small((weir_look)77);
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "look");
+    def = small(WEIR_LOOK_WATER);
+    def.width = -1;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "pixels");
+    def.width = WEIR_PICTURE_LIMIT + 1;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "pixels");
+    def = small(WEIR_LOOK_WATER);
+    def.camera.fov = NAN;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "field of view");
+    def.camera.fov = 170;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "field of view");
+    def.camera = (weir_camera){{1, 2, 3}, {1, 2, 3}, 40};
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "nowhere");
+    def.camera = (weir_camera){{NAN, 2, 3}, {1, 2, 3}, 40};
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "place");
+    def.camera = (weir_camera){{INFINITY, 2, 3}, {1, 2, 3}, 40};
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "place");
+    def = small(WEIR_LOOK_WATER);
+    def.sun.x = NAN;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "sun");
+    def = small(WEIR_LOOK_WATER);
+    def.clarity = -1;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "clarity");
+    def = small(WEIR_LOOK_VOXEL);
+    def.least_fill = NAN;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "least_fill");
+    def = small(WEIR_LOOK_FLOW);
+    def.range = INFINITY;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "range");
+}
+
+static void memory_that_runs_out_is_told(void **state)
+{
+    test_memory hooks = {0};
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 32, 16, 16);
+    def.allocator = test_memory_hooks(&hooks);
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 8, 12, 16), 1);
+    test_step(world, 10);
+    for (int32_t look = 0; look < 2; look++) {
+        weir_picture_def view = small((weir_look)look);
+        int64_t held = hooks.bytes;
+        picture p = draw(world, &view);
+        assert_int_equal(hooks.bytes, held);
+        weir_status status = WEIR_ERROR_MEMORY;
+        for (int32_t call = 1; status != WEIR_OK; call++) {
+            assert_true(call < 20);
+            hooks.calls = 0;
+            hooks.fail_at = call;
+            status = weir_world_draw(world, &view, p.rgb);
+            hooks.fail_at = 0;
+            if (status != WEIR_OK) assert_int_equal(status, WEIR_ERROR_MEMORY);
+            assert_int_equal(hooks.bytes, held);
+            if (call == 1) assert_int_equal(status, WEIR_ERROR_MEMORY);
+        }
+        free(p.rgb);
+    }
+    weir_world_destroy(world);
+    assert_int_equal(hooks.bytes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_world_is_all_sky),
+        cmocka_unit_test(full_cubes_are_deep_blue_and_thin_ones_lighter),
+        cmocka_unit_test(up_is_up_and_right_is_right),
+        cmocka_unit_test(a_floor_is_drawn_and_walls_are_not),
+        cmocka_unit_test(water_against_a_wall_is_seen_as_through_glass),
+        cmocka_unit_test(terrain_casts_shadows),
+        cmocka_unit_test(a_framed_box_is_wholly_in_the_picture),
+        cmocka_unit_test(pictures_do_not_depend_on_threads),
+        cmocka_unit_test(pictures_do_not_depend_on_the_backend),
+        cmocka_unit_test(drawing_changes_nothing),
+        cmocka_unit_test(a_far_world_looks_as_a_near_one),
+        cmocka_unit_test(a_world_spread_wide_is_drawn_as_its_parts_are),
+        cmocka_unit_test(a_background_step_leaves_the_picture_as_it_was),
+        cmocka_unit_test(every_scene_can_be_seen_in_every_look),
+        cmocka_unit_test(a_camera_anywhere_sees_something),
+        cmocka_unit_test(terrain_of_the_game_is_drawn_around_the_water),
+        cmocka_unit_test(the_map_grows_lighter_evenly),
+        cmocka_unit_test(a_range_is_a_round_number_above_nearly_all),
+        cmocka_unit_test(definitions_that_make_no_sense_are_refused),
+        cmocka_unit_test(memory_that_runs_out_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
