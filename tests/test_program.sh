@@ -107,8 +107,6 @@ refuses "as well" run tube pool
 refuses "cannot read none.lua" run none.lua
 refuses "--swim" run tube --swim
 refuses "-x" run tube -x
-refuses "--frames" run tube --frames .
-refuses "--video" run tube --video x.mp4
 refuses "no value" run tube --quiet=1
 refuses "needs a value" run tube --size
 refuses "size 0" run tube --size 0
