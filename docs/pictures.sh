@@ -23,6 +23,4 @@ draw dambreak-200 196 dambreak
 draw dambreak-voxel 140 dambreak --look voxel
 draw dambreak-flow 140 dambreak --look flow
 draw tsunami 320 tsunami
-draw watercube 190 watercube
-draw column 90 column --size 32
 draw tube 70 tube --look pressure

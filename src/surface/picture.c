@@ -150,6 +150,7 @@ static void set_scene(picture_scene *s, const weir_picture_def *def)
     s->eye_in_water = g->smooth && eye_in_water(s);
     bool ranged = def->look == WEIR_LOOK_FLOW || def->look == WEIR_LOOK_PRESSURE;
     s->range = !ranged ? 1 : def->range > 0 ? def->range : weir_world_range(g->world, def->look);
+    if (!(s->range > 0)) s->range = 1;
     if (!g->smooth) picture_set_colours(s);
 }
 
