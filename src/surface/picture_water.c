@@ -52,8 +52,9 @@ static bool meet_surface(const float *corner, const cell_walk *c, bool in_water,
         *at = begin;
         return true;
     }
-    // The fill changes by little more than 1 per cell.
-    if (f_begin < 0 && f_end < 0 && f_begin + f_end < -1.3f * (end - begin)) return false;
+    // The smoothed fill bends so little that between the ends it is at most this much above them.
+    float length = end - begin, highest = most_of(f_begin, f_end) + 0.15f * length * length;
+    if (highest < 0) return false;
     float f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
     if (f_begin < 0 && f_middle < 0 && f_end < 0) {
         // A thin sheet may lie between: the parabola through the three tells where to look once more.
