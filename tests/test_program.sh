@@ -330,6 +330,110 @@ parses "$work/out"
 same "drift of a script" 0 "$(value drift "$work/out")"
 same "name of a script" tap "$(value scene "$work/out")"
 
+# ---- Pictures --------------------------------------------------------------------------------------------------------------
+
+refuses "--frames DIR or --video FILE" run tube --look voxel
+refuses "--frames DIR or --video FILE" run tube --fps 10
+refuses "water, voxel, flow, pressure, fill or temperature" run tube --frames "$work/f" --look cubist
+refuses "no solver of this version has a temperature" run tube --frames "$work/f" --look temperature
+refuses "out of range" run tube --frames "$work/f" --picture 0x0
+refuses "out of range" run tube --frames "$work/f" --picture 100000x100
+refuses "out of range" run tube --frames "$work/f" --picture 99999999999999999999x100
+for size in 1280 1280x 1280x720x3 x720 -5x5 12.5x7 ' 5x5' nanxnan ''; do
+    refuses "WIDTHxHEIGHT" run tube --frames "$work/f" --picture "$size"
+done
+refuses "out of range" run tube --frames "$work/f" --fps 0
+refuses "whole number" run tube --frames "$work/f" --fps 12.5
+refuses "out of range" run tube --frames "$work/f" --frame-every 0
+refuses "out of range" run tube --frames "$work/f" --speed 0
+refuses "out of range" run tube --frames "$work/f" --speed nan
+refuses "takes a number" run tube --frames "$work/f" --speed fast
+refuses "give one of them" run tube --frames "$work/f" --speed 2 --frame-every 3
+refuses "out of range" run tube --frames "$work/f" --fov nan
+refuses "out of range" run tube --frames "$work/f" --fov 180
+for camera in '' 1,2,3 1,2,3,4,5 1,2,3,4,5,6,7 nan,2,3,4,5,6 1,2,3,4,5,inf 1,2,3,4,5,x 1e99,2,3,4,5,6 '1, 2,3,4,5,6'; do
+    refuses "six numbers" run tube --frames "$work/f" --camera "$camera"
+done
+refuses "looks nowhere" run tube --frames "$work/f" --camera 1,2,3,1,2,3
+refuses "must end in .mp4, .webm or .gif" run tube --video "$work/tube.avi"
+refuses "must end in .mp4, .webm or .gif" run tube --video .mp4
+refuses "empty" run tube --frames ''
+refuses "cannot be written to" run tube --frames "$work/missing/f"
+: >"$work/plain"
+refuses "cannot be written to" run tube --frames "$work/plain"
+same "nothing was made by what was refused" 0 "$(find "$work" -name 'f' -o -name '*.png' -o -name '*.mp4' | wc -l)"
+
+# is_picture FILE WIDTH HEIGHT: a PNG of this size, by its first bytes.
+is_picture() {
+    checks=$((checks + 1))
+    head=$(od -An -tx1 -N24 "$1" 2>/dev/null | tr -d ' \n')
+    [ "$head" = "$(printf '89504e470d0a1a0a0000000d49484452%08x%08x' "$2" "$3")" ] || fail "$1 is no picture of $2 x $3"
+}
+
+run run pool --size 4 --updates 0 --quiet --picture 16x16 --frames "$work/trial"
+if [ "$status" -eq 0 ]; then
+    # 25 pictures a second of 100 updates: every fourth update, the first one included.
+    works run dambreak --size 16 --updates 9 --picture 64x48 --frames "$work/frames" --report "$work/frames.json"
+    says "frames   3 of 64 x 48, look water"
+    parses "$work/frames.json"
+    same "frames in the report" 3 "$(value frames "$work/frames.json")"
+    same "frame_ms in the report" 1 "$(grep -c '"frame_ms": ' "$work/frames.json")"
+    same "frames in the folder" 3 "$(ls "$work/frames" | wc -l)"
+    for i in 0 1 2; do is_picture "$work/frames/frame-0000$i.png" 64 48; done
+    works run dambreak --size 16 --updates 9 --picture 64x48 --frames "$work/again" --threads 1 --quiet
+    for i in 0 1 2; do
+        checks=$((checks + 1))
+        cmp -s "$work/frames/frame-0000$i.png" "$work/again/frame-0000$i.png" || fail "picture $i depends on the threads"
+    done
+    works run dambreak --size 16 --updates 9 --picture 64x48 --quiet --frames "$work/every" --frame-every 3 --look voxel \
+        --camera 16,20,60,16,4,8 --fov 30
+    same "every third update" 4 "$(ls "$work/every" | wc -l)"
+    works run dambreak --size 16 --updates 20 --picture 64x48 --quiet --frames "$work/fast" --speed 2 --fps 20 --look flow
+    same "twice as fast" 3 "$(ls "$work/fast" | wc -l)"
+    works run dambreak --size 16 --updates 2 --picture 64x48 --quiet --frames "$work/slow" --speed 0.5 --fps 100 --look fill
+    same "half as fast" 5 "$(ls "$work/slow" | wc -l)"
+    works run dambreak --size 16 --updates 0 --picture 1x1 --quiet --frames "$work/one" --look pressure
+    is_picture "$work/one/frame-00000.png" 1 1
+
+    # Without ffmpeg the run is made all the same, and its pictures are kept.
+    mkdir "$work/no-path"
+    checks=$((checks + 1))
+    PATH="$work/no-path" "$weir" run dambreak --size 16 --updates 4 --picture 64x48 --quiet --video "$work/none.mp4" \
+        >"$work/out" 2>"$work/err"
+    status=$?
+    [ "$status" -eq 1 ] || fail "a film without ffmpeg: status $status, expected 1"
+    grep -q "apt-get install ffmpeg" "$work/err" || fail "a missing ffmpeg is not told"
+    same "pictures kept without ffmpeg" 2 "$(ls "$work/none.mp4.frames" | wc -l)"
+else
+    grep -q "libpng" "$work/err" || fail "a build without libpng does not say so"
+fi
+
+if command -v ffmpeg >/dev/null 2>&1; then
+    for ending in mp4 webm gif; do
+        works run dambreak --size 16 --updates 8 --picture 65x47 --quiet --video "$work/film.$ending"
+        checks=$((checks + 1))
+        [ -s "$work/film.$ending" ] || fail "there is no film.$ending"
+        if command -v ffprobe >/dev/null 2>&1; then
+            same "pictures in film.$ending" 3 "$(ffprobe -v error -count_frames -select_streams v -show_entries \
+                stream=nb_read_frames -of default=nw=1:nk=1 "$work/film.$ending")"
+        fi
+    done
+    same "nothing is left beside the films" 0 "$(find "$work" -name '*.tmp*' | wc -l)"
+    refuses "cannot be written" run tube --updates 1 --video "$work/missing/film.mp4"
+
+    # One that fails ends the run.
+    mkdir "$work/broken"
+    printf '#!/bin/sh\necho no encoder today >&2\nexit 3\n' >"$work/broken/ffmpeg"
+    chmod +x "$work/broken/ffmpeg"
+    checks=$((checks + 1))
+    PATH="$work/broken:$PATH" "$weir" run dambreak --size 16 --updates 8 --quiet --video "$work/broken.mp4" >"$work/out" 2>"$work/err"
+    status=$?
+    [ "$status" -eq 1 ] || fail "a broken ffmpeg: status $status, expected 1"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "a broken ffmpeg is not told in one line"
+    grep -q "no encoder today" "$work/err" || fail "what ffmpeg said is not told"
+    same "no film is left behind" 0 "$(find "$work" -name 'broken.mp4*' | wc -l)"
+fi
+
 # An interrupt ends the run after the update at work, with a report of what was done.
 checks=$((checks + 1))
 # A shell without job control starts background programs deaf to SIGINT, so the program is started through env where that helps.

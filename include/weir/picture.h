@@ -59,8 +59,8 @@ typedef struct weir_picture_def {
     weir_vec direction;     // of the camera that frames the world
     weir_vec sun;           // direction towards the sun
     float least_fill;       // cells that hold less are not drawn as cubes, default 0.05
-    float clarity;  // water look: how many cells one sees through water; default in proportion to the bounds
-    float range;    // flow and pressure: value at the legend's upper end; default as weir_world_range says
+    float clarity;          // water look: how many cells one sees through water; default in proportion to the bounds
+    float range;            // flow and pressure: value at the legend's upper end; default as weir_world_range says
 } weir_picture_def;
 
 WEIR_API weir_picture_def weir_picture_def_default(void);
@@ -73,7 +73,8 @@ WEIR_API weir_status weir_picture_def_check(const weir_picture_def *def);
 // a background step runs the last finished state is drawn, on the calling thread alone.
 WEIR_API weir_status weir_world_draw(const weir_world *world, const weir_picture_def *def, uint8_t *rgb);
 
-// What `range` is by default: a round number that 99 of 100 cells with water stay below (flow and pressure; else 0). For a film give
+// What `range` is by default: a round number that 99 of 100 cells with water stay below; 0 where there is nothing to show,
+// and for looks other than flow and pressure. For a film give
 // the largest so far, so that colours do not jump.
 WEIR_API float weir_world_range(const weir_world *world, weir_look look);
 

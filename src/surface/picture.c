@@ -147,21 +147,31 @@ static void set_scene(picture_scene *s, const weir_picture_def *def)
     s->floor = t->bounded && !(t->open_sides & WEIR_SIDE_Y_MIN);
     float clarity = def->clarity > 0 ? def->clarity : usual_clarity(g);
     s->absorb = vec_scale(vec(2.8f, 1.10f, 0.70f), 1 / clarity);
+    for (int32_t axis = 0; axis < 3; axis++) {
+        s->near_corner[axis] = s->floor && g->bounds_low[axis] < g->low[axis] ? g->bounds_low[axis] : g->low[axis];
+        s->far_corner[axis] =
+            s->floor && g->bounds_high[axis] > g->high[axis] && axis != 1 ? g->bounds_high[axis] : g->high[axis];
+    }
     s->eye_in_water = g->smooth && eye_in_water(s);
     bool ranged = def->look == WEIR_LOOK_FLOW || def->look == WEIR_LOOK_PRESSURE;
     s->range = !ranged ? 1 : def->range > 0 ? def->range : weir_world_range(g->world, def->look);
+    if (!(s->range > 0)) s->range = 1;
     if (!g->smooth) picture_set_colours(s);
 }
 
 // ---- Pixels ----------------------------------------------------------------------------------------------------------------
 
-// What is seen at a place of the picture, in pixels from its upper left corner.
-static weir_vec look_at(const picture_scene *s, float x, float y)
+static weir_vec direction_at(const picture_scene *s, float x, float y)
 {
     const camera_basis *b = &s->basis;
     float across = (2 * x / (float)s->width - 1) * b->half_width, upward = (1 - 2 * y / (float)s->height) * b->half_height;
-    weir_vec d = vec_add(b->ahead, vec_add(vec_scale(b->right, across), vec_scale(b->up, upward)));
-    picture_ray ray = ray_from(s->eye, vec_unit(d));
+    return vec_add(b->ahead, vec_add(vec_scale(b->right, across), vec_scale(b->up, upward)));
+}
+
+// What is seen at a place of the picture, in pixels from its upper left corner.
+static weir_vec look_at(const picture_scene *s, float x, float y)
+{
+    picture_ray ray = ray_from(s->eye, vec_unit(direction_at(s, x, y)));
     return s->grid.smooth ? picture_trace_water(s, &ray) : picture_trace_cubes(s, &ray);
 }
 
@@ -209,14 +219,43 @@ static tile_area tile_at(const picture_scene *s, int32_t index)
     return (tile_area){x, x + TILE < s->width ? x + TILE : s->width, y, y + TILE < s->height ? y + TILE : s->height};
 }
 
+// Whether all that is not sky lies on the outer side of the plane through the eye and two places of the picture's edge.
+static bool all_beyond(const picture_scene *s, weir_vec from, weir_vec to)
+{
+    weir_vec n = vec_cross(from, to);
+    for (int32_t corner = 0; corner < 8; corner++) {
+        double side = 0;
+        const double parts[3] = {n.x, n.y, n.z};
+        for (int32_t axis = 0; axis < 3; axis++)
+            side += parts[axis] * ((corner >> axis & 1 ? s->far_corner[axis] : s->near_corner[axis]) - s->eye[axis]);
+        if (side <= 1e-6) return false;
+    }
+    return true;
+}
+
+static bool is_sky(const picture_scene *s, tile_area a)
+{
+    weir_vec c[4] = {direction_at(s, (float)a.x0, (float)a.y0), direction_at(s, (float)a.x0, (float)a.y1),
+                     direction_at(s, (float)a.x1, (float)a.y1), direction_at(s, (float)a.x1, (float)a.y0)};
+    for (int32_t i = 0; i < 4; i++)
+        if (all_beyond(s, c[i], c[(i + 1) % 4])) return true;
+    return false;
+}
+
 static void draw_tiles(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
     const drawing *d = context;
+    const picture_scene *s = &d->scene;
     for (int32_t i = begin; i < end; i++) {
-        tile_area a = tile_at(&d->scene, i);
-        for (int32_t y = a.y0; y < a.y1; y++)
-            for (int32_t x = a.x0; x < a.x1; x++) put(d, x, y, look_at(&d->scene, (float)x + 0.5f, (float)y + 0.5f));
+        tile_area a = tile_at(s, i);
+        bool sky = is_sky(s, a);
+        for (int32_t y = a.y0; y < a.y1; y++) {
+            for (int32_t x = a.x0; x < a.x1; x++) {
+                float at_x = (float)x + 0.5f, at_y = (float)y + 0.5f;
+                put(d, x, y, sky ? picture_sky(vec_unit(direction_at(s, at_x, at_y))) : look_at(s, at_x, at_y));
+            }
+        }
     }
 }
 

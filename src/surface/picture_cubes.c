@@ -103,7 +103,7 @@ float weir_world_range(const weir_world *world, weir_look look)
     world_check_query(world);
     float most = 0;
     look_through(world, look, &most, NULL);
-    if (!(most > 1e-6f) || !isfinite(most)) return 1;
+    if (!(most > 1e-6f) || !isfinite(most)) return 0;
 
     int64_t histogram[RANGE_STEPS] = {0}, count = 0, below = 0;
     look_through(world, look, &most, histogram);

@@ -13,9 +13,10 @@ enum {
     SOURCE_MARGIN = 2              // bricks around the water
 };
 
-static const float SIDE = 0.2f;   // share of each neighbour in the smoothing, along each axis
-static const float SWELL = 1.2f;  // what is nearly full counts as full: thin sheets would smooth away
-static const float FILM = 8.0f;   // a floor counts as full under a film of 1/8
+static const float SIDE = 0.2f;        // share of each neighbour in the smoothing, along each axis
+static const float SWELL = 1.1f;       // what is nearly full counts as full
+static const float FLOOR_FILM = 8.0f;  // a floor counts as full under a film of 1/8
+static const float WALL_FILM = 4.0f;   // and a wall behind a sheet of 1/4
 
 // ---- Which bricks ----------------------------------------------------------------------------------------------------------
 
@@ -226,19 +227,26 @@ static void blur(const float *wide, float *tile)
     }
 }
 
-// A floor under a film of water counts as water, so that the film's surface lies at its height: else it would be averaged away.
-// Not so the edge of a floor, or one that is a single cell thick: there it would show on the other side.
-static void raise_floor(const wide_tile *wide, float *tile)
+// A floor under a film of water, or a wall behind a thin sheet, counts as water, so that the film's surface lies at its height: else it
+// would be smoothed away. Not so edges, and what is a single cell thick: there it would show on the other side.
+static void raise_films(const wide_tile *wide, float *tile)
 {
+    static const int32_t wide_step[5] = {WIDE, 1, -1, WIDE * WIDE, -WIDE * WIDE};
+    static const int32_t tile_step[5] = {EDGE, 1, -1, EDGE * EDGE, -EDGE * EDGE};
     for (int32_t z = 0; z < EDGE; z++) {
-        for (int32_t y = 0; y < EDGE - 1; y++) {
+        for (int32_t y = 0; y < EDGE; y++) {
             for (int32_t x = 0; x < EDGE; x++) {
                 const float *open = wide->open + x + 1 + WIDE * (y + 1 + WIDE * (z + 1));
-                float *value = tile + x + EDGE * (y + EDGE * z);
-                bool floor = open[0] == 0 && open[WIDE] != 0;
-                if (!floor || open[-WIDE] + open[-1] + open[1] + open[-WIDE * WIDE] + open[WIDE * WIDE] != 0) continue;
-                float raised = FILM * value[EDGE];
-                *value = most_of(*value, raised < 1 ? raised : 1);
+                if (open[0] != 0) continue;
+                float *value = tile + x + EDGE * (y + EDGE * z), count = open[-WIDE];
+                for (int32_t k = 0; k < 5; k++) count += open[wide_step[k]];
+                if (count != 1 || open[-WIDE] != 0) continue;
+                // The one open neighbour, if it lies in the tile.
+                const bool within[5] = {y + 1 < EDGE, x + 1 < EDGE, x > 0, z + 1 < EDGE, z > 0};
+                for (int32_t k = 0; k < 5; k++) {
+                    if (open[wide_step[k]] == 0 || !within[k]) continue;
+                    *value = most_of(*value, least_of(1, value[tile_step[k]] * (k == 0 ? FLOOR_FILM : WALL_FILM)));
+                }
             }
         }
     }
@@ -332,7 +340,7 @@ static void smooth_block(picture_grid *g, grid_block *block, float *tile)
     blur(wide.open, weight);
     // Of the open cells only: so water stands level up to a wall, and terrain has the value of the water beside it.
     for (int32_t i = 0; i < EDGE * EDGE * EDGE; i++) tile[i] = weight[i] > 0 ? tile[i] / weight[i] : 0;
-    raise_floor(&wide, tile);
+    raise_films(&wide, tile);
     divide_cells(block, tile, &around.open[BRICK_SELF]);
     if (!mask_empty(&block->mixed)) block->tile = tile;
 }

@@ -12,10 +12,11 @@ typedef struct picture_scene {
     weir_look look;
     int32_t width, height;
     camera_basis basis;
-    double eye[3];  // from the grid's origin
-    float pixel;    // width of a pixel, one cell ahead
-    weir_vec sun;   // of length 1
-    bool floor;     // the world has one
+    double eye[3];                         // from the grid's origin
+    float pixel;                           // width of a pixel, one cell ahead
+    weir_vec sun;                          // of length 1
+    double near_corner[3], far_corner[3];  // the box of all that is not sky
+    bool floor;                            // the world has one
     bool eye_in_water;
     weir_vec absorb;                    // share of light that a cell of water takes, by colour
     float range;                        // value at the legend's upper end

@@ -22,11 +22,11 @@ typedef struct meeting {
 
 // The surface between two distances in a cell, where the fill is on different sides of it. A few steps of the false position
 // rule (Illinois): the spline is so smooth that a thousandth of a cell is reached.
-static float find_root(const float *corner, const cell_walk *c, float a, float fa, float b, float fb)
+static float find_root(const float *corner, const cell_walk *c, float sign, float a, float fa, float b, float fb)
 {
     for (int32_t i = 0; i < 4; i++) {
         float t = (a * fb - b * fa) / (fb - fa);
-        float f = grid_fill(corner, cells_place(c, t)) - GRID_SURFACE;
+        float f = sign * (grid_fill(corner, cells_place(c, t)) - GRID_SURFACE);
         if (fabsf(f) < 1e-3f) return t;
         if ((f < 0) == (fb < 0)) {
             b = t, fb = f;
@@ -52,8 +52,9 @@ static bool meet_surface(const float *corner, const cell_walk *c, bool in_water,
         *at = begin;
         return true;
     }
-    // The fill changes by little more than 1 per cell.
-    if (f_begin < 0 && f_end < 0 && f_begin + f_end < -1.3f * (end - begin)) return false;
+    // The smoothed fill bends so little that between the ends it is at most this much above them.
+    float length = end - begin, highest = most_of(f_begin, f_end) + 0.15f * length * length;
+    if (highest < 0) return false;
     float f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
     if (f_begin < 0 && f_middle < 0 && f_end < 0) {
         // A thin sheet may lie between: the parabola through the three tells where to look once more.
@@ -63,11 +64,12 @@ static bool meet_surface(const float *corner, const cell_walk *c, bool in_water,
         f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
     }
     if (f_begin < 0 && f_middle >= 0) {
-        *at = find_root(corner, c, begin, f_begin, middle, f_middle);
+        *at = find_root(corner, c, sign, begin, f_begin, middle, f_middle);
         return true;
     }
     if (f_end < 0) return false;
-    *at = f_middle < 0 ? find_root(corner, c, middle, f_middle, end, f_end) : begin;  // or a young ray that leaves at once
+    *at =
+        f_middle < 0 ? find_root(corner, c, sign, middle, f_middle, end, f_end) : begin;  // or a young ray that leaves at once
     return true;
 }
 

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Draws the pictures of the README and of docs/ again, into docs/pictures/. Anyone can run it: a few seconds each.
+set -eu
+
+root=$(dirname "$(dirname "$(readlink -f "$0")")")
+out=$root/docs/pictures
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+
+# draw NAME UPDATE SCENE OPTIONS...: the picture of a scene after so many updates.
+draw() {
+    name=$1 update=$2
+    shift 2
+    rm -rf "$work/frames"
+    "$root/weir" run "$@" --updates "$update" --frame-every "$update" --picture 640x360 --frames "$work/frames" --quiet
+    mv "$work/frames/frame-00001.png" "$out/$name.png"
+    echo "$out/$name.png: $(wc -c <"$out/$name.png") bytes"
+}
+
+draw dambreak-100 104 dambreak
+draw dambreak-200 196 dambreak
+draw dambreak-voxel 140 dambreak --look voxel
+draw dambreak-flow 140 dambreak --look flow
+draw tsunami 320 tsunami
+draw tube 70 tube --look pressure
