@@ -36,6 +36,9 @@ void help_print_command(const app_command *command);
 // Prints "weir: ..." as one line on stderr and returns the status, to be returned in turn.
 int app_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// Finds out before a long run whether the file of an option will have a place. Returns 0, or an exit status after telling why not.
+int app_check_path(const char *option, const char *path);
+
 // The exit status that a failure of the library deserves: 2 for what the user gave, 1 for what the machine lacks.
 int app_exit_status(weir_status status);
 

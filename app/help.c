@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "app/app.h"
+#include "app/export.h"
 #include "app/machine.h"
 
 #define OPTION_COLUMN 22
@@ -20,6 +21,7 @@ static void print_options(option_commands command)
 
 static void print_run_notes(void)
 {
+    export_print_formats();
     printf("\nParameters for --set:\n");
     for (int32_t i = 0; weir_params_name(i); i++) {
         printf("  %-*s %s\n", OPTION_COLUMN, weir_params_name(i), weir_params_help(i));

@@ -168,6 +168,16 @@ static int read_load(app_options *options, const char *text)
     return read_path("load", text, &options->load);
 }
 
+static int read_export(app_options *options, const char *text)
+{
+    return read_path("export", text, &options->export);
+}
+
+static int read_export_every(app_options *options, const char *text)
+{
+    return read_integer("export-every", text, 1, 1000000000, &options->export_every) ? 0 : EXIT_WRONG;
+}
+
 static int read_quiet(app_options *options, const char *text)
 {
     (void)text;
@@ -211,6 +221,9 @@ static const option_def table[] = {
     {"seed", "N", "seed of the scene's random numbers and of the noise, default 1", FOR_RUN, read_seed},
     {"hash-every", "N", "put the state hash of every N-th update into the report", FOR_RUN, read_hash_every},
     {"save", "FILE", "write a snapshot at the end", FOR_RUN, read_save},
+    {"export", "FILE", "write the world at the end for other programs; the ending says how, see below", FOR_RUN, read_export},
+    {"export-every", "N", "write it every N-th update too, with the update's number before the ending", FOR_RUN,
+     read_export_every},
     {"load", "FILE", "go on from a snapshot of the same scene, size and solver", FOR_RUN, read_load},
     {"report", "FILE", "write the measurements as JSON; '-': to stdout, and nothing else there", FOR_RUN | FOR_BENCH,
      read_report},

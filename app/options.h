@@ -33,7 +33,8 @@ typedef struct app_options {
     uint32_t seed;
     scene_setting settings[OPTION_SETTINGS];
     int32_t setting_count;
-    const char *report, *save, *load;
+    const char *report, *save, *load, *export;
+    int64_t export_every;
     bool quiet, list, full, help;
 } app_options;
 

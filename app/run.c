@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "app/export.h"
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
@@ -66,22 +67,21 @@ static int unknown_scene(const char *name)
     return app_fail(EXIT_WRONG, "unknown scene '%s'; there are %s", name, all);
 }
 
-// Finds out before a long run whether its snapshot will have a place.
-static int check_save_path(const char *path)
+int app_check_path(const char *option, const char *path)
 {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return app_fail(EXIT_WRONG, "--save %s cannot be written: it is %s", path,
+        return app_fail(EXIT_WRONG, "--%s %s cannot be written: it is %s", option, path,
                         S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
     }
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + 1 : 2;
-    if (length >= sizeof folder) return app_fail(EXIT_WRONG, "--save %s cannot be written: its name is too long", path);
+    if (length >= sizeof folder) return app_fail(EXIT_WRONG, "--%s %s cannot be written: its name is too long", option, path);
     memcpy(folder, slash ? path : "./", length);
     folder[length] = '\0';
     if (access(folder, W_OK) == 0) return 0;
-    return app_fail(EXIT_WRONG, "--save %s cannot be written: %s", path, strerror(errno));
+    return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path, strerror(errno));
 }
 
 // What the library has to say while it opens a device: which one it is, and why it takes long the first time.
@@ -178,7 +178,7 @@ static bool record_update(run_record *record, const scene_run *run, int64_t hash
     return hash_every == 0 || run->update % hash_every != 0 || record_hash(record, run);
 }
 
-static int play(scene_run *run, const app_options *options, int64_t updates, run_record *record)
+static int play(scene_run *run, const app_options *options, int64_t updates, run_record *record, exporter *exports)
 {
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &action, &before);
@@ -199,6 +199,9 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
         } else if (!record_update(record, run, options->hash_every)) {
             progress_end(&bar);
             status = app_fail(EXIT_FAILED, "memory ran out for the measurements");
+        } else if (export_update(exports, run->update) != WEIR_OK) {
+            progress_end(&bar);
+            status = app_fail(EXIT_FAILED, "%s", weir_error_message());
         }
     }
     progress_end(&bar);
@@ -429,10 +432,14 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
 {
     int64_t updates = options->updates_given ? options->updates : run->def->updates;
     run_result result;
-    int status = play(run, options, updates, record);
+    exporter exports = export_begin(options, run->world);
+    int status = play(run, options, updates, record, &exports);
     if (!status) status = measure(run, record, &result);
+    weir_status exported = status ? WEIR_OK : export_last(&exports, run->update);
+    export_end(&exports);
     if (status) return status;
 
+    if (exported != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
     if (options->save) {
         weir_status saved = weir_world_save(run->world, options->save);
         if (saved != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
@@ -456,7 +463,8 @@ int command_run(const app_options *options)
     scene_script *script = NULL;
     scene_run *run = NULL;
     run_record record = {0};
-    int status = options->save ? check_save_path(options->save) : 0;
+    int status = options->save ? app_check_path("save", options->save) : 0;
+    if (!status) status = export_check(options);
     if (status) return status;
     status = report_open(&report, options->report);
     if (status) return status;

@@ -15,11 +15,13 @@
 //   world.h   the world: life, updates, edits, queries, ledger, snapshots
 //   device.h  what there is to compute on
 //   rule.h    rules of the game's own that run inside an update
+//   mesh.h    the surface of the water and of the terrain as triangles
 #ifndef WEIR_WEIR_H
 #define WEIR_WEIR_H
 
 #include <weir/base.h>
 #include <weir/device.h>
+#include <weir/mesh.h>
 #include <weir/rule.h>
 #include <weir/types.h>
 #include <weir/world.h>

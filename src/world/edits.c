@@ -272,7 +272,14 @@ static void refresh_brick(weir_world *world, weir_coord coord)
     int32_t brick = bricks_find(pool, coord);
     brick_mask before = pool->open[brick];
     world_terrain_changed_brick(world, coord);
-    if (brick == BRICK_NOTHING) return;
+    if (brick == BRICK_NOTHING) {
+        // It cannot tell of its change itself, and a surface beside it changes with it.
+        for (int32_t k = 0; k < 27; k++) {
+            int32_t neighbour = bricks_find(pool, brick_neighbour(coord, k));
+            if (neighbour) pool->changed[neighbour] = world->change;
+        }
+        return;
+    }
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = before.plane[z] & ~pool->open[brick].plane[z]; left;) {
             shut_cell(world, brick, region_take(&left) + 64 * z);

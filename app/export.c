@@ -1,0 +1,170 @@
+// Exports. A format is a line in the table and a function that writes the world to a path.
+#include "app/export.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "app/app.h"
+#include <weir/formats.h>
+
+typedef struct export_format {
+    const char *ending;
+    const char *meaning;
+    weir_status (*write)(exporter *e, const char *path);
+} export_format;
+
+// ---- Meshes ----------------------------------------------------------------------------------------------------------------
+
+// The water's surface; what has not changed since the last export is not meshed again.
+static weir_status water_mesh(exporter *e, weir_mesh *water)
+{
+    weir_status status = e->mesher ? WEIR_OK : weir_mesher_create(e->world, NULL, &e->mesher);
+    if (status == WEIR_OK) status = weir_mesher_update(e->mesher, NULL);
+    if (status == WEIR_OK) status = weir_mesher_join(e->mesher, water);
+    return status;
+}
+
+static int32_t lower(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int32_t upper(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+// The world's bounds; of one without any, the box around its bricks.
+static weir_box world_box(const weir_world *world)
+{
+    weir_box box = weir_world_bounds(world);
+    if (box.min.x < box.max.x) return box;
+    int32_t count = weir_world_bricks(world, NULL, 0);
+    weir_coord *bricks = count > 0 ? malloc((size_t)count * sizeof *bricks) : NULL;
+    if (!bricks) return box;
+    weir_world_bricks(world, bricks, count);
+    box = (weir_box){bricks[0], bricks[0]};
+    for (int32_t i = 0; i < count; i++) {
+        weir_coord b = bricks[i];
+        box.min = (weir_coord){lower(box.min.x, b.x), lower(box.min.y, b.y), lower(box.min.z, b.z)};
+        box.max = (weir_coord){upper(box.max.x, b.x + 8), upper(box.max.y, b.y + 8), upper(box.max.z, b.z + 8)};
+    }
+    free(bricks);
+    return box;
+}
+
+static weir_status both_meshes(exporter *e, weir_mesh *water)
+{
+    weir_mesh_free(&e->terrain);
+    weir_box box = world_box(e->world);
+    weir_status status = box.min.x < box.max.x ? weir_world_terrain_mesh(e->world, box, &e->terrain) : WEIR_OK;
+    return status == WEIR_OK ? water_mesh(e, water) : status;
+}
+
+static weir_status write_ply(exporter *e, const char *path)
+{
+    weir_mesh water;
+    weir_status status = water_mesh(e, &water);
+    return status == WEIR_OK ? weir_ply_write(path, &water) : status;
+}
+
+static weir_status write_obj(exporter *e, const char *path)
+{
+    weir_mesh water;
+    weir_status status = both_meshes(e, &water);
+    return status == WEIR_OK ? weir_obj_write(path, &water, &e->terrain) : status;
+}
+
+static weir_status write_glb(exporter *e, const char *path)
+{
+    weir_mesh water;
+    weir_status status = both_meshes(e, &water);
+    return status == WEIR_OK ? weir_glb_write(path, &water, &e->terrain, 0) : status;
+}
+
+// ---- The table -------------------------------------------------------------------------------------------------------------
+
+static const export_format formats[] = {
+    {".ply", "the water's surface as a PLY mesh", write_ply},
+    {".obj", "water and terrain as OBJ meshes", write_obj},
+    {".glb", "water and terrain as binary glTF, with materials", write_glb},
+};
+
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    return dot ? dot : name + strlen(name);
+}
+
+static const export_format *find_format(const char *path)
+{
+    for (int32_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcasecmp(ending_of(path), formats[i].ending) == 0) return &formats[i];
+    return NULL;
+}
+
+void export_print_formats(void)
+{
+    printf("\nFiles for --export, by their endings:\n");
+    for (int32_t i = 0; i < FORMAT_COUNT; i++) printf("  %-22s %s\n", formats[i].ending, formats[i].meaning);
+}
+
+int export_check(const app_options *options)
+{
+    if (!options->export) {
+        return options->export_every ? app_fail(EXIT_WRONG, "--export-every needs --export FILE to say what to write") : 0;
+    }
+    if (find_format(options->export)) return app_check_path("export", options->export);
+    char all[256] = "";
+    for (int32_t i = 0; i < FORMAT_COUNT; i++) {
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s",
+                 i == 0                  ? ""
+                 : i == FORMAT_COUNT - 1 ? " and "
+                                         : ", ",
+                 formats[i].ending);
+    }
+    return app_fail(EXIT_WRONG, "--export %s: there is no format of this ending; there are %s", options->export, all);
+}
+
+// ---- During the run --------------------------------------------------------------------------------------------------------
+
+exporter export_begin(const app_options *options, weir_world *world)
+{
+    return (exporter){.world = world, .path = options->export, .every = options->export_every, .written = -1};
+}
+
+static weir_status write_now(exporter *e, int64_t update)
+{
+    char path[PATH_MAX];
+    const char *ending = ending_of(e->path);
+    int length = e->every
+                     ? snprintf(path, sizeof path, "%.*s-%06" PRId64 "%s", (int)(ending - e->path), e->path, update, ending)
+                     : snprintf(path, sizeof path, "%s", e->path);
+    if (length >= (int)sizeof path) return weir_error_set(WEIR_ERROR_FILE, "the name of the file to export to is too long");
+    e->written = update;
+    return find_format(e->path)->write(e, path);
+}
+
+weir_status export_update(exporter *e, int64_t update)
+{
+    return e->path && e->every && update % e->every == 0 ? write_now(e, update) : WEIR_OK;
+}
+
+weir_status export_last(exporter *e, int64_t update)
+{
+    return e->path && e->written != update ? write_now(e, update) : WEIR_OK;
+}
+
+void export_end(exporter *e)
+{
+    weir_mesher_destroy(e->mesher);
+    weir_mesh_free(&e->terrain);
+    *e = (exporter){0};
+}
