@@ -35,6 +35,11 @@ typedef struct app_options {
     int32_t setting_count;
     const char *report, *save, *load, *export;
     int64_t export_every;
+    const char *terrain;  // a file of terrain
+    bool terrain_placed;
+    weir_coord terrain_at;  // where its lowest corner goes, if that was said
+    float terrain_scale;
+    int32_t fluid_index;
     bool quiet, list, full, help;
 } app_options;
 

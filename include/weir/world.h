@@ -69,6 +69,9 @@ WEIR_API weir_status weir_world_dig_sphere(weir_world *world, weir_sphere sphere
 WEIR_API weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share);
 WEIR_API weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share);
 
+// Builds a share of its own for every cell of a box, x fastest, then y, then z; 0 leaves a cell as it is.
+WEIR_API weir_status weir_world_build_shares(weir_world *world, weir_box box, const uint8_t *shares);
+
 // Tells Weir that the game's own terrain has changed in a box, so that it asks again there.
 WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 

@@ -103,10 +103,13 @@ static int64_t put_model(FILE *file, const weir_voxels *v, const vox_model *m)
     for (int32_t z = 0; z < m->size.z; z++) {
         for (int32_t y = 0; y < m->size.y; y++) {
             const uint8_t *row = v->values + voxels_place(v, m->min.x, m->min.y + y, m->min.z + z);
+            uint8_t voxels[MODEL_EDGE][4];
+            size_t count = 0;
             for (int32_t x = 0; x < m->size.x; x++) {
                 const uint8_t voxel[4] = {(uint8_t)x, (uint8_t)(m->size.z - 1 - z), (uint8_t)y, row[x]};
-                if (row[x]) fwrite(voxel, 1, sizeof voxel, file);
+                if (row[x]) memcpy(voxels[count++], voxel, 4);
             }
+            fwrite(voxels, 4, count, file);
         }
     }
     return 0;

@@ -29,85 +29,131 @@ weir_status voxels_make(const char *path, const weir_voxels_def *def, double siz
 }
 
 // ---- Into a world ----------------------------------------------------------------------------------------------------------
-// Voxels that mean the same are gathered into boxes, first along x, then y, then z, since an edit costs about as much for a box as for
-// a cell.
 
-enum { MEANS_NOTHING = 0, MEANS_WATER = 256 };  // between them: terrain of that share
+// Voxels on their way in: the part that lies in the world, and where their lowest corner goes.
+typedef struct delivery {
+    weir_world *world;
+    const weir_voxels *voxels;
+    weir_coord at;
+    weir_box part;  // of the voxels
+    int32_t fluid;
+} delivery;
+
+static weir_box moved(weir_box box, weir_coord by)
+{
+    return (weir_box){{box.min.x + by.x, box.min.y + by.y, box.min.z + by.z},
+                      {box.max.x + by.x, box.max.y + by.y, box.max.z + by.z}};
+}
+
+// ---- Terrain: in blocks, whose borders are those of bricks, so that each brick is changed once.
+
+enum { BLOCK_EDGE = 64 };
+
+static int32_t block_end(int32_t from, int32_t at, int32_t end)
+{
+    int32_t border = ((from + at) & ~(BLOCK_EDGE - 1)) + BLOCK_EDGE - at;
+    return border < end ? border : end;
+}
+
+// The shares of a block; false if all of it is open or water.
+static bool block_shares(const delivery *d, weir_box block, uint8_t *shares)
+{
+    const bool palette = d->voxels->kind == WEIR_VOXELS_PALETTE;
+    uint8_t any = 0;
+    for (int32_t z = block.min.z; z < block.max.z; z++) {
+        for (int32_t y = block.min.y; y < block.max.y; y++) {
+            const uint8_t *row = d->voxels->values + voxels_place(d->voxels, block.min.x, y, z);
+            for (int32_t x = 0; x < block.max.x - block.min.x; x++) {
+                uint8_t share = row[x];
+                if (palette) share = row[x] == 0 || row[x] == d->fluid ? 0 : 255;
+                any |= *shares++ = share;
+            }
+        }
+    }
+    return any != 0;
+}
+
+static weir_status put_terrain(const delivery *d)
+{
+    uint8_t *shares = malloc(BLOCK_EDGE * BLOCK_EDGE * BLOCK_EDGE);
+    if (!shares) return format_fail(WEIR_ERROR_MEMORY, "memory ran out while voxels were put into a world");
+    weir_status status = WEIR_OK;
+    weir_box block = {d->part.min, {0, 0, 0}};
+    for (; block.min.z < d->part.max.z; block.min.z = block.max.z) {
+        block.max.z = block_end(block.min.z, d->at.z, d->part.max.z);
+        for (block.min.y = d->part.min.y; block.min.y < d->part.max.y; block.min.y = block.max.y) {
+            block.max.y = block_end(block.min.y, d->at.y, d->part.max.y);
+            for (block.min.x = d->part.min.x; block.min.x < d->part.max.x; block.min.x = block.max.x) {
+                block.max.x = block_end(block.min.x, d->at.x, d->part.max.x);
+                if (status == WEIR_OK && block_shares(d, block, shares))
+                    status = weir_world_build_shares(d->world, moved(block, d->at), shares);
+            }
+        }
+    }
+    free(shares);
+    return status;
+}
+
+// ---- Water: gathered into boxes, first along x, then y, then z, since an edit costs about as much for a box as for a cell.
 
 typedef struct gathering {
-    const weir_voxels *voxels;
-    weir_box part;        // of the voxels that lies in the world
-    uint16_t means[256];  // of each value
-    uint8_t *done;        // a bit per voxel that has been put
+    const delivery *d;
+    uint8_t *done;  // a bit per voxel that has been put
 } gathering;
 
-static size_t place_of(const gathering *g, int32_t x, int32_t y, int32_t z)
+static bool wants_water(const gathering *g, size_t place)
 {
-    return voxels_place(g->voxels, x, y, z);
+    return g->d->voxels->values[place] == g->d->fluid && !(g->done[place >> 3] >> (place & 7) & 1);
 }
 
-static bool is_done(const gathering *g, size_t place)
+static bool row_wants_water(const gathering *g, int32_t x0, int32_t x1, int32_t y, int32_t z)
 {
-    return g->done[place >> 3] >> (place & 7) & 1;
-}
-
-static uint16_t meaning(const gathering *g, size_t place)
-{
-    return is_done(g, place) ? MEANS_NOTHING : g->means[g->voxels->values[place]];
-}
-
-static bool row_means(const gathering *g, int32_t x0, int32_t x1, int32_t y, int32_t z, uint16_t what)
-{
-    size_t place = place_of(g, x0, y, z);
+    size_t place = voxels_place(g->d->voxels, x0, y, z);
     for (int32_t x = x0; x < x1; x++, place++)
-        if (meaning(g, place) != what) return false;
+        if (!wants_water(g, place)) return false;
     return true;
 }
 
-static bool layer_means(const gathering *g, weir_box box, int32_t z, uint16_t what)
+static bool layer_wants_water(const gathering *g, weir_box box, int32_t z)
 {
     for (int32_t y = box.min.y; y < box.max.y; y++)
-        if (!row_means(g, box.min.x, box.max.x, y, z, what)) return false;
+        if (!row_wants_water(g, box.min.x, box.max.x, y, z)) return false;
     return true;
 }
 
-// The largest box from a voxel on that means what it means; its voxels are done then.
-static weir_box gather(gathering *g, weir_coord c, uint16_t what)
+// The largest box of water from a voxel on; its voxels are done then.
+static weir_box gather(gathering *g, weir_coord c)
 {
+    const weir_box *part = &g->d->part;
     weir_box box = {c, {c.x + 1, c.y + 1, c.z + 1}};
-    while (box.max.x < g->part.max.x && row_means(g, box.max.x, box.max.x + 1, c.y, c.z, what)) box.max.x++;
-    while (box.max.y < g->part.max.y && row_means(g, box.min.x, box.max.x, box.max.y, c.z, what)) box.max.y++;
-    while (box.max.z < g->part.max.z && layer_means(g, box, box.max.z, what)) box.max.z++;
+    while (box.max.x < part->max.x && row_wants_water(g, box.max.x, box.max.x + 1, c.y, c.z)) box.max.x++;
+    while (box.max.y < part->max.y && row_wants_water(g, box.min.x, box.max.x, box.max.y, c.z)) box.max.y++;
+    while (box.max.z < part->max.z && layer_wants_water(g, box, box.max.z)) box.max.z++;
     for (int32_t z = box.min.z; z < box.max.z; z++) {
         for (int32_t y = box.min.y; y < box.max.y; y++) {
-            size_t place = place_of(g, box.min.x, y, z);
+            size_t place = voxels_place(g->d->voxels, box.min.x, y, z);
             for (int32_t x = box.min.x; x < box.max.x; x++, place++) g->done[place >> 3] |= (uint8_t)(1 << (place & 7));
         }
     }
     return box;
 }
 
-static weir_status put_box(weir_world *world, weir_box box, weir_coord at, uint16_t what)
+static weir_status put_water(const delivery *d)
 {
-    box.min = (weir_coord){box.min.x + at.x, box.min.y + at.y, box.min.z + at.z};
-    box.max = (weir_coord){box.max.x + at.x, box.max.y + at.y, box.max.z + at.z};
-    return what == MEANS_WATER ? weir_world_fill(world, box, WEIR_WATER, 1.0f) : weir_world_build(world, box, (uint8_t)what);
-}
-
-static weir_status put_all(gathering *g, weir_world *world, weir_coord at)
-{
-    const weir_box *part = &g->part;
-    for (int32_t z = part->min.z; z < part->max.z; z++) {
-        for (int32_t y = part->min.y; y < part->max.y; y++) {
-            for (int32_t x = part->min.x; x < part->max.x; x++) {
-                uint16_t what = meaning(g, place_of(g, x, y, z));
-                if (what == MEANS_NOTHING) continue;
-                weir_status status = put_box(world, gather(g, (weir_coord){x, y, z}, what), at, what);
-                if (status != WEIR_OK) return status;
+    const weir_coord size = d->voxels->size;
+    const weir_box *part = &d->part;
+    gathering g = {d, calloc((size_t)size.x * (size_t)size.y * (size_t)size.z / 8 + 1, 1)};
+    weir_status status = g.done ? WEIR_OK : format_fail(WEIR_ERROR_MEMORY, "memory ran out while voxels were put into a world");
+    for (int32_t z = part->min.z; z < part->max.z && status == WEIR_OK; z++) {
+        for (int32_t y = part->min.y; y < part->max.y && status == WEIR_OK; y++) {
+            for (int32_t x = part->min.x; x < part->max.x && status == WEIR_OK; x++) {
+                if (!wants_water(&g, voxels_place(d->voxels, x, y, z))) continue;
+                status = weir_world_fill(d->world, moved(gather(&g, (weir_coord){x, y, z}), d->at), WEIR_WATER, 1.0f);
             }
         }
     }
-    return WEIR_OK;
+    free(g.done);
+    return status;
 }
 
 // The part of 0 <= i < size for which at + i lies between min and max.
@@ -135,8 +181,8 @@ weir_status weir_voxels_put(weir_world *world, const weir_voxels *voxels, weir_c
     if (fluid < 0 || fluid > 255 || (fluid > 0 && voxels->kind != WEIR_VOXELS_PALETTE))
         return format_fail(WEIR_ERROR_ARGUMENT, "%d is not a colour of a palette that could be water; these are 1 to 255",
                            fluid);
-    gathering g = {.voxels = voxels, .part = part_inside(world, voxels, at)};
-    if (box_empty(g.part)) {
+    delivery d = {.world = world, .voxels = voxels, .at = at, .part = part_inside(world, voxels, at), .fluid = fluid};
+    if (box_empty(d.part)) {
         weir_box b = weir_world_bounds(world);
         return format_fail(
             WEIR_ERROR_OUTSIDE,
@@ -144,14 +190,8 @@ weir_status weir_voxels_put(weir_world *world, const weir_voxels *voxels, weir_c
             voxels->size.x, voxels->size.y, voxels->size.z, at.x, at.y, at.z, b.min.x, b.min.y, b.min.z, b.max.x, b.max.y,
             b.max.z);
     }
-    for (int32_t value = 1; value < 256; value++)
-        g.means[value] = voxels->kind == WEIR_VOXELS_SHARES ? (uint16_t)value : value == fluid ? MEANS_WATER : 255;
-    size_t cells = (size_t)voxels->size.x * (size_t)voxels->size.y * (size_t)voxels->size.z;
-    g.done = calloc(cells / 8 + 1, 1);
-    if (!g.done) return format_fail(WEIR_ERROR_MEMORY, "memory ran out while %zu voxels were put into a world", cells);
-    weir_status status = put_all(&g, world, at);
-    free(g.done);
-    return status;
+    weir_status status = put_terrain(&d);
+    return status == WEIR_OK && fluid > 0 ? put_water(&d) : status;
 }
 
 // ---- Out of a world --------------------------------------------------------------------------------------------------------
