@@ -56,6 +56,9 @@ static void print_bench_notes(void)
            "device by a copy between two buffers, bytes read and written both counted. An update\n"
            "must at least read and write mass, pressure and three flows once, 40 bytes per cell, so\n"
            "fraction_of_limit = 40 * cells_per_second / limit_bytes_per_second.\n"
+           "\nmesh-dambreak meshes the water's surface after every update of dambreak; ms/update is the best\n"
+           "time of the mesher alone, Mcells/s counts the cells of all live bricks, and 4 bytes per cell are\n"
+           "what it must read.\n"
            "\nreference is the figure of van der Scheer's thesis that a row answers, from an AMD RX 6900 XT\n"
            "GPU: Table 2 for blocks, Table 1 for scenes (the print says nanoseconds, the figures are\n"
            "microseconds). The thesis's multi-threaded CPU version updated 5 to 15 million cells per second.\n",

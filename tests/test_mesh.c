@@ -123,7 +123,7 @@ static void assert_as_if_new(weir_world *world, weir_mesher *mesher)
 // ---- Welding the bricks' meshes by the bits of their positions -------------------------------------------------------------
 
 typedef struct welded {
-    int32_t at[3];  // in 1/8192 cells
+    int64_t at[3];  // in 1/8192 cells
     uint32_t index;
 } welded;
 
@@ -147,7 +147,7 @@ static bool bricks_are_closed(const weir_mesher *mesher)
         for (int32_t i = 0; i < 3 * mesh->triangle_count; i++, next++) {
             for (int32_t axis = 0; axis < 3; axis++)
                 all[next].at[axis] =
-                    (int32_t)(8192 * mesh->positions[3 * mesh->indices[i] + (uint32_t)axis]) + 8192 * origin[axis];
+                    (int64_t)(8192 * mesh->positions[3 * mesh->indices[i] + (uint32_t)axis]) + 8192 * (int64_t)origin[axis];
             all[next].index = (uint32_t)next;
         }
     }
@@ -269,7 +269,7 @@ static weir_world *make_noise(uint32_t seed, int32_t threads)
 
 static void a_mesh_of_noise_is_closed(void **state)
 {
-    for (uint32_t seed = 0; seed < (uint32_t)test_length(8, 4); seed++) {
+    for (uint32_t seed = 0; seed < (uint32_t)test_length(8, 3); seed++) {
         weir_world *world = make_noise(seed, 1);
         const float isos[] = {0, 0.5f, 0.25f, 0.9f};
         for (size_t i = 0; i < 4; i++) {
@@ -325,11 +325,11 @@ static void the_mesh_of_every_scene_is_closed_at_all_times(void **state)
             const scene_def *def = scene_at(s);
             scene_run *run = test_open(def->name, (weir_solver)solver, def->size_min > 24 ? def->size_min : 24, 400);
             weir_mesher *mesher = make_mesher(run->world);
-            for (int32_t i = 0; i < (solver == WEIR_SOLVER_MOMENTUM ? test_length(4, 3) : 2); i++) {
+            for (int32_t i = 0; i < (solver == WEIR_SOLVER_MOMENTUM ? test_length(4, 2) : test_length(2, 1)); i++) {
                 assert_scene_closed(run, mesher);
                 assert_as_if_new(run->world, mesher);
                 if (solver == WEIR_SOLVER_MOMENTUM) assert_scene_volume(run, mesher);
-                assert_ok(scene_updates(run, test_length(40, 15)));
+                assert_ok(scene_updates(run, test_length(40, 12)));
             }
             weir_mesher_destroy(mesher);
             scene_close(run);

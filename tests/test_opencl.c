@@ -345,6 +345,33 @@ static void queries_give_the_same_answers(void **state)
     }
 }
 
+static void a_mesh_is_the_same_and_brings_what_it_needs(void **state)
+{
+    need_device();
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 40, 24, 24);
+    pair p = make_pair(&def, "a mesh");
+    BOTH(p, weir_world_build(world, test_box(20, 0, 8, 24, 6, 16), 255));
+    BOTH(p, weir_world_fill(world, test_box(0, 0, 0, 12, 16, 24), WEIR_WATER, 1));
+    weir_mesher *meshers[2];
+    weir_mesh meshes[2];
+    for (int32_t i = 0; i < 2; i++) assert_ok(weir_mesher_create(i ? p.device : p.cpu, NULL, &meshers[i]));
+    for (int32_t round = 0; round < test_device_length(6, 2); round++) {
+        for (int32_t i = 0; i < 2; i++) {
+            assert_ok(weir_mesher_update(meshers[i], NULL));
+            assert_ok(weir_mesher_join(meshers[i], &meshes[i]));
+        }
+        assert_true(meshes[0].triangle_count > 0 && meshes[0].triangle_count == meshes[1].triangle_count);
+        assert_int_equal(meshes[0].vertex_count, meshes[1].vertex_count);
+        size_t vertices = (size_t)meshes[0].vertex_count, triangles = (size_t)meshes[0].triangle_count;
+        assert_memory_equal(meshes[0].positions, meshes[1].positions, vertices * 3 * sizeof(float));
+        assert_memory_equal(meshes[0].normals, meshes[1].normals, vertices * 3 * sizeof(float));
+        assert_memory_equal(meshes[0].indices, meshes[1].indices, triangles * 3 * sizeof(uint32_t));
+        for (int32_t i = 0; i < 5; i++) BOTH(p, weir_world_step(world));
+    }
+    for (int32_t i = 0; i < 2; i++) weir_mesher_destroy(meshers[i]);
+    end_pair(&p);
+}
+
 static void one_cell_brings_one_brick(void **state)
 {
     need_device();
@@ -616,6 +643,7 @@ int main(void)
         cmocka_unit_test(parameters_act_on_the_device_too),
         cmocka_unit_test(a_games_own_terrain_is_the_same_on_the_device),
         cmocka_unit_test(queries_give_the_same_answers),
+        cmocka_unit_test(a_mesh_is_the_same_and_brings_what_it_needs),
         cmocka_unit_test(one_cell_brings_one_brick),
         cmocka_unit_test(snapshots_go_from_one_backend_to_the_other),
         cmocka_unit_test(a_rule_with_a_text_runs_on_the_device),

@@ -239,6 +239,11 @@ refuses "cannot be written" run tube --updates 1 --report "$work"
 refuses "empty" run tube --updates 1 --report ''
 refuses "cannot be written" run tube --updates 1 --save "$work/missing/tube.weir"
 refuses "cannot be written" run tube --updates 1 --save "$work"
+refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube.xyz"
+refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube"
+refuses "cannot be written" run tube --updates 1 --export "$work/missing/tube.ply"
+refuses "needs --export" run tube --updates 1 --export-every 5
+refuses "out of range" run tube --updates 1 --export "$work/tube.ply" --export-every 0
 refuses "" run tube --load "$work/missing.weir"
 refuses "" run tube --load "$work"
 : >"$work/empty.weir"
@@ -284,6 +289,15 @@ parses "$work/out"
 same "hash on two threads" "$hash" "$(value hash "$work/out")"
 works run tube --size 24 --updates 40 --simd scalar --report -
 same "hash of the scalar path" "$hash" "$(value hash "$work/out")"
+
+# Exports, on the way and at the end, leave the run as it is.
+works run tube --size 24 --updates 40 --export "$work/tube.glb" --export-every 15 --report -
+same "hash of a run with exports" "$hash" "$(value hash "$work/out")"
+same "exported files" "tube-000015.glb tube-000030.glb tube-000040.glb" "$(cd "$work" && echo tube*.glb)"
+for ending in ply OBJ; do
+    works run tube --size 24 --updates 2 --quiet --export "$work/tube.$ending"
+    [ -s "$work/tube.$ending" ] || fail "no tube.$ending was written"
+done
 
 # A run cut in two by a snapshot ends where the whole one does.
 works run tube --size 24 --updates 15 --quiet --save "$work/tube.weir"

@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { NO_EDGE = -1 };
+enum {
+    NO_EDGE = -1,
+    FORBIDDEN = 10000  // cost of a diagonal that must not be
+};
 
 // ---- Loops -----------------------------------------------------------------------------------------------------------------
 
@@ -74,12 +77,14 @@ static int32_t distance(int32_t a, int32_t b)
 }
 
 // The cost of a diagonal from one vertex of a loop to another: its length, and more than all others together if it lies in a face of
-// the cube, where the cube behind that face could have the same one.
+// the cube, where the cube behind that face could have the same one. Diagonals between parallel edges cost less. At a wall those are
+// edges into the wall, and the diagonal between them is the water line, which then runs along the wall without notches.
 static int32_t diagonal_cost(const int8_t *loop, int32_t count, int32_t i, int32_t j)
 {
-    enum { FORBIDDEN = 10000 };
+    enum { PARALLEL = 3 };
     if (j - i == 1 || j - i == count - 1) return 0;
-    return distance(loop[i], loop[j]) + (share_face(loop[i], loop[j]) ? FORBIDDEN : 0);
+    bool parallel = loop[i] >> 2 == loop[j] >> 2;
+    return distance(loop[i], loop[j]) - (parallel ? PARALLEL : 0) + (share_face(loop[i], loop[j]) ? FORBIDDEN : 0);
 }
 
 // Cuts the part of a loop from vertex i to vertex j into the cheapest triangles; returns the cost of their diagonals. `out` NULL: only
@@ -94,7 +99,7 @@ static int32_t cut_loop(const int8_t *loop, int32_t count, int32_t i, int32_t j,
         if (cost < best) best = cost, best_k = k;
     }
     if (!out) return best;
-    assert(out->triangle_count < CUBE_TRIANGLES && best < 10000);
+    assert(out->triangle_count < CUBE_TRIANGLES && best < FORBIDDEN);
     uint8_t *edge = out->edge + 3 * out->triangle_count++;
     edge[0] = (uint8_t)loop[i], edge[1] = (uint8_t)loop[best_k], edge[2] = (uint8_t)loop[j];
     cut_loop(loop, count, i, best_k, out);

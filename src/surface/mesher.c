@@ -12,7 +12,6 @@
 #include <string.h>
 
 enum {
-    BATCH = 64,      // bricks meshed between two times of putting away
     MESH_GRAIN = 2,  // bricks per piece of work: when meshing, when summing up
     SUM_GRAIN = 64
 };
@@ -164,17 +163,11 @@ static bool may_have_surface(const weir_mesher *m, const brick_pool *pool, int32
     return (seen & both) == both;
 }
 
-typedef struct mesh_batch {
-    weir_mesher *m;
-    int32_t count;
-    int32_t entry[BATCH];
-    mesh_near near[BATCH];
-} mesh_batch;
-
 // Adds a brick to a batch. The terrain of a neighbour that is not there is asked for on this thread, and once: the game may be
 // behind it. There is room for all of a batch's.
-static bool add_to_batch(weir_mesher *m, const brick_pool *pool, int32_t entry, mesh_batch *batch)
+static bool add_to_batch(weir_mesher *m, const brick_pool *pool, int32_t entry)
 {
+    mesh_batch *batch = m->batch;
     mesh_near *near = &batch->near[batch->count];
     for (int32_t k = 0; k < 27; k++) {
         int32_t brick = pool->near[m->entries[entry].brick][k];
@@ -200,9 +193,9 @@ static bool add_to_batch(weir_mesher *m, const brick_pool *pool, int32_t entry, 
 
 static void mesh_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
 {
-    mesh_batch *batch = context;
-    weir_mesher *m = batch->m;
-    for (int32_t i = begin; i < end; i++) mesh_brick(&m->cases, &batch->near[i], m->iso, &m->fields[worker], &m->outputs[i]);
+    weir_mesher *m = context;
+    mesh_batch *batch = m->batch;
+    for (int32_t i = begin; i < end; i++) mesh_brick(&m->cases, &batch->near[i], m->iso, &m->fields[worker], &batch->output[i]);
 }
 
 static bool same_mesh(const mesh_block *a, const mesh_block *b)
@@ -237,33 +230,32 @@ static bool keep(weir_mesher *m, int32_t entry, const mesh_output *out)
     return true;
 }
 
-static bool finish_batch(mesh_batch *batch)
+static bool finish_batch(weir_mesher *m)
 {
-    weir_mesher *m = batch->m;
-    run(m, mesh_bricks, batch, batch->count, MESH_GRAIN);
+    mesh_batch *batch = m->batch;
+    run(m, mesh_bricks, m, batch->count, MESH_GRAIN);
     for (int32_t i = 0; i < batch->count; i++)
-        if (!keep(m, batch->entry[i], &m->outputs[i])) return false;
+        if (!keep(m, batch->entry[i], &batch->output[i])) return false;
     batch->count = 0;
     return true;
 }
 
 static bool mesh_todo(weir_mesher *m, const brick_pool *pool)
 {
-    mesh_batch batch = {.m = m};
-    m->open_count = 0;
+    m->batch->count = m->open_count = 0;
     for (int32_t t = 0; t < m->todo_count; t++) {
         if (!may_have_surface(m, pool, m->todo[t])) {
             replace(m, &m->entries[m->todo[t]], NULL);
             continue;
         }
         // The masks must not move while a batch points to them.
-        if (batch.count == 0 &&
-            !mesher_make_room(m, (void **)&m->open, &m->open_room, m->open_count + 27 * BATCH, sizeof *m->open))
+        if (m->batch->count == 0 &&
+            !mesher_make_room(m, (void **)&m->open, &m->open_room, m->open_count + 27 * MESH_BATCH, sizeof *m->open))
             return false;
-        if (!add_to_batch(m, pool, m->todo[t], &batch)) return false;
-        if (batch.count == BATCH && !finish_batch(&batch)) return false;
+        if (!add_to_batch(m, pool, m->todo[t])) return false;
+        if (m->batch->count == MESH_BATCH && !finish_batch(m)) return false;
     }
-    return finish_batch(&batch);
+    return finish_batch(m);
 }
 
 static void remember(weir_mesher *m, const brick_pool *pool)
@@ -298,8 +290,8 @@ weir_status weir_mesher_create(weir_world *world, const weir_mesher_def *def, we
     mesh_cases_make(&m->cases);
     m->worker_count = workers_count(world->workers);
     m->fields = memory_alloc(&m->mem, (size_t)m->worker_count * sizeof *m->fields);
-    m->outputs = memory_alloc(&m->mem, BATCH * sizeof *m->outputs);
-    if (!m->fields || !m->outputs) {
+    m->batch = memory_alloc(&m->mem, sizeof *m->batch);
+    if (!m->fields || !m->batch) {
         weir_mesher_destroy(m);
         return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a mesher");
     }
@@ -319,7 +311,7 @@ void weir_mesher_destroy(weir_mesher *m)
     memory_free(&m->mem, m->todo, (size_t)m->todo_room * sizeof *m->todo);
     memory_free(&m->mem, m->open, (size_t)m->open_room * sizeof *m->open);
     memory_free(&m->mem, m->fields, (size_t)m->worker_count * sizeof *m->fields);
-    memory_free(&m->mem, m->outputs, BATCH * sizeof *m->outputs);
+    memory_free(&m->mem, m->batch, sizeof *m->batch);
     memory mem = m->mem;
     memory_free(&mem, m, sizeof *m);
 }

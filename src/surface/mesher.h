@@ -44,6 +44,17 @@ typedef struct mesher_place {
     int32_t entry;
 } mesher_place;
 
+// Bricks that are meshed at once, between two times of putting away: enough that threads seldom wait for each other, little enough
+// that it is some megabytes.
+enum { MESH_BATCH = 128 };
+
+typedef struct mesh_batch {
+    int32_t count;
+    int32_t entry[MESH_BATCH];
+    mesh_near near[MESH_BATCH];
+    mesh_output output[MESH_BATCH];
+} mesh_batch;
+
 struct weir_mesher {
     memory mem;
     weir_world *world;
@@ -64,8 +75,8 @@ struct weir_mesher {
     brick_mask *open;  // open cells of bricks that are not there
     int32_t open_count, open_room;
     int32_t worker_count;
-    mesh_field *fields;    // one per worker
-    mesh_output *outputs;  // one per brick of a batch
+    mesh_field *fields;  // one per worker
+    mesh_batch *batch;
     mesh_block *joined;
     mesh_cases cases;
 };
