@@ -84,7 +84,7 @@ WEIR_API weir_status weir_voxels_read(const char *path, const weir_voxels_def *d
 //                becomes y up: (x, y, z) goes to (x, z, -1 - y).
 //   height map:  grey or the mean of the colours, 8 or 16 bits; the picture's rows run along z, its columns along x. The top cell of a
 //                column gets the share that is left.
-//   mesh:        a cell is solid if its centre lies inside, 1 unit is `scale` cells.
+//   mesh:        a cell is solid if its centre lies inside, 1 unit is `scale` cells. assimp reads the file in a process of its own.
 WEIR_API weir_status weir_vox_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
 WEIR_API weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
 WEIR_API weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
