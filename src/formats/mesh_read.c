@@ -11,6 +11,7 @@
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 30, TRIANGLES_MOST = 1 << 26, SECONDS_MOST = 60 };
+enum { FILE_MOST = 1 << 30, TRIANGLES_MOST = 1 << 26, SECONDS_LEAST = 10, SECONDS_BYTES = 1 << 20 };  // a second more per MiB
 
 #define MEMORY_MOST ((rlim_t)8 << 30)
 
@@ -102,9 +103,14 @@ static bool send_mesh(int pipe_end, const struct aiMesh *mesh)
     return send_all(pipe_end, corners, count * sizeof corners[0]);
 }
 
-static void work_apart(const char *path, int pipe_end)
+static void work_apart(const char *path, rlim_t seconds, int pipe_end)
 {
-    setrlimit(RLIMIT_CPU, &(struct rlimit){SECONDS_MOST, SECONDS_MOST});
+    // What the program does when it breaks down is not for this process.
+    const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGPIPE};
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) signal(deadly[i], SIG_DFL);
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     if (LIMIT_MEMORY) setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_MOST, MEMORY_MOST});
     const struct aiScene *scene = import(path);
@@ -149,14 +155,14 @@ static weir_status receive(const char *path, int pipe_end, triangle_soup *soup, 
     return WEIR_OK;
 }
 
-static weir_status read_triangles(const char *path, triangle_soup *soup)
+static weir_status read_triangles(const char *path, rlim_t seconds, triangle_soup *soup)
 {
     int ends[2], how = 0;
     if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
     pid_t process = fork();
     if (process == 0) {
         close(ends[0]);
-        work_apart(path, ends[1]);
+        work_apart(path, seconds, ends[1]);
     }
     int failure = errno;
     close(ends[1]);
@@ -170,14 +176,15 @@ static weir_status read_triangles(const char *path, triangle_soup *soup)
     if (status != WEIR_OK || whole) return status;
     bool slow = WIFSIGNALED(how) && (WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL);
     return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: its reader %s", file_tail(path),
-                       slow ? "took more than a minute" : "broke down over it");
+                       slow ? "takes too long" : "broke down over it");
 }
 
-static weir_status check_file(const char *path)
+static weir_status check_file(const char *path, rlim_t *seconds)
 {
     struct stat info;
     if (stat(path, &info) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
     if (!S_ISREG(info.st_mode)) return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", file_tail(path));
+    *seconds = SECONDS_LEAST + (rlim_t)(info.st_size / SECONDS_BYTES);
     if (info.st_size <= FILE_MOST) return WEIR_OK;
     return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", file_tail(path), (long long)info.st_size,
                        FILE_MOST);
@@ -187,8 +194,9 @@ weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, 
 {
     *voxels = (weir_voxels){0};
     triangle_soup soup = {0};
-    weir_status status = check_file(path);
-    if (status == WEIR_OK) status = read_triangles(path, &soup);
+    rlim_t seconds = 0;
+    weir_status status = check_file(path, &seconds);
+    if (status == WEIR_OK) status = read_triangles(path, seconds, &soup);
     if (status == WEIR_OK) status = voxelise(path, &soup, def, voxels);
     free(soup.corners);
     return status;
