@@ -86,12 +86,36 @@ static weir_status write_glb(exporter *e, const char *path)
     return status == WEIR_OK ? weir_glb_write(path, &water, &e->terrain, 0) : status;
 }
 
+// ---- Voxels ----------------------------------------------------------------------------------------------------------------
+
+static weir_status write_vti(exporter *e, const char *path)
+{
+    return weir_vti_write(path, e->world, NULL);
+}
+
+static weir_status write_nvdb(exporter *e, const char *path)
+{
+    return weir_nvdb_write(path, e->world);
+}
+
+static weir_status write_vox(exporter *e, const char *path)
+{
+    weir_voxels voxels;
+    weir_status status = weir_voxels_of_world(e->world, NULL, &voxels);
+    if (status == WEIR_OK) status = weir_vox_write(path, &voxels);
+    weir_voxels_free(&voxels);
+    return status;
+}
+
 // ---- The table -------------------------------------------------------------------------------------------------------------
 
 static const export_format formats[] = {
     {".ply", "the water's surface as a PLY mesh", write_ply},
     {".obj", "water and terrain as OBJ meshes", write_obj},
     {".glb", "water and terrain as binary glTF, with materials", write_glb},
+    {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", write_vti},
+    {".nvdb", "fill and flow as NanoVDB grids", write_nvdb},
+    {".vox", "water and terrain as MagicaVoxel models", write_vox},
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };

@@ -4,6 +4,7 @@
 #include "app/app.h"
 #include "app/export.h"
 #include "app/machine.h"
+#include <weir/formats.h>
 
 #define OPTION_COLUMN 22
 
@@ -28,6 +29,12 @@ static void print_run_notes(void)
     }
     printf("\nSCENE is one of those that 'weir scenes' lists, or a file in Lua whose name ends in .lua, such as\n"
            "scenes/lua/tap.lua; docs/scenes-in-lua.md tells how to write one.\n");
+    printf("\n--terrain takes MagicaVoxel files (.vox), height maps (.png, 8 or 16 bits) and closed meshes (.obj,\n"
+           ".ply, .stl, .glb and others that assimp reads). The file's lowest corner goes to x,y,z or, if no\n"
+           "place is given, to that of the world. Without a scene the world is as large as the file, and water\n"
+           "falls onto it, unless --fluid-index says that the file has water. White is %d cells high, and the\n"
+           "longest side of a mesh %d cells long, unless --terrain-scale says otherwise.\n",
+           WEIR_VOXELS_EDGE, WEIR_VOXELS_EDGE);
     printf("\nThe report is one JSON object. Its ledger counts from mass_start on, so that mass_end is\n"
            "mass_start + added - removed - drained - turned + drift, all in drops (a full cell holds %d).\n"
            "max_fill and mean_excess are of the last state; rules give the mean time per update. A probe\n"

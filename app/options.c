@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,6 +293,43 @@ static int read_camera(app_options *options, const char *text)
     return 0;
 }
 
+// FILE or FILE@x,y,z. An @ that is not followed by a number belongs to the name.
+static int read_terrain(app_options *options, const char *text)
+{
+    static char path[PATH_MAX];
+    const char *at = strrchr(text, '@');
+    options->terrain_placed = at && (at[1] == '-' || isdigit((unsigned char)at[1]));
+    if (!options->terrain_placed) return read_path("terrain", text, &options->terrain);
+    int end = 0;
+    weir_coord *c = &options->terrain_at;
+    int got = sscanf(at + 1, "%9d,%9d,%9d%n", &c->x, &c->y, &c->z, &end);
+    if (got != 3 || at[1 + end] != '\0')
+        return app_fail(EXIT_WRONG, "--terrain %s: a place is three whole numbers, as in %.*s@0,0,0", text, (int)(at - text),
+                        text);
+    if (at - text >= (ptrdiff_t)sizeof path) return app_fail(EXIT_WRONG, "--terrain %s: the name is too long", text);
+    memcpy(path, text, (size_t)(at - text));
+    path[at - text] = '\0';
+    return read_path("terrain", path, &options->terrain);
+}
+
+static int read_terrain_scale(app_options *options, const char *text)
+{
+    char *end;
+    double scale = strtod(text, &end);
+    if (text[0] == '\0' || isspace((unsigned char)text[0]) || *end != '\0' || !(scale >= 1e-6 && scale <= 1e6))
+        return app_fail(EXIT_WRONG, "--terrain-scale takes a number from 0.000001 to 1000000, not '%s'", text);
+    options->terrain_scale = (float)scale;
+    return 0;
+}
+
+static int read_fluid_index(app_options *options, const char *text)
+{
+    int64_t index;
+    if (!read_integer("fluid-index", text, 1, 255, &index)) return EXIT_WRONG;
+    options->fluid_index = (int32_t)index;
+    return 0;
+}
+
 static int read_quiet(app_options *options, const char *text)
 {
     (void)text;
@@ -338,6 +376,11 @@ static const option_def table[] = {
     {"export", "FILE", "write the world at the end for other programs; the ending says how, see below", FOR_RUN, read_export},
     {"export-every", "N", "write it every N-th update too, with the update's number before the ending", FOR_RUN,
      read_export_every},
+    {"terrain", "FILE[@x,y,z]", "put terrain from a file into the scene; without a scene, into a world of its size", FOR_RUN,
+     read_terrain},
+    {"terrain-scale", "N", "cells per unit of a mesh, or height in cells of white in a height map", FOR_RUN,
+     read_terrain_scale},
+    {"fluid-index", "N", "colour of a .vox file's palette that is water, 1 to 255", FOR_RUN, read_fluid_index},
     {"load", "FILE", "go on from a snapshot of the same scene, size and solver", FOR_RUN, read_load},
     {"frames", "DIR", "draw pictures into a folder: frame-00000.png and so on", FOR_RUN, read_frames},
     {"video", "FILE", "draw a film, .mp4, .webm or .gif, with the help of ffmpeg", FOR_RUN, read_video},

@@ -45,6 +45,11 @@ typedef struct app_options {
     weir_camera camera;  // its fov is a default
     bool camera_given;
     float fov;
+    const char *terrain;  // a file of terrain
+    bool terrain_placed;
+    weir_coord terrain_at;  // where its lowest corner goes, if that was said
+    float terrain_scale;
+    int32_t fluid_index;
     bool quiet, list, full, help;
 } app_options;
 

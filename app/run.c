@@ -15,6 +15,7 @@
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
+#include "app/terrain.h"
 #include "scenes/script.h"
 
 #define CHANNEL_BYTES_PER_CELL 40.0  // ten channels of four bytes
@@ -101,8 +102,9 @@ static bool is_script(const char *name)
     return length > 4 && strcmp(name + length - 4, ".lua") == 0;
 }
 
-// The scene that is asked for, built in or a script.
-static int find_scene(const app_options *options, const scene_options *play, scene_script **script, const scene_def **def)
+// The scene that is asked for, built in, a script or made for the terrain.
+static int find_scene(const app_options *options, const scene_options *play, const terrain_file *terrain, scene_script **script,
+                      const scene_def **def)
 {
     const char *name = options->name_count > 0 ? options->names[0] : NULL;
     if (options->name_count > 1)
@@ -111,6 +113,8 @@ static int find_scene(const app_options *options, const scene_options *play, sce
         weir_status status = scene_script_open(name, play, script);
         if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", scene_error());
         *def = scene_script_def(*script);
+    } else if (terrain->ground) {
+        *def = scene_ground_def(terrain->ground);
     } else {
         *def = name ? scene_find(name) : NULL;
         if (!*def) return unknown_scene(name);
@@ -121,7 +125,8 @@ static int find_scene(const app_options *options, const scene_options *play, sce
                     (*def)->size_max);
 }
 
-static int open_scene(const app_options *options, const report_file *report, scene_script **script, scene_run **run)
+static int open_scene(const app_options *options, const report_file *report, const terrain_file *terrain, scene_script **script,
+                      scene_run **run)
 {
     scene_options play = scene_options_default();
     play.size = options->size;
@@ -137,10 +142,10 @@ static int open_scene(const app_options *options, const report_file *report, sce
     play.load = options->load;
     if (options->backend != WEIR_BACKEND_CPU && !options->quiet && !report_on_stdout(report)) play.def.logger.write = print_log;
     const scene_def *def = NULL;
-    int status = find_scene(options, &play, script, &def);
+    int status = find_scene(options, &play, terrain, script, &def);
     if (status) return status;
     weir_status opened = scene_open(def, &play, run);
-    return opened == WEIR_OK ? 0 : app_fail(app_exit_status(opened), "%s", scene_error());
+    return opened == WEIR_OK ? terrain_put(terrain, options, *run) : app_fail(app_exit_status(opened), "%s", scene_error());
 }
 
 // ---- The work --------------------------------------------------------------------------------------------------------------
@@ -481,6 +486,7 @@ int command_run(const app_options *options)
     report_file report;
     scene_script *script = NULL;
     scene_run *run = NULL;
+    terrain_file terrain = {0};
     run_record record = {0};
     int status = options->save ? app_check_path("save", options->save) : 0;
     if (!status) status = export_check(options);
@@ -489,7 +495,8 @@ int command_run(const app_options *options)
     status = report_open(&report, options->report);
     if (status) return status;
 
-    status = open_scene(options, &report, &script, &run);
+    status = terrain_read(&terrain, options);
+    if (!status) status = open_scene(options, &report, &terrain, &script, &run);
     if (!status) status = run_scene(options, run, &record, &report);
     report_abandon(&report);
     free(record.update_ms);
@@ -497,5 +504,6 @@ int command_run(const app_options *options)
     film_free(&record.film);
     scene_close(run);
     scene_script_close(script);
+    terrain_end(&terrain);
     return status;
 }

@@ -253,13 +253,14 @@ static char *read_text(const char *path, size_t *size)
     return NULL;
 }
 
-// The file's name without folders and ending.
+// The file's name without folders and ending, and its folder.
 static void name_script(scene_script *script, const char *path)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     size_t length = strlen(path);
     snprintf(script->path, sizeof script->path, "%s",
              length < sizeof script->path ? path : path + length + 1 - sizeof script->path);
+    snprintf(script->folder, sizeof script->folder, "%.*s", (int)(file - path), path);
     snprintf(script->name, sizeof script->name, "%s", file);
     char *dot = strrchr(script->name, '.');
     if (dot && dot != script->name) *dot = '\0';

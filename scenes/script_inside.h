@@ -6,6 +6,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <limits.h>
 #include <lualib.h>
 
 struct scene_script {
@@ -25,6 +26,7 @@ struct scene_script {
     scene_random random;
     int32_t hook_count;
     char path[LUA_IDSIZE - 4];  // the end of it, which Lua's own messages show whole
+    char folder[PATH_MAX];      // where it lies and may read terrain; with its slash, or empty
     char name[64], summary[128];
     char probe_names[SCENE_PROBES][32], probe_meanings[SCENE_PROBES][96];
 };
@@ -36,6 +38,9 @@ static inline scene_script *script_of(lua_State *lua)
 
 // Tables in Lua's registry: of {function, every or 0, at}, and of the probes' functions.
 extern const char script_hooks, script_probes;
+
+// terrain(file [, x, y, z [, scale [, fluid]]]); script_terrain.c.
+int script_terrain(lua_State *lua);
 
 // The functions that scripts call.
 extern const luaL_Reg script_words[];

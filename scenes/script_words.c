@@ -445,6 +445,7 @@ const luaL_Reg script_words[] = {
     {"world", describe_world},
     {"box", make_box}, {"sphere", make_sphere},
     {"fill", edit_fill}, {"drain", edit_drain}, {"build", edit_build}, {"dig", edit_dig}, {"flow", edit_flow},
+    {"terrain", script_terrain},
     {"emitter", edit_emitter}, {"sink", edit_sink}, {"force", edit_force}, {"remove", edit_remove}, {"set", edit_set},
     {"cell", ask_cell}, {"volume", ask_volume}, {"surface", ask_surface}, {"submerged", ask_submerged}, {"updates", ask_updates},
     {"every", hook_every}, {"at", hook_at}, {"probe", hook_probe},

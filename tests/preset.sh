@@ -12,6 +12,9 @@ works() {
 
 case $preset in
     sanitize) works gcc -fsanitize=address,undefined || { echo "no gcc with sanitizers here" && exit 77; } ;;
+    fuzz)
+        echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return 0; }' |
+            clang -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null || { echo "no clang with libFuzzer here" && exit 77; } ;;
     clang) works clang || { echo "no clang here" && exit 77; } ;;
 esac
 

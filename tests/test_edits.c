@@ -524,6 +524,42 @@ static void edits_during_a_background_step_are_those_after_it(void **state)
     weir_world_destroy(queued);
 }
 
+static void shares_of_a_box_are_built_cell_by_cell_also_from_the_queue(void **state)
+{
+    weir_world *plain = make(SMALL, NULL), *queued = make(SMALL, NULL);
+    const weir_box b = box(-3, 1, -12, 5, 7, 4);  // reaches out of the world
+    uint8_t shares[8 * 6 * 16];
+    for (int32_t i = 0; i < (int32_t)sizeof shares; i++) shares[i] = (uint8_t)(i % 3 == 0 ? 0 : i % 255 + 1);
+    for (int32_t i = 0; i < 2; i++) {
+        weir_world *world = i ? queued : plain;
+        assert_int_equal(weir_world_build(world, box(0, 2, 0, 1, 3, 1), 9), WEIR_OK);
+        assert_int_equal(weir_world_fill(world, box(-2, 1, -2, 2, 3, 2), WEIR_WATER, 1), WEIR_OK);
+    }
+    assert_step(plain, 1);
+    assert_int_equal(weir_world_build_shares(plain, b, shares), WEIR_OK);
+    assert_int_equal(weir_world_step_begin(queued), WEIR_OK);
+    assert_int_equal(weir_world_build_shares(queued, b, shares), WEIR_OK);
+    memset(shares, 77, sizeof shares);  // it has a copy
+    assert_int_equal(weir_world_step_end(queued), WEIR_OK);
+    assert_true(weir_world_hash(plain) == weir_world_hash(queued));
+    assert_int_equal(weir_world_ledger(plain).drift, 0);
+    for (int32_t i = 0; i < (int32_t)sizeof shares; i++) {
+        weir_coord c = {b.min.x + i % 8, b.min.y + i / 8 % 6, b.min.z + i / 48};
+        weir_box inside = SMALL;
+        if (c.x < inside.min.x || c.y < inside.min.y || c.z < inside.min.z || c.x >= inside.max.x || c.y >= inside.max.y ||
+            c.z >= inside.max.z)
+            continue;
+        bool kept = c.x == 0 && c.y == 2 && c.z == 0;
+        assert_int_equal(weir_world_cell(plain, c).solid, i % 3 ? i % 255 + 1 : kept ? 9 : 0);
+    }
+    // One that is never applied is freed with its world.
+    assert_int_equal(weir_world_step_begin(queued), WEIR_OK);
+    assert_int_equal(weir_world_build_shares(queued, b, shares), WEIR_OK);
+    assert_int_equal(weir_world_build_shares(queued, box(50, 50, 50, 51, 51, 51), shares), WEIR_ERROR_OUTSIDE);
+    weir_world_destroy(plain);
+    weir_world_destroy(queued);
+}
+
 static void the_first_failure_of_the_queue_is_told_and_the_rest_still_done(void **state)
 {
     weir_world *world = make_unbounded();
@@ -631,6 +667,7 @@ int main(void)
         cmocka_unit_test(every_cell_gets_the_same_or_what_it_has_room_for),
         cmocka_unit_test(the_order_of_birth_does_not_show),
         cmocka_unit_test(edits_during_a_background_step_are_those_after_it),
+        cmocka_unit_test(shares_of_a_box_are_built_cell_by_cell_also_from_the_queue),
         cmocka_unit_test(the_first_failure_of_the_queue_is_told_and_the_rest_still_done),
         cmocka_unit_test(a_rule_must_be_sound),
         cmocka_unit_test(a_channel_is_set_in_a_box),

@@ -434,6 +434,29 @@ if command -v ffmpeg >/dev/null 2>&1; then
     same "no film is left behind" 0 "$(find "$work" -name 'broken.mp4*' | wc -l)"
 fi
 
+# Terrain from files, and from files that are none; places and wrong places.
+printf '\211PNG\r\n\032\n and then nothing' >"$work/bad.png"
+refuses "the picture cannot be read" run --terrain "$work/bad.png"
+refuses "cannot read" run --terrain "$work/nothing.vox"
+echo "VOX " >"$work/bad.vox"
+refuses "bad.vox: " run dambreak --terrain "$work/bad.vox"
+refuses "three whole numbers" run dambreak --terrain "$work/bad.vox@1,2"
+refuses "does not end in" run dambreak --terrain "$work/bad"
+refuses "--terrain-scale" run dambreak --terrain-scale 2
+refuses "--fluid-index" run dambreak --fluid-index 2
+refuses "0.000001" run dambreak --terrain "$work/bad.vox" --terrain-scale -1
+refuses "1 to 255" run dambreak --terrain "$work/bad.vox" --fluid-index 0
+works run pool --size 8 --updates 1 --quiet --export "$work/pool.vox"
+refuses "--load" run pool --size 8 --terrain "$work/pool.vox" --load "$work/tube.weir"
+works run tube --size 24 --terrain "$work/pool.vox@2,3,0" --updates 2 --report -
+same "drift over terrain from a file" 0 "$(value drift "$work/out")"
+refuses "lie outside the world" run tube --size 24 --terrain "$work/pool.vox@-1000,3,0"
+refuses "a place is for scenes" run --terrain "$work/pool.vox@0,0,0"
+works run --terrain "$work/pool.vox" --fluid-index 1 --solver classic --updates 2 --report -
+same "scene of a file" terrain "$(value scene "$work/out")"
+same "water of a file" $((16 * 16 * 8 * 4194304)) "$(value mass_start "$work/out")"
+refuses "there are .ply" run pool --export "$work/pool.xyz"
+
 # An interrupt ends the run after the update at work, with a report of what was done.
 checks=$((checks + 1))
 # A shell without job control starts background programs deaf to SIGINT, so the program is started through env where that helps.

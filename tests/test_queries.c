@@ -178,6 +178,53 @@ static void fills_are_read_in_order_and_are_0_outside(void **state)
     weir_world_destroy(world);
 }
 
+static void values_of_a_box_are_those_of_its_cells(void **state)
+{
+    weir_world *world = make_scene();
+    for (int32_t i = 0; i < 3; i++) assert_int_equal(weir_world_step(world), WEIR_OK);
+    const weir_box b = box(-20, -4, -15, 9, 9, 30);
+    const size_t cells = 29 * 13 * 45;
+    weir_vec *flow = malloc(cells * sizeof *flow);
+    float *pressure = malloc(cells * sizeof *pressure);
+    uint8_t *shares = malloc(cells);
+    assert_true(flow && pressure && shares);
+    assert_int_equal(weir_world_read_flow(world, b, flow), WEIR_OK);
+    assert_int_equal(weir_world_read_pressure(world, b, pressure), WEIR_OK);
+    assert_int_equal(weir_world_read_terrain(world, b, shares), WEIR_OK);
+    int32_t i = 0, moving = 0;
+    for (int32_t z = b.min.z; z < b.max.z; z++) {
+        for (int32_t y = b.min.y; y < b.max.y; y++) {
+            for (int32_t x = b.min.x; x < b.max.x; x++, i++) {
+                weir_cell cell = weir_world_cell(world, (weir_coord){x, y, z});
+                assert_true(flow[i].x == cell.flow.x && flow[i].y == cell.flow.y && flow[i].z == cell.flow.z);
+                assert_true(pressure[i] == cell.pressure && shares[i] == cell.solid);
+                moving += cell.flow.y != 0;
+            }
+        }
+    }
+    assert_true(moving > 0);
+    assert_int_equal(weir_world_read_flow(world, EVERYTHING, flow), WEIR_ERROR_LIMIT);
+    free(flow);
+    free(pressure);
+    free(shares);
+    weir_world_destroy(world);
+}
+
+static void the_extent_holds_water_and_terrain_and_nothing_else(void **state)
+{
+    weir_world *world = make_unbounded();
+    weir_box b;
+    assert_false(weir_world_extent(world, &b));
+    assert_int_equal(weir_world_fill(world, box(3, 4, 5, 4, 5, 6), WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_step(world), WEIR_OK);  // which makes empty bricks around the water
+    assert_true(weir_world_extent(world, &b));
+    assert_memory_equal(&b, &((weir_box){{0, 0, 0}, {8, 8, 8}}), sizeof b);
+    assert_int_equal(weir_world_build(world, box(-3, 40, 5, -2, 41, 6), 7), WEIR_OK);
+    assert_true(weir_world_extent(world, &b));
+    assert_memory_equal(&b, &((weir_box){{-8, 0, 0}, {8, 48, 8}}), sizeof b);
+    weir_world_destroy(world);
+}
+
 // ---- Rays ------------------------------------------------------------------------------------------------------------------
 
 static void a_ray_finds_water_and_terrain_and_says_where(void **state)
@@ -427,6 +474,8 @@ int main(void)
         cmocka_unit_test(the_sum_over_a_box_is_that_over_its_cells),
         cmocka_unit_test(a_sum_over_an_endless_world_is_quick_and_right),
         cmocka_unit_test(fills_are_read_in_order_and_are_0_outside),
+        cmocka_unit_test(values_of_a_box_are_those_of_its_cells),
+        cmocka_unit_test(the_extent_holds_water_and_terrain_and_nothing_else),
         cmocka_unit_test(a_ray_finds_water_and_terrain_and_says_where),
         cmocka_unit_test(a_ray_crosses_a_long_emptiness),
         cmocka_unit_test(what_a_ray_hits_is_the_first_there_is),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <weir/formats.h>
 
 #define IN_A_BOX "world{bounds = box(0, 0, 0, 16, 16, 16), updates = 20}\n"
 
@@ -269,6 +270,73 @@ static void a_file_that_is_not_there_is_told(void **state)
     assert_int_equal(scene_script_open("/", &options, &script), WEIR_ERROR_FILE);
 }
 
+// ---- Terrain from files ----------------------------------------------------------------------------------------------------
+
+// A floor of 5 x 2 x 3 with a cell of water in it, in the folder of the scripts.
+static void write_floor(const char *path)
+{
+    uint8_t values[30];
+    memset(values, 3, sizeof values);
+    values[12] = 9;
+    const weir_voxels floor = {.kind = WEIR_VOXELS_PALETTE, .size = {5, 2, 3}, .values = values};
+    assert_ok(weir_vox_write(path, &floor));
+}
+
+static void a_script_reads_terrain_beside_it(void **state)
+{
+    write_floor("test-floor.vox");
+    played p = play(IN_A_BOX "local x, y, z = terrain('test-floor.vox', 4, 0, 8, nil, 9)\n"
+                             "terrain('test-floor.vox')\n"
+                             "probe('size', function() return 100 * x + 10 * y + z end)\n",
+                    0);
+    assert_true(scene_probe(p.run, "size") == 523);
+    assert_int_equal(weir_world_cell(p.run->world, (weir_coord){4, 0, 8}).solid, 255);
+    assert_int_equal(weir_world_cell(p.run->world, (weir_coord){2, 0, 1}).solid, 255);
+    assert_true(weir_world_cell(p.run->world, (weir_coord){6, 0, 9}).fill == 1);
+    assert_true(weir_world_ledger(p.run->world).held == WEIR_FULL);
+    end(&p);
+    remove("test-floor.vox");
+}
+
+static void a_script_reads_nothing_elsewhere(void **state)
+{
+    static const char *const calls[][2] = {
+        {"terrain('/etc/passwd')", "own folder"},
+        {"terrain('/tmp/x.vox')", "own folder"},
+        {"terrain('../x.vox')", "own folder"},
+        {"terrain('a/../../x.png')", "own folder"},
+        {"terrain('test-link.vox')", "leads out"},
+        {"terrain('tap.lua')", ".vox and .png"},
+        {"terrain('x.obj')", ".vox and .png"},
+        {"terrain('nothing.vox')", "No such file"},
+        {"terrain('test-floor.vox', 100)", "outside the world"},
+        {"terrain('test-floor.vox', 0.5)", "integer"},
+        {"terrain('test-floor.vox', 0, 0, 0, 2)", "no scale"},
+        {"terrain('test-floor.vox', 0, 0, 0, nil, 256)", "1 to 255"},
+        {"while true do terrain('test-floor.vox') end", "takes too long"},
+    };
+    char outside[64];
+    snprintf(outside, sizeof outside, "/tmp/weir-test-%ld.vox", (long)getpid());
+    write_floor("test-floor.vox");
+    write_floor(outside);
+    remove("test-link.vox");
+    assert_int_equal(symlink(outside, "test-link.vox"), 0);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        char text[160];
+        snprintf(text, sizeof text, IN_A_BOX "%s\n", calls[i][0]);
+        played p;
+        scene_options options = scene_options_default();
+        assert_int_equal(try_play(text, &options, &p), WEIR_ERROR_ARGUMENT);
+        if (!strstr(scene_error(), calls[i][1]))
+            fail_msg("%s: '%s' does not say '%s'", calls[i][0], scene_error(), calls[i][1]);
+        assert_non_null(strstr(scene_error(), ".lua:2: "));
+        end(&p);
+    }
+    remove("test-link.vox");
+    remove("test-floor.vox");
+    remove(outside);
+}
+
 int main(void)
 {
     scene_options options = scene_options_default();
@@ -283,6 +351,7 @@ int main(void)
         cmocka_unit_test(wrong_scripts_are_told_file_and_line),  cmocka_unit_test(a_script_reaches_nothing_outside),
         cmocka_unit_test(loops_without_end_are_ended),           cmocka_unit_test(huge_memory_is_refused),
         cmocka_unit_test(an_error_between_updates_ends_the_run), cmocka_unit_test(a_file_that_is_not_there_is_told),
+        cmocka_unit_test(a_script_reads_terrain_beside_it),      cmocka_unit_test(a_script_reads_nothing_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

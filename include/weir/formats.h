@@ -6,7 +6,7 @@
 #define WEIR_FORMATS_H
 
 #include <weir/mesh.h>
-#include <weir/types.h>
+#include <weir/world.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +30,80 @@ WEIR_API weir_status weir_obj_write(const char *path, const weir_mesh *water, co
 // to metres: cell_size of them to a cell, 0 for 0.1, which suits the default gravity at 100 updates per second. WEIR_ERROR_LIMIT if the
 // file would be larger than 4 GiB.
 WEIR_API weir_status weir_glb_write(const char *path, const weir_mesh *water, const weir_mesh *terrain, double cell_size);
+
+// ---- Volumes out -----------------------------------------------------------------------------------------------------------
+
+#define WEIR_VOLUME_LIMIT 134217728  // most cells, 2^27, of a box that nobody asked for
+
+// Writes a box of the world as VTK ImageData (.vti), for ParaView: fill, pressure and flow as 32-bit floats, terrain as bytes, all per
+// cell, 21 bytes each. box NULL: that of weir_world_extent, refused with WEIR_ERROR_LIMIT above WEIR_VOLUME_LIMIT cells.
+WEIR_API weir_status weir_vti_write(const char *path, const weir_world *world, const weir_box *box);
+
+// Writes the water of the world as NanoVDB (.nvdb), the grids "fill", a fog volume, and "flow", a vector per cell. The tree has a leaf
+// for every brick with water, so empty space costs nothing. Cells with water are active; a cell's centre lies at its corner plus a half.
+WEIR_API weir_status weir_nvdb_write(const char *path, const weir_world *world);
+
+// ---- Voxels in and out -----------------------------------------------------------------------------------------------------
+
+// What the values of voxels mean; 0 is nothing in both.
+typedef enum weir_voxels_kind {
+    WEIR_VOXELS_SHARES,  // solid shares of terrain, as weir_world_build takes them
+    WEIR_VOXELS_PALETTE  // colours of a palette
+} weir_voxels_kind;
+
+// A box of voxels, one byte each, x fastest, then y, then z. y is up.
+typedef struct weir_voxels {
+    weir_voxels_kind kind;
+    weir_coord origin;  // of the lowest cell, as the file says; for formats that have no such place 0
+    weir_coord size;    // cells along each axis
+    uint8_t *values;
+    uint8_t palette[256][4];  // red, green, blue, alpha of each value; of a palette only
+} weir_voxels;
+
+// Frees the values and empties the box. An empty one is allowed.
+WEIR_API void weir_voxels_free(weir_voxels *voxels);
+
+// How a file becomes voxels. Zero in any field means its default.
+typedef struct weir_voxels_def {
+    float
+        scale;  // height maps: height in cells of the brightest value; meshes: cells per unit. Default: the height of white, or the
+                // longest side of the mesh, is WEIR_VOXELS_EDGE cells. Files in voxels have no scale
+    int64_t limit;  // most cells of the box, at most and by default WEIR_VOXELS_LIMIT
+} weir_voxels_def;
+
+#define WEIR_VOXELS_EDGE 64
+#define WEIR_VOXELS_LIMIT 536870912  // 2^29
+
+// Reads voxels from a file, by the ending of its name: MagicaVoxel (.vox), a height map (.png), or a mesh (.obj, .ply, .stl, .glb and
+// what else assimp knows), which must be closed and is filled inside. def may be NULL. A file that is damaged or makes no sense gives
+// WEIR_ERROR_FORMAT and a sentence, one that needs a library which this build lacks WEIR_ERROR_UNSUPPORTED.
+WEIR_API weir_status weir_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
+
+// The same, one by one.
+//   vox:         all models as the scene graph places them, hidden ones left out; without a scene graph the first model. z up
+//                becomes y up: (x, y, z) goes to (x, z, -1 - y).
+//   height map:  grey or the mean of the colours, 8 or 16 bits; the picture's rows run along z, its columns along x. The top cell of a
+//                column gets the share that is left.
+//   mesh:        a cell is solid if its centre lies inside, 1 unit is `scale` cells. assimp reads the file in a process of its own.
+WEIR_API weir_status weir_vox_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
+WEIR_API weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
+WEIR_API weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels);
+
+// Puts voxels into a world, with their lowest corner at `at`: as terrain, but for those of a palette's value `fluid` (0: none), which
+// become full cells of water. Cells that lie beyond the bounds are left out; WEIR_ERROR_OUTSIDE if all do. On a failure a part may
+// have been put.
+WEIR_API weir_status weir_voxels_put(weir_world *world, const weir_voxels *voxels, weir_coord at, int32_t fluid);
+
+#define WEIR_VOX_WATER 1  // the palette's values in weir_voxels_of_world
+#define WEIR_VOX_TERRAIN 2
+
+// The world as voxels of a palette: cells at least half full are water, cells of a solid share from 128 up terrain. box NULL: as in
+// weir_vti_write. Give them back by weir_voxels_free.
+WEIR_API weir_status weir_voxels_of_world(const weir_world *world, const weir_box *box, weir_voxels *voxels);
+
+// Writes voxels of a palette as MagicaVoxel (.vox, version 150), in models of at most 256 cells each way that a scene graph puts
+// together, so that weir_vox_read gives the same voxels at the same origin. Colours with an alpha below 255 become glass.
+WEIR_API weir_status weir_vox_write(const char *path, const weir_voxels *voxels);
 
 #ifdef __cplusplus
 }

@@ -69,6 +69,9 @@ WEIR_API weir_status weir_world_dig_sphere(weir_world *world, weir_sphere sphere
 WEIR_API weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share);
 WEIR_API weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share);
 
+// Builds a share of its own for every cell of a box, x fastest, then y, then z; 0 leaves a cell as it is.
+WEIR_API weir_status weir_world_build_shares(weir_world *world, weir_box box, const uint8_t *shares);
+
 // Tells Weir that the game's own terrain has changed in a box, so that it asks again there.
 WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 
@@ -97,8 +100,15 @@ WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
 WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
 
-// Fills of all cells of a box into an array, x fastest, then y, then z.
+// Values of all cells of a box into an array, x fastest, then y, then z; the same values as in weir_cell. The box must hold a cell.
 WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill);
+WEIR_API weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow);
+WEIR_API weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure);
+WEIR_API weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares);
+
+// The box, in whole bricks cut to the bounds, of all water and of all terrain that is Weir's own; false, and an empty box, if
+// there is neither.
+WEIR_API bool weir_world_extent(const weir_world *world, weir_box *box);
 
 // The first water (fill of at least min_fill) or terrain that a ray meets within max_distance cells. Its time grows with the bricks
 // on its way, empty ones included, so give a distance that you can see.

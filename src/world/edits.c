@@ -17,7 +17,7 @@
 
 typedef enum edit_kind {
     EDIT_FILL,     // drops; 0 drains
-    EDIT_SHAPE,    // share: own terrain
+    EDIT_SHAPE,    // share, or shares of the box `whole`: own terrain
     EDIT_ASK,      // the game's terrain has changed
     EDIT_FLOW,     // flow
     EDIT_CHANNEL,  // channel, value
@@ -30,6 +30,9 @@ struct world_edit {
     region place;
     int32_t drops;
     uint8_t share;
+    const uint8_t *shares;  // NULL: all cells get `share`; else 0 leaves a cell as it is
+    uint8_t *kept;          // the same while the edit waits
+    weir_box whole;
     weir_vec flow;
     int32_t channel;
     float value;
@@ -319,6 +322,27 @@ static weir_status prepare_terrain(weir_world *world, const region *place)
     return WEIR_OK;
 }
 
+// What a cell is to become; 0 for one that stays as it is.
+static uint8_t wanted_share(const world_edit *edit, int32_t x, int32_t y, int32_t z)
+{
+    const weir_box *b = &edit->whole;
+    const size_t size_x = (size_t)((int64_t)b->max.x - b->min.x), size_y = (size_t)((int64_t)b->max.y - b->min.y);
+    return edit->shares[(size_t)((int64_t)x - b->min.x) +
+                        size_x * ((size_t)((int64_t)y - b->min.y) + size_y * (size_t)((int64_t)z - b->min.z))];
+}
+
+static void shape_cells(const world_edit *edit, weir_coord brick, const brick_mask *cells, uint8_t *shares)
+{
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells->plane[z]; left;) {
+            int32_t i = region_take(&left);
+            uint8_t share =
+                edit->shares ? wanted_share(edit, 8 * brick.x + (i & 7), 8 * brick.y + (i >> 3), 8 * brick.z + z) : edit->share;
+            if (share > 0 || !edit->shares) shares[i + 64 * z] = share;
+        }
+    }
+}
+
 static weir_status apply_shape(weir_world *world, const world_edit *edit)
 {
     weir_status status = prepare_terrain(world, &edit->place);
@@ -329,10 +353,7 @@ static weir_status apply_shape(weir_world *world, const world_edit *edit)
     weir_coord at = bricks.min;
     do {
         if (!region_mask(&edit->place, at, &cells)) continue;
-        uint8_t *shares = terrain_write(&world->terrain, at);
-        for (int32_t z = 0; z < BRICK_EDGE; z++) {
-            for (uint64_t left = cells.plane[z]; left;) shares[region_take(&left) + 64 * z] = edit->share;
-        }
+        shape_cells(edit, at, &cells, terrain_write(&world->terrain, at));
         terrain_tidy(&world->terrain, at);
         refresh_brick(world, at);
     } while (next_brick(bricks, &at));
@@ -438,7 +459,14 @@ static weir_status enqueue(weir_world *world, const world_edit *edit)
         world->queue = grown;
         world->queue_room = room;
     }
-    world->queue[world->queue_count++] = *edit;
+    world_edit waiting = *edit;
+    if (edit->shares) {
+        size_t size = (size_t)region_volume(edit->whole);
+        waiting.shares = waiting.kept = malloc(size);
+        if (!waiting.kept) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for the shares of %zu cells", size);
+        memcpy(waiting.kept, edit->shares, size);
+    }
+    world->queue[world->queue_count++] = waiting;
     return WEIR_OK;
 }
 
@@ -454,6 +482,7 @@ weir_status world_apply_queue(weir_world *world)
     char sentence[256] = "";
     for (int32_t i = 0; i < world->queue_count; i++) {
         weir_status status = apply(world, &world->queue[i]);
+        free(world->queue[i].kept);
         if (status == WEIR_OK || first != WEIR_OK) continue;
         first = status;
         strncpy(sentence, weir_error_message(), sizeof sentence - 1);
@@ -465,6 +494,7 @@ weir_status world_apply_queue(weir_world *world)
 
 void world_free_edits(weir_world *world)
 {
+    for (int32_t i = 0; i < world->queue_count; i++) free(world->queue[i].kept);
     free(world->queue);
     world->queue = NULL;
     world->queue_count = world->queue_room = 0;
@@ -553,6 +583,15 @@ weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share)
 {
     weir_status status = check_share(share);
     return status == WEIR_OK ? shape_box(world, box, share) : status;
+}
+
+weir_status weir_world_build_shares(weir_world *world, weir_box box, const uint8_t *shares)
+{
+    assert(shares);
+    world_edit edit = {.kind = EDIT_SHAPE, .shares = shares, .whole = box};
+    weir_status status = check_shape(world);
+    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    return status == WEIR_OK ? submit(world, &edit) : status;
 }
 
 weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share)

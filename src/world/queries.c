@@ -209,41 +209,6 @@ weir_vec weir_world_mean_flow(const weir_world *world, weir_box box)
     return flow_of(&total);
 }
 
-weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill)
-{
-    assert(fill);
-    if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
-                           box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
-    }
-    if (region_volume(box) > (double)(SIZE_MAX / sizeof *fill)) {
-        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells, more than an array can hold", region_volume(box));
-    }
-    int64_t size_x = (int64_t)box.max.x - box.min.x, size_y = (int64_t)box.max.y - box.min.y;
-    memset(fill, 0, (size_t)region_volume(box) * sizeof *fill);
-    weir_box inside = box;
-    if (!world_clip(world, &inside)) return WEIR_OK;
-    bring_water(world, inside, false);
-    if (world->gone) return world_lost(world);
-
-    const brick_pool *pool = world_bricks(world);
-    brick_mask cells;
-    region_walk walk = region_walk_live(pool, inside);
-    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        weir_coord c = pool->coord[brick];
-        if (!pool->wet[brick] || !region_box_mask(inside, c, &cells)) continue;
-        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-        for (int32_t z = 0; z < BRICK_EDGE; z++) {
-            for (uint64_t left = cells.plane[z]; left;) {
-                int32_t i = region_take(&left);
-                int64_t x = 8 * (int64_t)c.x + (i & 7) - box.min.x, y = 8 * (int64_t)c.y + (i >> 3) - box.min.y;
-                fill[x + size_x * (y + size_y * (8 * (int64_t)c.z + z - box.min.z))] = (float)mass[i + 64 * z] * PER_DROP;
-            }
-        }
-    }
-    return WEIR_OK;
-}
-
 // ---- Columns ---------------------------------------------------------------------------------------------------------------
 
 // Cuts a range of heights to the world and, if it is longer than a look at all bricks, to the live ones of the column. Returns

@@ -1,0 +1,23 @@
+// What the readers and writers of voxels share.
+#ifndef WEIR_FORMATS_VOXELS_H
+#define WEIR_FORMATS_VOXELS_H
+
+#include "formats/new_file.h"
+
+// Makes a box of empty voxels, or says that it is larger than `def` allows or than there is memory for. Sizes are doubles, so that a
+// file may claim anything; they must be whole and at least 1.
+weir_status voxels_make(const char *path, const weir_voxels_def *def, double size_x, double size_y, double size_z,
+                        weir_voxels *voxels);
+
+static inline size_t voxels_place(const weir_voxels *v, int32_t x, int32_t y, int32_t z)
+{
+    return (size_t)x + (size_t)v->size.x * ((size_t)y + (size_t)v->size.y * (size_t)z);
+}
+
+// The whole of a file, to be freed; *size gets its length. WEIR_ERROR_LIMIT above `most` bytes.
+weir_status file_read(const char *path, size_t most, uint8_t **bytes, size_t *size);
+
+// The end of a path, where the name is: a sentence has room for little more.
+const char *file_tail(const char *path);
+
+#endif

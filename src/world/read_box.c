@@ -1,0 +1,174 @@
+// Queries over a box that fill an array: x fastest, then y, then z. Like all queries they read the finished state, ask for no memory
+// and change nothing. Values are copied row by row of a brick, up to 8 cells at a time.
+#include "world/region.h"
+#include "world/world.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const float PER_DROP = 1.0f / WEIR_FULL;
+
+// Copies `count` cells of a brick's row, from `cell` on.
+typedef void read_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to);
+
+static weir_status check_box(weir_box box, size_t cell_bytes)
+{
+    if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
+                           box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
+    }
+    if (region_volume(box) > (double)(SIZE_MAX / cell_bytes))
+        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells, more than an array can hold", region_volume(box));
+    return WEIR_OK;
+}
+
+// Where in the array of a box a cell of it lies.
+static size_t place_in(weir_box box, int32_t x, int32_t y, int32_t z)
+{
+    size_t size_x = (size_t)((int64_t)box.max.x - box.min.x), size_y = (size_t)((int64_t)box.max.y - box.min.y);
+    return (size_t)((int64_t)x - box.min.x) +
+           size_x * ((size_t)((int64_t)y - box.min.y) + size_y * (size_t)((int64_t)z - box.min.z));
+}
+
+// The part of a box that lies in a brick.
+static weir_box part_in(weir_box box, weir_coord brick)
+{
+    weir_coord o = {8 * brick.x, 8 * brick.y, 8 * brick.z};
+    return (weir_box){
+        {region_clamp(box.min.x, o.x, o.x + 8), region_clamp(box.min.y, o.y, o.y + 8), region_clamp(box.min.z, o.z, o.z + 8)},
+        {region_clamp(box.max.x, o.x, o.x + 8), region_clamp(box.max.y, o.y, o.y + 8), region_clamp(box.max.z, o.z, o.z + 8)}};
+}
+
+// Brings what lies in the box here, and the bricks that have the upper faces of its last cells.
+static void bring_box(const weir_world *world, weir_box box)
+{
+    box.max = (weir_coord){box.max.x + 1, box.max.y + 1, box.max.z + 1};
+    region_bring(world_bricks(world), box);
+    world_check_query(world);
+}
+
+static weir_status read_live(const weir_world *world, weir_box box, size_t cell_bytes, read_row *read, void *values)
+{
+    weir_status status = check_box(box, cell_bytes);
+    if (status != WEIR_OK) return status;
+    memset(values, 0, (size_t)region_volume(box) * cell_bytes);
+    weir_box inside = box;
+    if (!world_clip(world, &inside)) return WEIR_OK;
+    bring_box(world, inside);
+    if (world->gone) return world_lost(world);
+
+    const brick_pool *pool = world_bricks(world);
+    region_walk walk = region_walk_live(pool, inside);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        weir_box part = part_in(inside, pool->coord[brick]);
+        for (int32_t z = part.min.z; z < part.max.z; z++) {
+            for (int32_t y = part.min.y; y < part.max.y; y++) {
+                char *to = (char *)values + cell_bytes * place_in(box, part.min.x, y, z);
+                read(world, brick, cell_index((weir_coord){part.min.x, y, z}), part.max.x - part.min.x, to);
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+// ---- One reader per value --------------------------------------------------------------------------------------------------
+
+static void read_fill_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
+{
+    float *fill = to;
+    const int32_t *mass = bricks_ints(world_bricks(world), CHANNEL_MASS, brick) + cell;
+    for (int32_t i = 0; i < count; i++) fill[i] = (float)mass[i] * PER_DROP;
+}
+
+static void read_pressure_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
+{
+    memcpy(to, bricks_floats(world_bricks(world), CHANNEL_PRESSURE, brick) + cell, (size_t)count * sizeof(float));
+}
+
+// The mean of opposite faces, as in weir_cell.
+static void read_flow_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
+{
+    const brick_pool *pool = world_bricks(world);
+    float *flow = to, speed = world_speed(world);
+    for (int32_t axis = 0; axis < 3; axis++) {
+        const float *low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick);
+        for (int32_t i = 0; i < count; i++) {
+            int32_t next, there = region_step(pool, brick, cell + i, axis, 1, &next);
+            float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
+            flow[3 * i + axis] = 0.5f * (low[cell + i] + high) * speed;
+        }
+    }
+}
+
+weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill)
+{
+    assert(fill);
+    return read_live(world, box, sizeof *fill, read_fill_row, fill);
+}
+
+weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow)
+{
+    assert(flow);
+    return read_live(world, box, sizeof *flow, read_flow_row, flow);
+}
+
+weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure)
+{
+    assert(pressure);
+    return read_live(world, box, sizeof *pressure, read_pressure_row, pressure);
+}
+
+weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares)
+{
+    assert(shares);
+    weir_status status = check_box(box, 1);
+    if (status != WEIR_OK) return status;
+    memset(shares, 255, (size_t)region_volume(box));
+    weir_box inside = box;
+    if (!world_clip(world, &inside)) return WEIR_OK;
+
+    uint8_t of_brick[BRICK_CELLS];
+    weir_box bricks = region_bricks(inside);
+    for (int32_t bz = bricks.min.z; bz < bricks.max.z; bz++) {
+        for (int32_t by = bricks.min.y; by < bricks.max.y; by++) {
+            for (int32_t bx = bricks.min.x; bx < bricks.max.x; bx++) {
+                weir_box part = part_in(inside, (weir_coord){bx, by, bz});
+                terrain_shares(&world->terrain, (weir_coord){bx, by, bz}, of_brick);
+                for (int32_t z = part.min.z; z < part.max.z; z++)
+                    for (int32_t y = part.min.y; y < part.max.y; y++)
+                        memcpy(shares + place_in(box, part.min.x, y, z), of_brick + cell_index((weir_coord){part.min.x, y, z}),
+                               (size_t)(part.max.x - part.min.x));
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+// ---- Where there is anything -----------------------------------------------------------------------------------------------
+
+static void include_brick(weir_box *box, weir_coord brick, bool *any)
+{
+    weir_coord o = {8 * brick.x, 8 * brick.y, 8 * brick.z};
+    if (!*any) *box = (weir_box){o, o};
+    *any = true;
+    if (o.x < box->min.x) box->min.x = o.x;
+    if (o.y < box->min.y) box->min.y = o.y;
+    if (o.z < box->min.z) box->min.z = o.z;
+    if (o.x + 8 > box->max.x) box->max.x = o.x + 8;
+    if (o.y + 8 > box->max.y) box->max.y = o.y + 8;
+    if (o.z + 8 > box->max.z) box->max.z = o.z + 8;
+}
+
+bool weir_world_extent(const weir_world *world, weir_box *box)
+{
+    assert(box);
+    const brick_pool *pool = world_bricks(world);
+    const terrain *t = &world->terrain;
+    bool any = false;
+    *box = (weir_box){{0, 0, 0}, {0, 0, 0}};
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && pool->wet[b]) include_brick(box, pool->coord[b], &any);
+    for (int32_t i = 0; i < t->slot_count; i++)
+        if (t->slot[i].used) include_brick(box, t->slot[i].coord, &any);
+    return any && world_clip(world, box);
+}
