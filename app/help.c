@@ -24,6 +24,8 @@ static void print_run_notes(void)
     for (int32_t i = 0; weir_params_name(i); i++) {
         printf("  %-*s %s\n", OPTION_COLUMN, weir_params_name(i), weir_params_help(i));
     }
+    printf("\nSCENE is one of those that 'weir scenes' lists, or a file in Lua whose name ends in .lua, such as\n"
+           "scenes/lua/tap.lua; docs/scenes-in-lua.md tells how to write one.\n");
     printf("\nThe report is one JSON object. Its ledger counts from mass_start on, so that mass_end is\n"
            "mass_start + added - removed - drained - turned + drift, all in drops (a full cell holds %d).\n"
            "max_fill and mean_excess are of the last state; rules give the mean time per update. A probe\n"

@@ -14,6 +14,7 @@
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
+#include "scenes/script.h"
 
 #define CHANNEL_BYTES_PER_CELL 40.0  // ten channels of four bytes
 
@@ -64,7 +65,7 @@ static int unknown_scene(const char *name)
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
     }
-    if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene: %s", all);
+    if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene, which is a script such as my.lua or one of %s", all);
     return app_fail(EXIT_WRONG, "unknown scene '%s'; there are %s", name, all);
 }
 
@@ -94,18 +95,34 @@ static void print_log(void *user, weir_log_level level, const char *line)
     fflush(stdout);
 }
 
-static int open_scene(const app_options *options, const report_file *report, scene_run **run)
+static bool is_script(const char *name)
 {
-    const scene_def *def = options->name_count > 0 ? scene_find(options->names[0]) : NULL;
-    if (!def) return unknown_scene(options->name_count > 0 ? options->names[0] : NULL);
-    if (options->name_count > 1) {
+    size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".lua") == 0;
+}
+
+// The scene that is asked for, built in or a script.
+static int find_scene(const app_options *options, const scene_options *play, scene_script **script, const scene_def **def)
+{
+    const char *name = options->name_count > 0 ? options->names[0] : NULL;
+    if (options->name_count > 1)
         return app_fail(EXIT_WRONG, "weir run takes one scene, and got '%s' as well", options->names[1]);
+    if (name && is_script(name)) {
+        weir_status status = scene_script_open(name, play, script);
+        if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", scene_error());
+        *def = scene_script_def(*script);
+    } else {
+        *def = name ? scene_find(name) : NULL;
+        if (!*def) return unknown_scene(name);
     }
     // In scene_options a size of 0 stands for the default, but one that the user typed is out of range like any other.
-    if (options->size_given && options->size == 0) {
-        return app_fail(EXIT_WRONG, "size 0 is out of range: scene %s takes %d to %d", def->name, def->size_min, def->size_max);
-    }
+    if (!options->size_given || options->size != 0) return 0;
+    return app_fail(EXIT_WRONG, "size 0 is out of range: scene %s takes %d to %d", (*def)->name, (*def)->size_min,
+                    (*def)->size_max);
+}
 
+static int open_scene(const app_options *options, const report_file *report, scene_script **script, scene_run **run)
+{
     scene_options play = scene_options_default();
     play.size = options->size;
     play.updates = options->updates;
@@ -119,8 +136,11 @@ static int open_scene(const app_options *options, const report_file *report, sce
     play.setting_count = options->setting_count;
     play.load = options->load;
     if (options->backend != WEIR_BACKEND_CPU && !options->quiet && !report_on_stdout(report)) play.def.logger.write = print_log;
-    weir_status status = scene_open(def, &play, run);
-    return status == WEIR_OK ? 0 : app_fail(app_exit_status(status), "%s", scene_error());
+    const scene_def *def = NULL;
+    int status = find_scene(options, &play, script, &def);
+    if (status) return status;
+    weir_status opened = scene_open(def, &play, run);
+    return opened == WEIR_OK ? 0 : app_fail(app_exit_status(opened), "%s", scene_error());
 }
 
 // ---- The work --------------------------------------------------------------------------------------------------------------
@@ -176,7 +196,10 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
         weir_status step = scene_update(run);
         if (step != WEIR_OK) {
             progress_end(&bar);
-            status = app_fail(EXIT_FAILED, "update %" PRId64 " failed: %s", run->update + 1, scene_error());
+            // The scene's own work is done between updates.
+            status = run->status == WEIR_OK
+                         ? app_fail(EXIT_FAILED, "update %" PRId64 " failed: %s", run->update + 1, scene_error())
+                         : app_fail(EXIT_FAILED, "after update %" PRId64 ": %s", run->update, scene_error());
         } else if (!record_update(record, run, options->hash_every)) {
             progress_end(&bar);
             status = app_fail(EXIT_FAILED, "memory ran out for the measurements");
@@ -449,6 +472,7 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
 int command_run(const app_options *options)
 {
     report_file report;
+    scene_script *script = NULL;
     scene_run *run = NULL;
     run_record record = {0};
     int status = options->save ? check_save_path(options->save) : 0;
@@ -457,12 +481,13 @@ int command_run(const app_options *options)
     status = report_open(&report, options->report);
     if (status) return status;
 
-    status = open_scene(options, &report, &run);
+    status = open_scene(options, &report, &script, &run);
     if (!status) status = run_scene(options, run, &record, &report);
     report_abandon(&report);
     free(record.update_ms);
     free(record.hashes);
     film_free(&record.film);
     scene_close(run);
+    scene_script_close(script);
     return status;
 }

@@ -25,8 +25,7 @@ static weir_status fail(weir_status status, const char *format, ...)
     return status;
 }
 
-// Passes on what the library said.
-static weir_status fail_as_weir(weir_status status)
+weir_status scene_fail_as_weir(weir_status status)
 {
     const char *message = weir_error_message();
     return fail(status, "%s", message[0] ? message : weir_status_text(status));
@@ -51,7 +50,7 @@ static weir_status apply_settings(weir_params *params, weir_solver solver, const
     for (int32_t i = 0; i < options->setting_count; i++) {
         const scene_setting *setting = &options->settings[i];
         weir_status status = weir_params_set(params, solver, setting->name, setting->value);
-        if (status != WEIR_OK) return fail_as_weir(status);
+        if (status != WEIR_OK) return scene_fail_as_weir(status);
     }
     return WEIR_OK;
 }
@@ -65,7 +64,7 @@ static bool same_coord(weir_coord a, weir_coord b)
 static weir_status load(scene_run *run, const weir_world_def *def, const scene_options *options)
 {
     weir_status status = weir_world_load(run->world, options->load);
-    if (status != WEIR_OK) return fail_as_weir(status);
+    if (status != WEIR_OK) return scene_fail_as_weir(status);
 
     weir_box bounds = weir_world_bounds(run->world);
     if (!same_coord(bounds.min, def->bounds.min) || !same_coord(bounds.max, def->bounds.max)) {
@@ -79,7 +78,21 @@ static weir_status load(scene_run *run, const weir_world_def *def, const scene_o
     status = apply_settings(&params, def->solver, options);
     if (status != WEIR_OK) return status;
     status = weir_world_set_params(run->world, &params);
-    return status == WEIR_OK ? WEIR_OK : fail_as_weir(status);
+    return status == WEIR_OK ? WEIR_OK : scene_fail_as_weir(status);
+}
+
+static void define_world(const scene_run *run, weir_world_def *def)
+{
+    const weir_world_def *made = run->def->world;
+    if (!made) {
+        run->def->define(run->size, def);
+        return;
+    }
+    uint32_t noise_seed = def->params->noise_seed;
+    def->bounds = made->bounds;
+    def->open_sides = made->open_sides;
+    *def->params = *made->params;
+    def->params->noise_seed = noise_seed;
 }
 
 static weir_status open_world(scene_run *run, const scene_options *options)
@@ -88,16 +101,22 @@ static weir_status open_world(scene_run *run, const scene_options *options)
     weir_params params = weir_params_default(def.solver);
     params.noise_seed = options->seed;
     def.params = &params;
-    run->def->define(run->size, &def);
+    define_world(run, &def);
     weir_status status = apply_settings(&params, def.solver, options);
     if (status != WEIR_OK) return status;
 
     status = weir_world_create(&def, &run->world);
-    if (status != WEIR_OK) return fail_as_weir(status);
-    if (options->load) return load(run, &def, options);
-
-    run->def->set_up(run);
-    return run->status == WEIR_OK ? WEIR_OK : fail_as_weir(run->status);
+    if (status != WEIR_OK) return scene_fail_as_weir(status);
+    if (options->load) {
+        status = load(run, &def, options);
+        if (status != WEIR_OK) return status;
+    }
+    run->first = run->update = weir_world_stats(run->world).updates;
+    if (!options->load)
+        run->def->set_up(run);
+    else if (run->def->loaded)
+        run->def->loaded(run);
+    return run->status == WEIR_OK ? WEIR_OK : scene_fail_as_weir(run->status);
 }
 
 weir_status scene_open(const scene_def *def, const scene_options *options, scene_run **run)
@@ -129,7 +148,6 @@ weir_status scene_open(const scene_def *def, const scene_options *options, scene
         scene_close(made);
         return status;
     }
-    made->first = made->update = weir_world_stats(made->world).updates;
     *run = made;
     return WEIR_OK;
 }
@@ -147,16 +165,16 @@ void scene_close(scene_run *run)
 weir_status scene_update(scene_run *run)
 {
     if (run->def->before) run->def->before(run);
-    if (run->status != WEIR_OK) return fail_as_weir(run->status);
+    if (run->status != WEIR_OK) return scene_fail_as_weir(run->status);
 
     double start = seconds_now();
     weir_status status = weir_world_step(run->world);
     run->step_seconds = seconds_now() - start;
-    if (status != WEIR_OK) return fail_as_weir(status);
+    if (status != WEIR_OK) return scene_fail_as_weir(status);
 
     run->update++;
     if (run->def->after) run->def->after(run);
-    return run->status == WEIR_OK ? WEIR_OK : fail_as_weir(run->status);
+    return run->status == WEIR_OK ? WEIR_OK : scene_fail_as_weir(run->status);
 }
 
 weir_status scene_updates(scene_run *run, int64_t count)

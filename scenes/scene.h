@@ -42,8 +42,12 @@ typedef struct scene_def {
 
     // Sets bounds, open sides and what parameters the scene needs; def->params holds the solver's defaults.
     void (*define)(int32_t size, weir_world_def *def);
+    // In place of `define`, for scenes that are made at run time: a definition of which bounds, open sides and params are taken.
+    const weir_world_def *world;
     // Puts terrain, water and emitters into the new world.
     void (*set_up)(scene_run *run);
+    // In place of `set_up` when the world came from a snapshot; may be NULL.
+    void (*loaded)(scene_run *run);
     // Before and after every update; may be NULL.
     void (*before)(scene_run *run);
     void (*after)(scene_run *run);
@@ -113,6 +117,9 @@ void scene_close(scene_run *run);
 const char *scene_error(void);
 
 // ---- For the scenes themselves ---------------------------------------------------------------------------------------------
+
+// Makes what the library said scene_error's sentence.
+weir_status scene_fail_as_weir(weir_status status);
 
 // Ranges in the order x, y, z: the box x0 <= x < x1 and so on.
 weir_box scene_box(int32_t x0, int32_t x1, int32_t y0, int32_t y1, int32_t z0, int32_t z1);

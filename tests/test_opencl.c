@@ -153,6 +153,34 @@ static void some_scenes_are_the_same_on_the_device(void **state)
     }
 }
 
+// ---- Cycles of the pressure ------------------------------------------------------------------------------------------------
+
+// In a large world all cycles of an update are asked for at once, and the device leaves out those that are not needed. The world has
+// updates of few and of many, is asked after some and not after others, and is told of another tolerance in between.
+static void cycles_that_are_asked_for_ahead_change_nothing(void **state)
+{
+    need_device();
+    setenv("WEIR_DEVICE_AHEAD", "1", 1);
+    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+    params.cycles = 5;
+    pair p = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0);
+    unsetenv("WEIR_DEVICE_AHEAD");
+    int32_t few = 0, many = 0;
+    for (int32_t i = 0; i < 12; i++) {
+        // Water far away, so that bricks come in every update.
+        BOTH(p, weir_world_fill(world, test_box(20 + i, 18, 2, 21 + i, 19, 3 + i), WEIR_WATER, 0.5f));
+        params.tolerance = i % 4 == 0 ? 0.0f : i % 4 == 1 ? 1.0f : 0.02f;
+        BOTH(p, weir_world_set_params(world, &params));
+        step_pair(&p, 1 + i % 3);
+        check_same(&p);
+        int32_t cycles = weir_world_stats(p.device).cycles;
+        few += cycles == 1;
+        many += cycles == params.cycles;
+    }
+    assert_true(few > 0 && many > 0);
+    end_pair(&p);
+}
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 
 static void edits_between_updates_give_the_same_world(void **state)
@@ -612,6 +640,7 @@ int main(void)
     const struct CMUnitTest long_tests[] = {cmocka_unit_test(every_scene_is_the_same_on_the_device)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_scenes_are_the_same_on_the_device),
+        cmocka_unit_test(cycles_that_are_asked_for_ahead_change_nothing),
         cmocka_unit_test(edits_between_updates_give_the_same_world),
         cmocka_unit_test(parameters_act_on_the_device_too),
         cmocka_unit_test(a_games_own_terrain_is_the_same_on_the_device),

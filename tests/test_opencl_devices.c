@@ -120,7 +120,7 @@ static void devices_are_numbered_and_described(void **state)
         assert_int_equal(device->index, i);
         assert_true(device->name[0] && device->platform_name[0] && device->driver[0] && device->version[0]);
         assert_true(device->memory > 0 && device->largest_buffer > 0 && device->local_memory > 0);
-        assert_true(device->units > 0 && device->group_limit > 0 && device->sub_buffer_alignment > 0);
+        assert_true(device->units > 0 && device->group_limit > 0);
     }
 
     weir_device public_devices[OPENCL_DEVICES];

@@ -104,6 +104,7 @@ refuses "unknown scene" run ''
 refuses "unknown scene" run 'two
 lines'
 refuses "as well" run tube pool
+refuses "cannot read none.lua" run none.lua
 refuses "--swim" run tube --swim
 refuses "-x" run tube -x
 refuses "no value" run tube --quiet=1
@@ -308,6 +309,12 @@ works run random --seed 8 --updates 5 --report -
 checks=$((checks + 1))
 [ "$first" != "$(value hash "$work/out")" ] || fail "two seeds give one world"
 works run pool --size 4 --updates 2 --set gravity=0.02 --set damping=0.1 --quiet
+
+# The script of the documentation.
+works run "$WEIR_SOURCE/scenes/lua/tap.lua" --size 16 --updates 20 --report -
+parses "$work/out"
+same "drift of a script" 0 "$(value drift "$work/out")"
+same "name of a script" tap "$(value scene "$work/out")"
 
 # ---- Pictures --------------------------------------------------------------------------------------------------------------
 

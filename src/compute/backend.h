@@ -52,8 +52,9 @@ struct backend {
     void (*run)(backend *b, pass_id pass, int32_t level);
     // Runs a game's rule over all live bricks.
     void (*run_rule)(backend *b, world_rule *rule);
-    // Largest residual that the last RESTRICT saw.
-    float (*residual)(const backend *b);
+    // After the passes of an update's first `cycles` cycles: whether the residual with which the last of them began asks for one
+    // more. A device need not know that yet: it may say yes, and do nothing in the passes of a cycle that is not needed.
+    bool (*unsolved)(backend *b, int32_t cycles);
     // Drops that the last DRAIN_SIDES took.
     int64_t (*drained)(const backend *b);
     int32_t (*levels)(const backend *b);  // the pyramid's coarsest level

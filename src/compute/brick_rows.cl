@@ -13,6 +13,8 @@
 // The brick that a work-item works on. The last group does the last brick several times, with the same results.
 #define ROW_BRICK(list, live) (list)[min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)]
 
+#define ROW_PLACE(places, live) (places)[min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)]
+
 #define EACH_X _Pragma("unroll") for (int x = 0; x < 8; x++)
 
 #define UNPACK_ROW(v, low, high) \
@@ -76,19 +78,31 @@ typedef struct rows_around {
     int self, x0, x1, y0, y1, z0, z1;
 } rows_around;
 
-inline rows_around look_beside(global const int *near, int brick, int row)
+inline rows_around look_from(device_place place, int row)
 {
-    global const int *here = near + 27 * brick + SELF;
     int y = row & 7, z = row >> 3;
     rows_around at;
-    at.self = ROWS * brick + row;
-    at.x0 = ROWS * here[-1] + row;
-    at.x1 = ROWS * here[1] + row;
-    at.y0 = y > 0 ? at.self - 1 : ROWS * here[-3] + row + 7;
-    at.y1 = y < 7 ? at.self + 1 : ROWS * here[3] + row - 7;
-    at.z0 = z > 0 ? at.self - 8 : ROWS * here[-9] + row + 56;
-    at.z1 = z < 7 ? at.self + 8 : ROWS * here[9] + row - 56;
+    at.self = ROWS * place.brick + row;
+    at.x0 = ROWS * place.x0 + row;
+    at.x1 = ROWS * place.x1 + row;
+    at.y0 = y > 0 ? at.self - 1 : ROWS * place.y0 + row + 7;
+    at.y1 = y < 7 ? at.self + 1 : ROWS * place.y1 + row - 7;
+    at.z0 = z > 0 ? at.self - 8 : ROWS * place.z0 + row + 56;
+    at.z1 = z < 7 ? at.self + 8 : ROWS * place.z1 + row - 56;
     return at;
+}
+
+// The place of a brick, but for whether it is clear.
+inline device_place find_place(global const int *near, int brick)
+{
+    global const int *here = near + 27 * brick + SELF;
+    device_place place = {brick, here[-1], here[1], here[-3], here[3], here[-9], here[9], 0};
+    return place;
+}
+
+inline rows_around look_beside(global const int *near, int brick, int row)
+{
+    return look_from(find_place(near, brick), row);
 }
 
 // A mask's bits of a row, and for every cell of it those of its six neighbours.
@@ -124,12 +138,22 @@ typedef struct rim_piece {
     int beside;  // the brick there
 } rim_piece;
 
+inline rim_piece rim_piece_of(int row)
+{
+    rim_piece r = {row >> 4, row >> 1 & 7, row & 1, 0};
+    return r;
+}
+
+inline rim_piece rim_from(device_place place, int row)
+{
+    rim_piece r = rim_piece_of(row);
+    r.beside = r.side < 2 ? (r.side & 1 ? place.y1 : place.y0) : (r.side & 1 ? place.z1 : place.z0);
+    return r;
+}
+
 inline rim_piece find_rim(global const int *near, int brick, int row)
 {
-    rim_piece r;
-    r.side = row >> 4;
-    r.along = row >> 1 & 7;
-    r.upper = row & 1;
+    rim_piece r = rim_piece_of(row);
     int step = r.side < 2 ? 3 : 9;
     r.beside = near[27 * brick + SELF + (r.side & 1 ? step : -step)];
     return r;
@@ -150,4 +174,19 @@ inline int rim_place(rim_piece r)
 {
     int across = r.side & 1 ? 8 : -1;
     return r.side < 2 ? P_AT(across, r.along) : P_AT(r.along, across);
+}
+
+// ---- Cycles ----------------------------------------------------------------------------------------------------------------
+
+// Whether a cycle is not needed, after the residual that the one before it began with.
+inline bool cycle_is_over(global const int *notes, device_cycle cycle)
+{
+    return cycle.ahead != 0 && cycle.index > 0 && !(as_float(notes[cycle.index - 1]) >= cycle.tolerance);
+}
+
+// Whether a brick or one of the six at its faces bears this stamp.
+inline bool stamped_around(global const int *stamps, device_place place, int stamp)
+{
+    return stamps[place.brick] == stamp || stamps[place.x0] == stamp || stamps[place.x1] == stamp || stamps[place.y0] == stamp ||
+           stamps[place.y1] == stamp || stamps[place.z0] == stamp || stamps[place.z1] == stamp;
 }

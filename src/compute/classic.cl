@@ -162,12 +162,19 @@ inline float classic_leaves(local const classic_tiles *t, int i)
     return rule_classic_leaving(x[0], x[1], y[0], y[FLOW_STRIDE(1)], z[0], z[FLOW_STRIDE(2)]);
 }
 
+// What would cross a face if it came out of a cell with the fill m: with the wrong sign where it does not, which the rules leave out.
+inline float classic_cross_from(float f, float m)
+{
+    return rule_classic_cross(f, m, m);
+}
+
 // What comes in through the two faces across an axis on which the tiles' strides are M and S, on both sides of our face.
 inline float classic_across(local const float *u, local const float *v, local const float *m, int A, int S, int MA, int M)
 {
-    return (rule_classic_across(v[-A], m[-MA - M], rule_either_max(0.0f, u[-S])) +
-            rule_classic_across(-v[-A + S], m[-MA + M], rule_either_max(0.0f, u[S]))) +
-           (rule_classic_across(v[0], m[-M], rule_either_min(0.0f, u[-S])) + rule_classic_across(-v[S], m[M], rule_either_min(0.0f, u[S])));
+    return rule_classic_across(classic_cross_from(v[-A], m[-MA - M]), rule_positive(u[-S]),
+                               classic_cross_from(v[-A + S], m[-MA + M]), rule_positive(u[S])) +
+           rule_classic_across(classic_cross_from(v[0], m[-M]), rule_negative(u[-S]), classic_cross_from(v[S], m[M]),
+                               rule_negative(u[S]));
 }
 
 // The flow along an axis, w being its open face; v_1 and v_2 are the flows across.
@@ -181,7 +188,7 @@ inline float classic_carry(local const classic_tiles *t, int axis, int across_1,
     float backward = 1.0f - forward;
     float leaving = forward * leaves[-NA] + backward * leaves[0];
     float momentum = u[0] * (forward * m[-MA] + backward * m[0]);
-    float in = rule_classic_along(u[-A], m[-2 * MA], u[A], m[MA]);
+    float in = rule_classic_along(classic_cross_from(u[-A], m[-2 * MA]), u[-A], classic_cross_from(u[A], m[MA]), u[A]);
     in = in + (classic_across(u, v_1, m, A, FLOW_STRIDE(across_1), MA, FILL_STRIDE(across_1)) +
                classic_across(u, v_2, m, A, FLOW_STRIDE(across_2), MA, FILL_STRIDE(across_2)));
     float p = (momentum - momentum * leaving) + in;

@@ -586,13 +586,15 @@ static void run_rule(backend *base, world_rule *rule)
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
-static float residual(const backend *base)
+static bool unsolved(backend *base, int32_t cycles)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
-    float largest = 0.0f;
+    weir_world *world = cpu->world;
+    world->cycles = cycles;
+    world->residual = 0.0f;
     for (int32_t w = 0; w < cpu->workers; w++)
-        if (cpu->sums[w].residual > largest) largest = cpu->sums[w].residual;
-    return largest;
+        if (cpu->sums[w].residual > world->residual) world->residual = cpu->sums[w].residual;
+    return world->residual >= world->params.tolerance;
 }
 
 static int64_t drained(const backend *base)
@@ -671,7 +673,7 @@ weir_status cpu_backend_create(weir_world *world, backend **out)
     cpu->base = (backend){.prepare = prepare,
                           .run = run,
                           .run_rule = run_rule,
-                          .residual = residual,
+                          .unsolved = unsolved,
                           .drained = drained,
                           .levels = levels,
                           .bytes = bytes,

@@ -87,15 +87,15 @@ KERNEL classic_carry_row(const int count, float *restrict out, const classic_alo
                          const classic_across v2, const classic_cells low, const classic_cells high, float empty, float gravity)
 {
 #define ACROSS(v)                                                                                                          \
-    (rule_classic_crossing_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
-     rule_classic_crossing_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
+    (rule_classic_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
+     rule_classic_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
     LANES
     for (int i = 0; i < count; i++) {
         float u = f.u[i], m_low = low.m[i], m_high = high.m[i], m2_low = low.m2[i], m2_high = high.m2[i];
         float leaves_low = low.leaves[i], leaves_high = high.leaves[i];
         float leaving = u > 0.0f ? leaves_low : leaves_high;
         float momentum = u * (u > 0.0f ? m_low : m_high);
-        float in = rule_classic_crossing_along(f.cross_before[i], f.u_before[i], f.cross_behind[i], f.u_behind[i]);
+        float in = rule_classic_along(f.cross_before[i], f.u_before[i], f.cross_behind[i], f.u_behind[i]);
         in = in + (ACROSS(v1) + ACROSS(v2));
         float p = (momentum - momentum * leaving) + in;
         float carrier = p > 0.0f ? m2_low : m2_high;

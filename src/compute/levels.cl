@@ -3,15 +3,17 @@
 // A cycle, `top` being the coarsest level:
 //
 //     restrict_fine                          residual and counts of the live bricks, to level 1
-//     level_down      level = 1 .. top-1     with level_restrict after each; sweeps = smooths
+//     level_down      level = 1 .. top-1     with level_restrict after each; sweeps = smooths; as first_down on level 1
 //     level_down      level = top            sweeps = 0
 //     level_smooth    level = top            from ERROR to ERROR_NEXT and back, an even number of times
 //     level_smooth    level = top-1 .. 1     from ERROR to ERROR_NEXT, with the correction from the level above
 //     correct_fine
 //
-// coarse_tail does all that from level `first` up, once that level's counts and right side are there, where it and those above it
-// are of a single brick. A cycle leaves the error of the coarsest level in ERROR and that of the others in ERROR_NEXT; of the
-// levels of the tail only the first one's is kept.
+// coarse_tail does all that from level `first` up, once that level's counts are there, where it and those above it are of a single
+// brick, and the level_restrict before. A cycle leaves the error of the coarsest level in ERROR and that of the others in
+// ERROR_NEXT; of the levels of the tail only the first one's is kept.
+//
+// Counts and weights stay from cycle to cycle where the active cells they come from do: stamps tell.
 //
 // Cells without active fine cells have no links, and an error of exactly 0 whether they are worked on or not: leaving them out
 // is a matter of speed.
@@ -57,6 +59,43 @@ inline int final_error(int level, int top)
     return level == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
 }
 
+// ---- Octants without a child -----------------------------------------------------------------------------------------------
+
+// Nobody else writes their counts and right side. 64 work-items clear one: the tree has its place, counted in octants, how many
+// bricks its channels lie apart, and how many they are.
+ROW_KERNEL void clear_octants(global float *pyramid, global const int *tree, int octants, int count)
+{
+    const int i = min((int)get_group_id(0) * GROUP_BRICKS + SLOT, count - 1);
+    global const int *octant = tree + octants + 3 * i;
+    const size_t channel = (size_t)octant[1] * BRICK_CELLS;
+    global float *cell = pyramid + (size_t)(octant[0] >> 3) * BRICK_CELLS + octant_start(octant[0] & 7) + OCTANT_CELL(ROW);
+    for (int c = 0; c < octant[2]; c++) cell[c * channel] = 0.0f;
+}
+
+// ---- The counts of level 1 -------------------------------------------------------------------------------------------------
+
+// Where they lie in their word: 3 bits of links, 2 of thickness and 4 of border faces for each axis, and 4 of active cells.
+#define LINK_AT(axis) (3 * (axis))
+#define THICK_AT(axis) (9 + 2 * (axis))
+#define BORDER_AT(axis) (15 + 4 * (axis))
+#define COUNT_AT 27
+#define LINK_OF(word, axis) ((float)(int)((word) >> LINK_AT(axis) & 7u))
+#define THICK_OF(word, axis) ((float)(int)((word) >> THICK_AT(axis) & 3u))
+#define BORDER_OF(word, axis) ((float)(int)((word) >> BORDER_AT(axis) & 15u))
+#define COUNT_OF(word) ((float)(int)((word) >> COUNT_AT))
+
+inline global uint *count_words(global float *pyramid, const device_level *level, int brick)
+{
+    return (global uint *)level_cells(pyramid, level, DEVICE_COUNTS, brick);
+}
+
+inline void load_words(uint v[8], global const uint *words, int row)
+{
+    global const uint4 *at = (global const uint4 *)words + 2 * row;
+    uint4 low = at[0], high = at[1];
+    UNPACK_ROW(v, low, high);
+}
+
 // ---- From the live bricks to level 1 ---------------------------------------------------------------------------------------
 
 // A row's part in the counts of its parents, a byte each: the cells themselves, then their links across the parent's low side on x,
@@ -81,12 +120,12 @@ inline uint gather_bits(local const uint *rows, int row, int x)
            (rows[row + 9] >> 2 * x & pairs) << 6;
 }
 
-#define COUNT_BITS(bits, mask) ((float)(int)popcount((bits) & (mask)))
+#define COUNT_BITS(bits, mask) popcount((bits) & (mask))
 
 // Halves of 2 x 2 x 2 cells that hold anything.
-inline float thickness(uint bits, uint low, uint high)
+inline uint thickness(uint bits, uint low, uint high)
 {
-    return ((bits & low) != 0u ? 1.0f : 0.0f) + ((bits & high) != 0u ? 1.0f : 0.0f);
+    return ((bits & low) != 0u ? 1u : 0u) + ((bits & high) != 0u ? 1u : 0u);
 }
 
 // Sum over the 2 x 2 x 2 cells below a coarse cell, of which `row` is the first row and x the place among 4.
@@ -98,23 +137,30 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
     return ((r0.x + r2.y) + (r0.y + r2.x)) + ((r1.x + r3.y) + (r1.y + r3.x));
 }
 
-// 64 work-items per live brick. *residual begins as 0 and becomes the bits of the largest residual: those of floats that are not
-// negative are in the order of the floats.
+// 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
+// not negative are in the order of the floats. A cycle that is over hands the note on, so that the next is over too.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *active,
-                              global const uchar *open, global const uchar *clear, global const int *near, global const int *list,
-                              global float *pyramid, device_level here, device_level above, global const int *tree,
-                              global volatile int *residual, int live)
+                              global const uchar *open, global const device_place *places, global float *pyramid,
+                              device_level here, device_level above, global const int *tree, global const int *stamps,
+                              global int *coarse_stamps, global volatile int *notes, device_cycle cycle, int live)
 {
+    global volatile int *residual = notes + cycle.index;
+    if (cycle_is_over((global const int *)notes, cycle)) {
+        if (get_global_id(0) == 0) *residual = residual[-1];
+        return;
+    }
     const device_level levels[2] = {here, above};
     local float4 left_rows[GROUP_BRICKS][2 * ROWS];
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
     local volatile int most;
     ONCE most = 0;
-    const int brick = ROW_BRICK(list, live);
-    const rows_around at = look_beside(near, brick, ROW);
+    const device_place place = ROW_PLACE(places, live);
+    const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
     bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};
-    if (!clear[brick]) o = look_at_bits(open, at);
+    if (!place.clear) o = look_at_bits(open, at);
+    const int up = tree[levels[0].up + place.brick], stamp = notes[DEVICE_CYCLE_NUMBER];
+    const bool changed = cycle.anew || stamped_around(stamps, place, stamp);
     links[SLOT][ROW] = link_bits(a, ROW);
     borders_xy[SLOT][ROW] = border_bits(a.self, a.x0, a.x1, o.x0, o.x1) | border_bits(a.self, a.y0, a.y1, o.y0, o.y1) << 16;
     borders_z[SLOT][ROW] = border_bits(a.self, a.z0, a.z1, o.z0, o.z1);
@@ -141,22 +187,20 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     SYNC;
     if (as_int(largest) > most) atomic_max(&most, as_int(largest));
 
-    const int up = tree[levels[0].up + brick], to = OCTANT_CELL(ROW);
-    global float *cell = level_cells(pyramid, levels + 1, 0, up >> 3) + octant_start(up & 7) + to;
-    const size_t channel = (size_t)levels[1].room * BRICK_CELLS;
+    const int to = octant_start(up & 7) + OCTANT_CELL(ROW);
     const int x = ROW & 3, row = 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4);  // the first of the four rows below
-    const uint link = gather_bits(links[SLOT], row, x), border = gather_bits(borders_xy[SLOT], row, x);
-    cell[DEVICE_LINK_X * channel] = COUNT_BITS(link, 0xff00u);
-    cell[DEVICE_LINK_Y * channel] = COUNT_BITS(link, 0xff0000u);
-    cell[DEVICE_LINK_Z * channel] = COUNT_BITS(link, 0xff000000u);
-    cell[DEVICE_DIAGONAL * channel] = COUNT_BITS(border, 0xffffu);
-    cell[DEVICE_ERROR * channel] = COUNT_BITS(border, 0xffff0000u);
-    cell[DEVICE_ERROR_NEXT * channel] = COUNT_BITS(gather_bits(borders_z[SLOT], row, x), 0xffffu);
-    cell[DEVICE_COUNT * channel] = COUNT_BITS(link, 0xffu);
-    cell[DEVICE_THICK_X * channel] = thickness(link, 0x55u, 0xaau);
-    cell[DEVICE_THICK_Y * channel] = thickness(link, 0x33u, 0xccu);
-    cell[DEVICE_THICK_Z * channel] = thickness(link, 0x0fu, 0xf0u);
-    cell[DEVICE_RIGHT * channel] = sum_pairs(left_rows[SLOT], row, x);
+    if (changed) {
+        const uint link = gather_bits(links[SLOT], row, x), border = gather_bits(borders_xy[SLOT], row, x);
+        uint word = COUNT_BITS(link, 0xff00u) << LINK_AT(0) | COUNT_BITS(link, 0xff0000u) << LINK_AT(1) |
+                    COUNT_BITS(link, 0xff000000u) << LINK_AT(2);
+        word |= thickness(link, 0x55u, 0xaau) << THICK_AT(0) | thickness(link, 0x33u, 0xccu) << THICK_AT(1) |
+                thickness(link, 0x0fu, 0xf0u) << THICK_AT(2);
+        word |= COUNT_BITS(border, 0xffffu) << BORDER_AT(0) | COUNT_BITS(border, 0xffff0000u) << BORDER_AT(1) |
+                COUNT_BITS(gather_bits(borders_z[SLOT], row, x), 0xffffu) << BORDER_AT(2);
+        count_words(pyramid, levels + 1, up >> 3)[to] = word | COUNT_BITS(link, 0xffu) << COUNT_AT;
+        coarse_stamps[levels[1].stamp + (up >> 3)] = stamp;
+    }
+    level_cells(pyramid, levels + 1, DEVICE_RIGHT, up >> 3)[to] = sum_pairs(left_rows[SLOT], row, x);
     SYNC;
     ONCE
     {
@@ -251,100 +295,152 @@ inline void load_cube(float v[8], global const float *at)
     }
 }
 
-// Counts and thickness of the octant above a brick: each work-item does one cell.
-inline void build_octant(global float *pyramid, const device_level *lower, global const int *tree, int brick)
-{
-    const device_level *upper = lower + 1;
-    const int up = tree[lower->up + brick];
+// The counts of 2 x 2 x 2 cells.
+typedef struct cube_counts {
     float link[3][8], border[3][8], thick[3][8], n[8];
+} cube_counts;
+
+// Of a level above the first.
+inline void load_counts(cube_counts *c, global float *pyramid, const device_level *level, int brick, int cell)
+{
     for (int axis = 0; axis < 3; axis++) {
-        load_cube(link[axis], level_cells(pyramid, lower, DEVICE_LINK_X + axis, brick) + 2 * OCTANT_CELL(ROW));
-        load_cube(thick[axis], level_cells(pyramid, lower, DEVICE_THICK_X + axis, brick) + 2 * OCTANT_CELL(ROW));
+        load_cube(c->link[axis], level_cells(pyramid, level, DEVICE_LINK_X + axis, brick) + cell);
+        load_cube(c->thick[axis], level_cells(pyramid, level, DEVICE_THICK_X + axis, brick) + cell);
+        load_cube(c->border[axis], level_cells(pyramid, level, DEVICE_BORDER_X + axis, brick) + cell);
     }
-    load_cube(border[0], level_cells(pyramid, lower, DEVICE_DIAGONAL, brick) + 2 * OCTANT_CELL(ROW));
-    load_cube(border[1], level_cells(pyramid, lower, DEVICE_ERROR, brick) + 2 * OCTANT_CELL(ROW));
-    load_cube(border[2], level_cells(pyramid, lower, DEVICE_ERROR_NEXT, brick) + 2 * OCTANT_CELL(ROW));
-    load_cube(n, level_cells(pyramid, lower, DEVICE_COUNT, brick) + 2 * OCTANT_CELL(ROW));
-    const float thick_x = MEAN_THICKNESS(thick[0], n, 0, 1, 2, 4), thick_y = MEAN_THICKNESS(thick[1], n, 0, 2, 1, 4);
-    const float thick_z = MEAN_THICKNESS(thick[2], n, 0, 4, 1, 2);
-    global float *to = level_cells(pyramid, upper, 0, up >> 3) + octant_start(up & 7) + OCTANT_CELL(ROW);
-    const size_t channel = (size_t)upper->room * BRICK_CELLS;
-    to[DEVICE_LINK_X * channel] = SUM_FACES(link[0], 0, 2, 4);
-    to[DEVICE_LINK_Y * channel] = SUM_FACES(link[1], 0, 1, 4);
-    to[DEVICE_LINK_Z * channel] = SUM_FACES(link[2], 0, 1, 2);
-    to[DEVICE_DIAGONAL * channel] = SUM_8(border[0], 0, 1, 2, 4);
-    to[DEVICE_ERROR * channel] = SUM_8(border[1], 0, 1, 2, 4);
-    to[DEVICE_ERROR_NEXT * channel] = SUM_8(border[2], 0, 1, 2, 4);
-    to[DEVICE_THICK_X * channel] = thick_x;
-    to[DEVICE_THICK_Y * channel] = thick_y;
-    to[DEVICE_THICK_Z * channel] = thick_z;
-    to[DEVICE_COUNT * channel] = SUM_8(n, 0, 1, 2, 4);
+    load_cube(c->n, level_cells(pyramid, level, DEVICE_COUNT, brick) + cell);
 }
 
-// On the way down: the counts of the level above, the weights, the diagonal, and sweeps from an error of nothing.
-ROW_KERNEL void level_down(global float *pyramid, device_level here, device_level above, global const int *tree, int is_top,
-                           int sweeps)
+inline void load_first_counts(cube_counts *c, global float *pyramid, const device_level *level, int brick, int cell)
 {
-    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
-    const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = LEVEL_BRICK(level);
-    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    global const uint *words = count_words(pyramid, level, brick) + cell;
+    for (int k = 0; k < 8; k++) {
+        uint word = words[(k & 1) + 8 * (k >> 1 & 1) + 64 * (k >> 2)];
+        for (int axis = 0; axis < 3; axis++) {
+            c->link[axis][k] = LINK_OF(word, axis);
+            c->thick[axis][k] = THICK_OF(word, axis);
+            c->border[axis][k] = BORDER_OF(word, axis);
+        }
+        c->n[k] = COUNT_OF(word);
+    }
+}
+
+// Counts and thickness of the octant above a brick: each work-item does one cell.
+inline void build_octant(const cube_counts *c, global float *pyramid, const device_level *upper, int up)
+{
+    global float *to = level_cells(pyramid, upper, 0, up >> 3) + octant_start(up & 7) + OCTANT_CELL(ROW);
+    const size_t channel = (size_t)upper->room * BRICK_CELLS;
+    to[DEVICE_LINK_X * channel] = SUM_FACES(c->link[0], 0, 2, 4);
+    to[DEVICE_LINK_Y * channel] = SUM_FACES(c->link[1], 0, 1, 4);
+    to[DEVICE_LINK_Z * channel] = SUM_FACES(c->link[2], 0, 1, 2);
+    to[DEVICE_THICK_X * channel] = MEAN_THICKNESS(c->thick[0], c->n, 0, 1, 2, 4);
+    to[DEVICE_THICK_Y * channel] = MEAN_THICKNESS(c->thick[1], c->n, 0, 2, 1, 4);
+    to[DEVICE_THICK_Z * channel] = MEAN_THICKNESS(c->thick[2], c->n, 0, 4, 1, 2);
+    for (int axis = 0; axis < 3; axis++) to[(DEVICE_BORDER_X + axis) * channel] = SUM_8(c->border[axis], 0, 1, 2, 4);
+    to[DEVICE_COUNT * channel] = SUM_8(c->n, 0, 1, 2, 4);
+}
+
 #define CHANNEL(channel) level_cells(pyramid, level, channel, 0)
-    coarse_row r;
-    float faces[8], thick[8], other[8], diagonal[8], border[8];
+
+inline void store_equations(const coarse_row *r, float diagonal[8], const float border_x[8], const float border_y[8],
+                            const float border_z[8], global float *pyramid, const device_level *level, int row)
+{
+    EACH_X
+    {
+        float borders = (border_x[x] + border_z[x]) + border_y[x];
+        diagonal[x] =
+            borders + (((r->x_link[x] + r->x_link[x + 1]) + (r->z_link[x] + r->z_next[x])) + (r->y_link[x] + r->y_next[x]));
+    }
+    store_row(CHANNEL(DEVICE_WEIGHT_X), row, r->x_link);
+    store_row(CHANNEL(DEVICE_WEIGHT_Y), row, r->y_link);
+    store_row(CHANNEL(DEVICE_WEIGHT_Z), row, r->z_link);
+    store_row(CHANNEL(DEVICE_DIAGONAL), row, diagonal);
+}
+
+// Weights and diagonal of a row, from the counts.
+inline void make_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
+{
+    float faces[8], thick[8], other[8], border[8], border_x[8], border_y[8], border_z[8];
     load_row(faces, CHANNEL(DEVICE_LINK_X), at.self);
     load_row(thick, CHANNEL(DEVICE_THICK_X), at.self);
-    load_row(border, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_row(border, CHANNEL(DEVICE_BORDER_X), at.self);
     EACH_X other[x] = x > 0 ? thick[(x + 7) & 7] : CHANNEL(DEVICE_THICK_X)[8 * at.x0 + 7];
-    weigh_row(r.x_link, faces, other, thick);
-    r.x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
-    float border_x[8], border_y[8], border_z[8];
+    weigh_row(r->x_link, faces, other, thick);
+    r->x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
     border_row(border_x, border, thick);
 
     load_row(faces, CHANNEL(DEVICE_LINK_Y), at.self);
     load_row(thick, CHANNEL(DEVICE_THICK_Y), at.self);
-    load_row(border, CHANNEL(DEVICE_ERROR), at.self);
+    load_row(border, CHANNEL(DEVICE_BORDER_Y), at.self);
     load_row(other, CHANNEL(DEVICE_THICK_Y), at.y0);
-    weigh_row(r.y_link, faces, other, thick);
+    weigh_row(r->y_link, faces, other, thick);
     load_row(faces, CHANNEL(DEVICE_LINK_Y), at.y1);
     load_row(other, CHANNEL(DEVICE_THICK_Y), at.y1);
-    weigh_row(r.y_next, faces, thick, other);
+    weigh_row(r->y_next, faces, thick, other);
     border_row(border_y, border, thick);
 
     load_row(faces, CHANNEL(DEVICE_LINK_Z), at.self);
     load_row(thick, CHANNEL(DEVICE_THICK_Z), at.self);
-    load_row(border, CHANNEL(DEVICE_ERROR_NEXT), at.self);
+    load_row(border, CHANNEL(DEVICE_BORDER_Z), at.self);
     load_row(other, CHANNEL(DEVICE_THICK_Z), at.z0);
-    weigh_row(r.z_link, faces, other, thick);
+    weigh_row(r->z_link, faces, other, thick);
     load_row(faces, CHANNEL(DEVICE_LINK_Z), at.z1);
     load_row(other, CHANNEL(DEVICE_THICK_Z), at.z1);
-    weigh_row(r.z_next, faces, thick, other);
+    weigh_row(r->z_next, faces, thick, other);
     border_row(border_z, border, thick);
-
-    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
-    EACH_X
-    {
-        float borders = (border_x[x] + border_z[x]) + border_y[x];
-        diagonal[x] = borders + (((r.x_link[x] + r.x_link[x + 1]) + (r.z_link[x] + r.z_next[x])) + (r.y_link[x] + r.y_next[x]));
-        r.inverse[x] = rule_inverse(diagonal[x]);
-        r.e[x] = 0.0f;
-    }
-    r.x_low = r.x_high = 0.0f;
-    const int rim_at = rim_place(find_rim(tree + level->near, brick, ROW)) + P_ROWS * (ROW & 1);
-    const float4 rim = (float4)(0.0f);
-    write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
-    tiles[SLOT][0][rim_at] = rim;
-    if (!is_top) build_octant(pyramid, level, tree, brick);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the counts of border faces are read
-    store_row(CHANNEL(DEVICE_WEIGHT_X), at.self, r.x_link);
-    store_row(CHANNEL(DEVICE_WEIGHT_Y), at.self, r.y_link);
-    store_row(CHANNEL(DEVICE_WEIGHT_Z), at.self, r.z_link);
-    store_row(CHANNEL(DEVICE_DIAGONAL), at.self, diagonal);
-    sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, rim, sweeps);
-    store_row(CHANNEL(DEVICE_ERROR), at.self, r.e);
+    store_equations(r, diagonal, border_x, border_y, border_z, pyramid, level, at.self);
 }
 
-inline void load_equations(coarse_row *r, global float *pyramid, const device_level *level, rows_around at)
+// One axis of level 1, y or z: weights of a row's links on both sides, and of its border faces.
+inline void weigh_words(float link[8], float next[8], float border_out[8], const uint words[8], global const uint *all, int low_row,
+                        int high_row, int axis)
+{
+    float faces[8], thick[8], other[8], border[8];
+    uint low[8], high[8];
+    load_words(low, all, low_row);
+    load_words(high, all, high_row);
+    EACH_X
+    {
+        faces[x] = LINK_OF(words[x], axis);
+        thick[x] = THICK_OF(words[x], axis);
+        border[x] = BORDER_OF(words[x], axis);
+        other[x] = THICK_OF(low[x], axis);
+    }
+    weigh_row(link, faces, other, thick);
+    border_row(border_out, border, thick);
+    EACH_X
+    {
+        faces[x] = LINK_OF(high[x], axis);
+        other[x] = THICK_OF(high[x], axis);
+    }
+    weigh_row(next, faces, thick, other);
+}
+
+inline void make_first_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level,
+                                 rows_around at)
+{
+    global const uint *all = count_words(pyramid, level, 0);
+    const uint before = all[8 * at.x0 + 7], after = all[8 * at.x1];
+    uint words[8];
+    float faces[8], thick[8], other[8], border[8], border_x[8], border_y[8], border_z[8];
+    load_words(words, all, at.self);
+    EACH_X
+    {
+        faces[x] = LINK_OF(words[x], 0);
+        thick[x] = THICK_OF(words[x], 0);
+        border[x] = BORDER_OF(words[x], 0);
+    }
+    EACH_X other[x] = x > 0 ? thick[(x + 7) & 7] : THICK_OF(before, 0);
+    weigh_row(r->x_link, faces, other, thick);
+    r->x_link[8] = weigh_link(LINK_OF(after, 0), thick[7], THICK_OF(after, 0));
+    border_row(border_x, border, thick);
+    weigh_words(r->y_link, r->y_next, border_y, words, all, at.y0, at.y1, 1);
+    weigh_words(r->z_link, r->z_next, border_z, words, all, at.z0, at.z1, 2);
+    store_equations(r, diagonal, border_x, border_y, border_z, pyramid, level, at.self);
+}
+
+// The same as they were left.
+inline void load_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
 {
     load_row(r->x_link, CHANNEL(DEVICE_WEIGHT_X), at.self);
     r->x_link[8] = CHANNEL(DEVICE_WEIGHT_X)[8 * at.x1];
@@ -352,21 +448,73 @@ inline void load_equations(coarse_row *r, global float *pyramid, const device_le
     load_row(r->y_next, CHANNEL(DEVICE_WEIGHT_Y), at.y1);
     load_row(r->z_link, CHANNEL(DEVICE_WEIGHT_Z), at.self);
     load_row(r->z_next, CHANNEL(DEVICE_WEIGHT_Z), at.z1);
-    load_row(r->right, CHANNEL(DEVICE_RIGHT), at.self);
+    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
 }
 
-// What is left on this level goes up to the next.
-ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree)
+// The sweeps on the way down begin with an error of nothing.
+inline void sweep_down(coarse_row *r, const float diagonal[8], local float4 *tile, local float4 *other, global float *pyramid,
+                       const device_level *level, int row, int sweeps)
 {
-    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
-    const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = LEVEL_BRICK(level);
-    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    const float4 nothing = (float4)(0.0f);
+    const int rim_at = rim_place(rim_piece_of(ROW)) + P_ROWS * (ROW & 1);
+    load_row(r->right, CHANNEL(DEVICE_RIGHT), row);
+    EACH_X
+    {
+        r->inverse[x] = rule_inverse(diagonal[x]);
+        r->e[x] = 0.0f;
+    }
+    r->x_low = r->x_high = 0.0f;
+    write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r->e);
+    tile[rim_at] = nothing;
+    SYNC;
+    sweep_rows(r, tile, other, rim_at, nothing, sweeps);
+    store_row(CHANNEL(DEVICE_ERROR), row, r->e);
+}
+
+// On the way down: the counts of the level above and the weights, where they are not what they were, and sweeps. Of a brick without
+// a stamp around it the weights beside it stay too, even if they are written again right now.
+#define LEVEL_DOWN(make_the_equations, load_the_counts)                                                         \
+    if (cycle_is_over(notes, cycle)) return;                                                                    \
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];                                                            \
+    const device_level levels[2] = {here, above}, *level = levels;                                              \
+    const int brick = LEVEL_BRICK(level), stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];     \
+    const device_place place = find_place(tree + level->near, brick);                                           \
+    const rows_around at = look_from(place, ROW);                                                               \
+    coarse_row r;                                                                                               \
+    float diagonal[8];                                                                                          \
+    if (cycle.anew || stamped_around(stamps + level->stamp, place, stamp))                                      \
+        make_the_equations(&r, diagonal, pyramid, level, at);                                                   \
+    else                                                                                                        \
+        load_equations(&r, diagonal, pyramid, level, at);                                                       \
+    if (!is_top && (cycle.anew || stamps[level->stamp + brick] == stamp)) {                                     \
+        cube_counts counts;                                                                                     \
+        load_the_counts(&counts, pyramid, level, brick, 2 * OCTANT_CELL(ROW));                                  \
+        build_octant(&counts, pyramid, level + 1, up);                                                          \
+        stamps[level[1].stamp + (up >> 3)] = stamp;                                                             \
+    }                                                                                                           \
+    sweep_down(&r, diagonal, tiles[SLOT][0], tiles[SLOT][1], pyramid, level, at.self, sweeps)
+
+ROW_KERNEL void level_down(global float *pyramid, device_level here, device_level above, global const int *tree, global int *stamps,
+                           global const int *notes, device_cycle cycle, int is_top, int sweeps)
+{
+    LEVEL_DOWN(make_equations, load_counts);
+}
+
+// The same for level 1.
+ROW_KERNEL void first_down(global float *pyramid, device_level here, device_level above, global const int *tree, global int *stamps,
+                           global const int *notes, device_cycle cycle, int is_top, int sweeps)
+{
+    LEVEL_DOWN(make_first_equations, load_first_counts);
+}
+
+// What is left of a row after the sweeps.
+inline void left_row(float left[8], global float *pyramid, const device_level *level, rows_around at)
+{
     coarse_row r;
-    load_equations(&r, pyramid, level, at);
-    float diagonal[8], y0[8], y1[8], z0[8], z1[8], left[8];
+    float diagonal[8], y0[8], y1[8], z0[8], z1[8];
     global const float *e = CHANNEL(DEVICE_ERROR);
-    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_equations(&r, diagonal, pyramid, level, at);
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
     load_row(r.e, e, at.self);
     load_row(y0, e, at.y0);
     load_row(y1, e, at.y1);
@@ -379,11 +527,28 @@ ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_
         float all = r.right[x] - diagonal[x] * r.e[x] + (row_sum(&r, x, y0, y1, z0, z1));
         left[x] = diagonal[x] > COARSE_LEAST ? all : 0.0f;
     }
+}
+
+// It is summed up for the cells above; `i` is the cell's number in its octant.
+inline float sum_left(local const float4 *left_rows, int i)
+{
+    return sum_pairs(left_rows, 2 * (i >> 2 & 3) + 16 * (i >> 4), i & 3);
+}
+
+// What is left on this level goes up to the next.
+ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree,
+                               global const int *notes, device_cycle cycle)
+{
+    if (cycle_is_over(notes, cycle)) return;
+    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = LEVEL_BRICK(level), up = tree[level->up + brick];
+    float left[8];
+    left_row(left, pyramid, level, look_beside(tree + level->near, brick, ROW));
     write_row(left_rows[SLOT], ROWS, ROW, left);
     SYNC;
-    const int up = tree[level->up + brick];
-    level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3)[octant_start(up & 7) + OCTANT_CELL(ROW)] =
-        sum_pairs(left_rows[SLOT], 2 * (ROW >> 2 & 3) + 16 * (ROW >> 4), ROW & 3);
+    global float *right = level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3);
+    right[octant_start(up & 7) + OCTANT_CELL(ROW)] = sum_left(left_rows[SLOT], ROW);
 }
 
 // ---- Corrections -----------------------------------------------------------------------------------------------------------
@@ -409,23 +574,31 @@ inline float prolong(global float *pyramid, const device_level *level, global co
     return rule_prolong(e[near[SELF] * BRICK_CELLS + coarse], dx, dy, dz);
 }
 
+// The links on one axis of 4 cells from `cell` on; `words`: on level 1.
+inline float4 load_links(global float *pyramid, const device_level *level, int axis, int cell, bool words)
+{
+    if (!words) return *(global const float4 *)(level_cells(pyramid, level, DEVICE_LINK_X + axis, 0) + cell);
+    uint4 word = *(global const uint4 *)(count_words(pyramid, level, 0) + cell);
+    return (float4)(LINK_OF(word.x, axis), LINK_OF(word.y, axis), LINK_OF(word.z, axis), LINK_OF(word.w, axis));
+}
+
 // The corrections of a row of 8 cells, above which lie 4 coarse ones, at once.
 inline void prolong_row(float c[8], global float *pyramid, const device_level *level, global const int *tree, int error, int up,
-                        int row)
+                        int row, bool words)
 {
     global const float *e = level_cells(pyramid, level, error, 0);
-    global const float *lx = level_cells(pyramid, level, DEVICE_LINK_X, 0);
-    global const float *ly = level_cells(pyramid, level, DEVICE_LINK_Y, 0);
-    global const float *lz = level_cells(pyramid, level, DEVICE_LINK_Z, 0);
     global const int *near = level_near(level, tree, up >> 3);
     const int coarse = octant_start(up & 7) + 8 * (row >> 1 & 3) + 64 * (row >> 4), self = (up >> 3) * BRICK_CELLS + coarse;
     const int x0 = beside(near, coarse, 0, -1), x1 = beside(near, coarse + 3, 0, 1);
     const int y = beside(near, coarse, 1, row & 1 ? 1 : -1), z = beside(near, coarse, 2, row & 8 ? 1 : -1);
 #define FOUR(channel, at) (*(global const float4 *)((channel) + (at)))
-    const float4 own = FOUR(e, self), link_x = FOUR(lx, self);
-    const float4 link_y = FOUR(ly, row & 1 ? y : self), link_z = FOUR(lz, row & 8 ? z : self);
+    const float4 own = FOUR(e, self), link_x = load_links(pyramid, level, 0, self, words);
+    const float4 link_y = load_links(pyramid, level, 1, row & 1 ? y : self, words);
+    const float4 link_z = load_links(pyramid, level, 2, row & 8 ? z : self, words);
     const float4 e_y = FOUR(e, y), e_z = FOUR(e, z);
-    const float e_low = e[x0], e_high = e[x1], link_high = lx[x1];
+    const float e_low = e[x0], e_high = e[x1];
+    const float link_high =
+        words ? LINK_OF(count_words(pyramid, level, 0)[x1], 0) : level_cells(pyramid, level, DEVICE_LINK_X, 0)[x1];
 #undef FOUR
 #define PROLONG(k, i, before, after, after_link)                                                    \
     do {                                                                                            \
@@ -449,20 +622,53 @@ inline float corrected(global float *pyramid, const device_level *level, global 
     return e;
 }
 
+// And of half a row, above which lie 2 coarse cells.
+inline float4 corrected_half(global float *pyramid, const device_level *level, global const int *tree, int error, int cell)
+{
+    const device_level *above = level + 1;
+    global const float *e = level_cells(pyramid, above, error, 0);
+    global const float *lx = level_cells(pyramid, above, DEVICE_LINK_X, 0);
+    global const float *ly = level_cells(pyramid, above, DEVICE_LINK_Y, 0);
+    global const float *lz = level_cells(pyramid, above, DEVICE_LINK_Z, 0);
+    const float4 before = *(global const float4 *)(CHANNEL(DEVICE_ERROR) + cell);
+    const float4 diagonal = *(global const float4 *)(CHANNEL(DEVICE_DIAGONAL) + cell);
+    const int up = tree[level->up + cell / BRICK_CELLS];
+    global const int *near = level_near(above, tree, up >> 3);
+    const int coarse = octant_start(up & 7) + (cell >> 1 & 3) + 8 * (cell >> 4 & 3) + 64 * (cell >> 7 & 3);
+    const int self = (up >> 3) * BRICK_CELLS + coarse;
+    const int x0 = beside(near, coarse, 0, -1), x1 = beside(near, coarse + 1, 0, 1);
+    const int y = beside(near, coarse, 1, cell & 8 ? 1 : -1), z = beside(near, coarse, 2, cell & 64 ? 1 : -1);
+#define TWO(channel, at) (*(global const float2 *)((channel) + (at)))
+    const float2 own = TWO(e, self), link_x = TWO(lx, self);
+    const float2 link_y = TWO(ly, cell & 8 ? y : self), link_z = TWO(lz, cell & 64 ? z : self);
+    const float2 e_y = TWO(e, y), e_z = TWO(e, z);
+#undef TWO
+    const float low_y = rule_towards(own.x, e_y.x, link_y.x), low_z = rule_towards(own.x, e_z.x, link_z.x);
+    const float high_y = rule_towards(own.y, e_y.y, link_y.y), high_z = rule_towards(own.y, e_z.y, link_z.y);
+    float4 c;
+    c.x = rule_prolong(own.x, rule_towards(own.x, e[x0], link_x.x), low_y, low_z);
+    c.y = rule_prolong(own.x, rule_towards(own.x, own.y, link_x.y), low_y, low_z);
+    c.z = rule_prolong(own.y, rule_towards(own.y, own.x, link_x.y), high_y, high_z);
+    c.w = rule_prolong(own.y, rule_towards(own.y, e[x1], lx[x1]), high_y, high_z);
+    return (float4)(before.x + (diagonal.x > COARSE_LEAST ? c.x : 0.0f), before.y + (diagonal.y > COARSE_LEAST ? c.y : 0.0f),
+                    before.z + (diagonal.z > COARSE_LEAST ? c.z : 0.0f), before.w + (diagonal.w > COARSE_LEAST ? c.w : 0.0f));
+}
+
 // Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
 // corrected first; -1: it is not. More than one sweep without a correction only on a level of a single brick.
-ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree, int from,
-                             int to, int sweeps, int error_above)
+ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
+                             global const int *notes, device_cycle cycle, int from, int to, int sweeps, int error_above)
 {
+    if (cycle_is_over(notes, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = LEVEL_BRICK(level);
     const rows_around at = look_beside(tree + level->near, brick, ROW);
     const rim_piece edge = find_rim(tree + level->near, brick, ROW);
     coarse_row r;
-    load_equations(&r, pyramid, level, at);
     float diagonal[8];
-    load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    load_equations(&r, diagonal, pyramid, level, at);
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
     EACH_X r.inverse[x] = rule_inverse(diagonal[x]);
     global const float *e = CHANNEL(from);
     const int rim_cell = 8 * rim_row(edge, 0) + 4 * edge.upper;
@@ -474,14 +680,11 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
         rim = *(global const float4 *)(e + rim_cell);
     } else {
         float c[8];
-        prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW);
+        prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW, false);
         EACH_X r.e[x] += diagonal[x] > COARSE_LEAST ? c[x] : 0.0f;
         r.x_low = corrected(pyramid, level, tree, error_above, 8 * at.x0 + 7);
         r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
-        rim.x = corrected(pyramid, level, tree, error_above, rim_cell);
-        rim.y = corrected(pyramid, level, tree, error_above, rim_cell + 1);
-        rim.z = corrected(pyramid, level, tree, error_above, rim_cell + 2);
-        rim.w = corrected(pyramid, level, tree, error_above, rim_cell + 3);
+        rim = corrected_half(pyramid, level, tree, error_above, rim_cell);
     }
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
@@ -492,11 +695,13 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
 }
 #undef CHANNEL
 
-// 64 work-items per live brick. The pressure is corrected in place.
+// 64 work-items per live brick. The pressure is corrected in place. What changes from now on is news to the next cycle.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global const uchar *active,
                              global const int *list, global float *pyramid, device_level here, device_level above,
-                             global const int *tree, int top, int live)
+                             global const int *tree, global int *notes, device_cycle cycle, int top, int live)
 {
+    if (cycle_is_over(notes, cycle)) return;
+    if (get_global_id(0) == 0) notes[DEVICE_CYCLE_NUMBER]++;
     const device_level levels[2] = {here, above};
     const int place = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (place >= live) return;
@@ -506,7 +711,7 @@ ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, 
     float p[8], f[8], c[8];
     load_row(p, pressure, row);
     load_row(f, floor, row);
-    prolong_row(c, pyramid, levels + 1, tree, final_error(1, top), tree[levels[0].up + brick], ROW);
+    prolong_row(c, pyramid, levels + 1, tree, final_error(1, top), tree[levels[0].up + brick], ROW, true);
     EACH_X p[x] = rule_max(f[x], p[x] + (float)(int)BIT(bits, x) * c[x]);
     store_row(pressure, row, p);
 }
@@ -714,23 +919,41 @@ inline void tail_correct(local tail_room *r, tail_level t, tail_level above)
     }
 }
 
-// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level.
-GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, int first, int top, int smooths, int sweeps)
+// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level. The right
+// side of the first comes from the level below it, of at most 8 bricks, unless those are live ones: restrict_fine has left it then.
+GROUP_KERNEL void coarse_tail(global float *pyramid, device_level below, device_level here, global const int *tree,
+                              global const int *notes, device_cycle cycle, int first, int top, int smooths, int sweeps)
 {
-    local tail_room room;
+    if (cycle_is_over(notes, cycle)) return;
+    local tail_room room __attribute__((aligned(16)));
     local tail_room *r = &room;
     const device_level *level = &here;
-    const int last = top - first;
+    const int last = top - first, rows_below = first > 1 ? ROWS * (below.count - 1) : 0;
+    local float4 *left_rows = (local float4 *)r->cell;
+    EACH(i, rows_below)
+    {
+        float v[8];
+        left_row(v, pyramid, &below, look_beside(tree + below.near, i / ROWS + 1, i % ROWS));
+        write_row(left_rows + i / ROWS * 2 * ROWS, ROWS, i % ROWS, v);
+    }
+    SYNC;
+    float right[TAIL_OWN];
+    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
+        int i = min((int)get_local_id(0) + k * GROUP, max(rows_below, 1) - 1);
+        right[k] = sum_left(left_rows + i / ROWS * 2 * ROWS, i % ROWS);
+    }
+    SYNC;
     EACH(i, BRICK_CELLS)
     {
+        const uint word = count_words(pyramid, level, 1)[i];
         for (int axis = 0; axis < 3; axis++) {
-            r->cell[TAIL_LINK + axis][i] = level_cells(pyramid, level, DEVICE_LINK_X + axis, 1)[i];
-            r->cell[TAIL_THICK + axis][i] = level_cells(pyramid, level, DEVICE_THICK_X + axis, 1)[i];
+#define COUNT_IN(channel, of) first == 1 ? of(word, axis) : level_cells(pyramid, level, channel + axis, 1)[i]
+            r->cell[TAIL_LINK + axis][i] = COUNT_IN(DEVICE_LINK_X, LINK_OF);
+            r->cell[TAIL_THICK + axis][i] = COUNT_IN(DEVICE_THICK_X, THICK_OF);
+            r->cell[TAIL_BORDER + axis][i] = COUNT_IN(DEVICE_BORDER_X, BORDER_OF);
+#undef COUNT_IN
         }
-        r->cell[TAIL_BORDER][i] = level_cells(pyramid, level, DEVICE_DIAGONAL, 1)[i];
-        r->cell[TAIL_BORDER + 1][i] = level_cells(pyramid, level, DEVICE_ERROR, 1)[i];
-        r->cell[TAIL_BORDER + 2][i] = level_cells(pyramid, level, DEVICE_ERROR_NEXT, 1)[i];
-        r->cell[TAIL_COUNT][i] = level_cells(pyramid, level, DEVICE_COUNT, 1)[i];
+        r->cell[TAIL_COUNT][i] = first == 1 ? COUNT_OF(word) : level_cells(pyramid, level, DEVICE_COUNT, 1)[i];
     }
     EACH(i, TAIL_TILE) r->weight[0][i] = r->weight[1][i] = r->weight[2][i] = r->e[i] = 0.0f;
     SYNC;
@@ -743,7 +966,13 @@ GROUP_KERNEL void coarse_tail(global float *pyramid, device_level here, int firs
     // Where counts of links and thickness were.
     local float *other = r->cell[TAIL_LINK], *left = other + TAIL_TILE;
     EACH(i, TAIL_TILE) other[i] = 0.0f;
-    EACH(i, BRICK_CELLS) r->cell[TAIL_RIGHT][i] = level_cells(pyramid, level, DEVICE_RIGHT, 1)[i];
+    EACH(i, BRICK_CELLS) r->cell[TAIL_RIGHT][i] = first > 1 ? 0.0f : level_cells(pyramid, level, DEVICE_RIGHT, 1)[i];
+    SYNC;
+    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
+        int i = (int)get_local_id(0) + k * GROUP;
+        if (i < rows_below)
+            r->cell[TAIL_RIGHT][octant_start(tree[below.up + i / ROWS + 1] & 7) + OCTANT_CELL(i % ROWS)] = right[k];
+    }
     // To the coarsest level and back, with the barriers in one place: compilers for CPUs take long over many of them.
     for (int visit = 0; visit <= 2 * last; visit++) {
         int k = visit <= last ? visit : 2 * last - visit;

@@ -12,93 +12,96 @@
 // ---- Limits, mass and flow -------------------------------------------------------------------------------------------------
 
 // One work-group marches up a run of bricks along z, two planes of 8 x 8 cells a step, each rule as soon as the one before has come
-// far enough. What a rule leaves for the next lies in rings of planes in local memory, plane z in slot z & 3, fill in slot z & 7:
+// far enough:
 //
 //     step z    fluxes of z and z + 1  | barrier | shares of z - 1 and z       | barrier | moved faces of z - 1 and z
 //               new fill of z - 4, - 3 |         | new flow of z - 4 and z - 3 |         | fill and flow for the next steps
 //
+// A work-item stays with one column of cells and their low faces, so what its rules leave for each other, and for the planes above,
+// it keeps to itself. What other columns look at lies in rings of planes in local memory, plane z in slot z & 3, fill in slot z & 7.
+//
 // Planes reach as far out as the rules look: fill from -4 to 10, fluxes and flow from -2 to 9, shares from -2 to 8, moved faces from
-// -1 to 8. The work-items take the places of a plane in lists that leave out its corners.
+// -1 to 8. Widths are such that rows 0, 2, 4 and 6 of a brick lie in different banks.
 #define WIDTH 12
 #define PLANE_AT(at) (((at).x + 2) + WIDTH * ((at).y + 2))
 #define PLANE_CELLS (WIDTH * WIDTH)
-#define FILL_WIDTH 15
+#define FILL_SIDE 15
+#define FILL_WIDTH 20
 #define RING_FILL_AT(at) (((at).x + 4) + FILL_WIDTH * ((at).y + 4))
-#define FILL_CELLS (FILL_WIDTH * FILL_WIDTH)
+#define FILL_CELLS (FILL_WIDTH * FILL_SIDE)
 
 typedef struct move_tile {
-    float fill[8][FILL_CELLS];
-    float flow[3][4][PLANE_CELLS];
-    float flux[3][4][PLANE_CELLS];
-    float2 shares[4][PLANE_CELLS];  // q and h
-    float moved[3][4][PLANE_CELLS];
-    float2 fills[4][PLANE_CELLS];   // before and after
-    uint open[8][18];               // two words of each of the nine bricks in a plane
-    int bricks[DEVICE_RUN + 2][9];  // those nine, from below the run to above it
+    float fill[8 * FILL_CELLS];
+    float flow[3][4 * PLANE_CELLS];
+    float flux[2][4 * PLANE_CELLS];  // on x and y
+    float moved[3][4 * PLANE_CELLS];
+    float2 shares[4 * PLANE_CELLS];  // q and h
+    float2 fills[4 * PLANE_CELLS];   // before and after
+    uint open[8][18];                // two words of each of the nine bricks in a plane
+    int bricks[DEVICE_RUN + 2][9];   // those nine, from below the run to above it
     int clear[DEVICE_RUN + 2];
-    int found[DEVICE_RUN];  // bits of facts
-    int wet_end;            // no water was seen in this plane or above it
+    int found[DEVICE_RUN];        // bits of facts
+    int wet_end;                  // no water was seen in this plane or above it
+    int self[DEVICE_MOVE_GROUP];  // see self_again
 } move_tile;
 
-// Planes this far above the last water are dry, and so is all that the rings still hold.
+// Where planes begin in the rings.
+#define RING(z) (PLANE_CELLS * ((z)&3))
+#define RING_FILL(z) (FILL_CELLS * ((z)&7))
+
+// Planes this far above the last water are dry, and so is all that the rings and the work-items still hold.
 #define DRY_BEYOND 16
 
-// A work-item's places in a plane: a face on x, one on y, a cell (of 117), and where they lie along z.
-#define SHARE_CELLS 117
-#define MOVED_FACES 90  // the first of each list are what the rules after R2 need too
-#define MOVED_CELLS 81
+// The columns in a list: those of the run, those beside its low faces, others that are crossed, others with shares. The last have no
+// cell, and a face on x apart from that on y.
+#define OWN_COLUMNS 64
+#define FILL_COLUMNS 81
+#define MOVED_COLUMNS 99
+#define SHARE_COLUMNS 117
 
-typedef struct move_column {
-    int side, cell;  // in which of the nine bricks, and where in a plane of that
-} move_column;
-
-typedef struct move_item {
-    int i;
-    int2 at[3];
-    move_column from[3];
-} move_item;
+// Every other row of a brick belongs to one of two times 32 work-items, so that their reads do not meet in one bank.
+inline int2 own_cell(int i)
+{
+    return (int2)(i & 7, (i >> 3 & 3) * 2 + (i >> 5 & 1));
+}
 
 inline int2 x_face(int i)
 {
-    if (i < 90) return (int2)(i % 10 - 1, i / 10 - 1);
-    if (i < 108) return (int2)(i & 1 ? 9 : -2, (i - 90) / 2 - 1);
-    return (int2)((i - 108) % 10 - 1, i < 118 ? -2 : 8);
+    if (i < 64) return own_cell(i);
+    if (i < 73) return (int2)(-1, i - 65);
+    if (i < 81) return (int2)(i - 73, -1);
+    if (i < 90) return (int2)(8, i - 82);
+    if (i < 99) return (int2)(i - 91, 8);
+    if (i < 108) return (int2)(-2, i - 100);
+    if (i < 117) return (int2)(i - 109, -2);
+    return i < 118 ? (int2)(8, 8) : i < 119 ? (int2)(8, -2) : (int2)(9, i - 120);
 }
 
 inline int2 y_face(int i)
 {
-    if (i < 90) return (int2)(i % 9 - 1, i / 9 - 1);
-    if (i < 108) return (int2)(i % 9 - 1, i < 99 ? -2 : 9);
-    return (int2)(i & 1 ? 8 : -2, (i - 108) / 2 - 1);
+    int2 at = x_face(i);
+    return i < SHARE_COLUMNS ? at : (int2)(at.y, at.x);
 }
 
-inline int2 share_cell(int i)
+// What a work-item keeps of its column between steps. Vectors hold one value for the low face on each axis.
+typedef struct move_column {
+    int i;
+    int x, y, fill_x, fill_y;    // where its faces lie in planes of the rings; the cell lies at x
+    int from_x, from_y;          // and in planes of the nine bricks: 64 * brick + cell
+    float3 u_below, u, u_above;  // flow in planes z - 1, z and z + 1
+    float m_low, m_below, m;     // fill in planes z - 2, z - 1 and z
+    float3 flux;                 // in plane z - 1
+    float2 share;                // in plane z - 2
+} move_column;
+
+inline int nine_at(int2 at)
 {
-    if (i < 81) return (int2)(i % 9 - 1, i / 9 - 1);
-    if (i < 99) return (int2)(i % 9 - 1, i < 90 ? -2 : 8);
-    return (int2)(i < 108 ? -2 : 8, i % 9 - 1);
+    return 64 * (((at.x + 8) >> 3) + 3 * ((at.y + 8) >> 3)) + (at.x & 7) + 8 * (at.y & 7);
 }
 
-inline move_column move_column_at(int2 at)
+inline int column_cell(local const move_tile *t, int from, int z)
 {
-    move_column c = {((at.x + 8) >> 3) + 3 * ((at.y + 8) >> 3), (at.x & 7) + 8 * (at.y & 7)};
-    return c;
-}
-
-inline move_item find_item(int i)
-{
-    move_item item;
-    item.i = i;
-    item.at[0] = x_face(i);
-    item.at[1] = y_face(i);
-    item.at[2] = share_cell(i < SHARE_CELLS ? i : 0);
-    for (int axis = 0; axis < 3; axis++) item.from[axis] = move_column_at(item.at[axis]);
-    return item;
-}
-
-inline int move_column_cell(local const move_tile *t, move_column c, int z)
-{
-    return t->bricks[(z >> 3) + 1][c.side] * BRICK_CELLS + c.cell + 64 * (z & 7);
+    return t->bricks[(z >> 3) + 1][from >> 6] * BRICK_CELLS + (from & 63) + 64 * (z & 7);
 }
 
 inline uint open_word(local const move_tile *t, global const uint *open, int word, int z)
@@ -112,18 +115,36 @@ inline float plane_open(local const move_tile *t, int x, int y, int z)
     return (float)(int)(t->open[z & 7][2 * side + ((y & 7) >> 2)] >> ((x & 7) + 8 * (y & 3)) & 1u);
 }
 
+// A work-item's number, and the place of its cell. Known all along, but what follows from them is of use only near terrain, and a
+// compiler that sees where they come from keeps all of that in registers throughout the march.
+inline int self_again(local const move_tile *t)
+{
+    return t->self[get_local_id(0)] & 255;
+}
+
+inline int2 place_again(local const move_tile *t)
+{
+    int place = t->self[get_local_id(0)] >> 8;
+    return (int2)(place % WIDTH - 2, place / WIDTH - 2);
+}
+
 // The tables of a run, and rings full of zeros. Ends with a barrier.
 inline void begin_run(local move_tile *t, global const device_run *run, global const int *near, global const uchar *clear)
 {
     const int me = (int)get_local_id(0), j = me / 9 - 1, side = me % 9, count = run->count;
+    int beside = 0, is_clear = 0;
+    if (j <= count) {
+        int brick = run->brick[j < 0 ? 0 : j < count ? j : count - 1];
+        beside = near[27 * brick + (j < 0 ? 0 : j < count ? 9 : 18) + side];
+        is_clear = clear[brick];
+    }
     local float *words = (local float *)t;
     for (int i = me; i < (int)(sizeof *t / sizeof *words); i += DEVICE_MOVE_GROUP) words[i] = 0.0f;
     SYNC;
     ONCE t->wet_end = -2 * DRY_BEYOND;
     if (j <= count) {
-        int brick = run->brick[j < 0 ? 0 : j < count ? j : count - 1];
-        t->bricks[j + 1][side] = near[27 * brick + (j < 0 ? 0 : j < count ? 9 : 18) + side];
-        if (side == 0) t->clear[j + 1] = clear[brick];
+        t->bricks[j + 1][side] = beside;
+        if (side == 0) t->clear[j + 1] = is_clear;
     }
     SYNC;
 }
@@ -135,269 +156,312 @@ inline bool run_clear(local const move_tile *t, int count)
     return all;
 }
 
-// A cell of fill, and a note of where there is water: whole bricks count.
-inline void put_fill(local move_tile *t, int i, int z, float fill)
+// Fill of a cell in planes z and z + 1, z even.
+inline void put_fill(local move_tile *t, int i, int z, int2 drops)
+{
+    t->fill[RING_FILL(z) + i] = (float)drops.x * RULE_DROP;
+    t->fill[RING_FILL(z) + FILL_CELLS + i] = (float)drops.y * RULE_DROP;
+}
+
+// A note of where there is water: whole bricks count. `known` may be an older one.
+inline void note_water(local move_tile *t, int z, int known, int2 drops, int2 others)
 {
     const int end = (z | 7) + 1;
-    t->fill[z & 7][i] = fill;
-    if (fill != 0.0f && t->wet_end < end) atomic_max(&t->wet_end, end);
+    if ((drops.x | drops.y | others.x | others.y) != 0 && known < end) atomic_max(&t->wet_end, end);
 }
 
-// R1 in planes z and z + 1.
-inline void fluxes(local move_tile *t, move_item item, int z, const float u[3][2])
+inline int2 two_drops(global const int *mass, int cell)
 {
-    for (int s = 0; s < 2; s++) {
-        local const float *x = t->fill[(z + s) & 7] + RING_FILL_AT(item.at[0]), *y = t->fill[(z + s) & 7] + RING_FILL_AT(item.at[1]);
-        t->flux[0][(z + s) & 3][PLANE_AT(item.at[0])] = rule_flux(u[0][s], x[-2], x[-1], x[0], x[1]);
-        t->flux[1][(z + s) & 3][PLANE_AT(item.at[1])] =
-            rule_flux(u[1][s], y[-2 * FILL_WIDTH], y[-FILL_WIDTH], y[0], y[FILL_WIDTH]);
-    }
-    if (item.i >= SHARE_CELLS) return;
-    float m[5];
-    for (int k = 0; k < 5; k++) m[k] = t->fill[(z - 2 + k) & 7][RING_FILL_AT(item.at[2])];
-    for (int s = 0; s < 2; s++)
-        t->flux[2][(z + s) & 3][PLANE_AT(item.at[2])] = rule_flux(u[2][s], m[s], m[s + 1], m[s + 2], m[s + 3]);
+    return (int2)(mass[cell], mass[cell + 64]);
 }
 
-// R2: the shares in planes z - 1 and z.
-inline void shares(local move_tile *t, move_item item, int z, device_numbers n)
+inline int2 fill_cell(int i)
 {
-    const int p = PLANE_AT(item.at[2]);
-    if (item.i >= SHARE_CELLS) return;
-    for (int d = z - 1; d <= z; d++) {
-        local const float *X = t->flux[0][d & 3] + p, *Y = t->flux[1][d & 3] + p;
-        float m = t->fill[d & 7][RING_FILL_AT(item.at[2])], z0 = t->flux[2][d & 3][p], z1 = t->flux[2][(d + 1) & 3][p];
-        float out = rule_leaving(X[0], X[1], Y[0], Y[WIDTH], z0, z1), in = rule_entering(X[0], X[1], Y[0], Y[WIDTH], z0, z1);
-        t->shares[d & 3][p] = (float2)(rule_giving(m, out, n.dust), rule_taking(m, out, in, n.dust, n.fill_cap));
-    }
+    return (int2)(i % FILL_SIDE - 4, i / FILL_SIDE - 4);
 }
 
-// R2, dust: what falls through the open face between two cells, the higher one at `at`.
-inline float fallen(local const move_tile *t, float low, float high, int2 at, int z, device_numbers n)
+// Where a cell lies in a plane of fill; -1 where no rule looks.
+inline int fill_place(int2 at)
 {
-    bool all_open = t->clear[(z >> 3) + 1];
-    if (n.down_sign < 0) {
-        if (!(high < n.dust && low < LIMIT_FULL - n.dust)) return 0.0f;
-        float open = all_open ? 1.0f : plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2));
-        return -(open * high);
-    }
-    if (!(low < n.dust && high < LIMIT_FULL - n.dust)) return 0.0f;
-    return (all_open ? 1.0f : plane_open(t, at.x, at.y, z)) * low;
+    int2 out = max(max(-1 - at, at - 7), 0);
+    return out.x + out.y <= 3 ? RING_FILL_AT(at) : -1;
 }
 
-inline float moved_face(float flux, float2 low, float2 high)
+// R1 in a plane that begins at `ring` and `fill` in the rings; m is the fill of the column's cells around it.
+inline float3 fluxes(local move_tile *t, const move_column *c, int ring, int fill, float3 u, float4 m)
+{
+    local const float *x = t->fill + fill + c->fill_x, *y = t->fill + fill + c->fill_y;
+    float3 flux;
+    flux.x = rule_flux(u.x, x[-2], x[-1], m.z, x[1]);
+    flux.y = rule_flux(u.y, y[-2 * FILL_WIDTH], y[-FILL_WIDTH], y[0], y[FILL_WIDTH]);
+    flux.z = rule_flux(u.z, m.x, m.y, m.z, m.w);
+    t->flux[0][ring + c->x] = flux.x;
+    t->flux[1][ring + c->y] = flux.y;
+    return flux;
+}
+
+// R2: the shares of a cell, at p in the rings, with fill m.
+inline float2 shares(local move_tile *t, int p, float m, float3 low, float z1, device_numbers n)
+{
+    float x1 = t->flux[0][p + 1], y1 = t->flux[1][p + WIDTH];
+    float out = rule_leaving(low.x, x1, low.y, y1, low.z, z1), in = rule_entering(low.x, x1, low.y, y1, low.z, z1);
+    float2 share = (float2)(m < n.dust ? 0.0f : 1.0f, 1.0f);
+    if (rule_limited(m, out, in, n.dust, n.fill_cap))
+        share = (float2)(rule_giving(m, out, n.dust), rule_taking(m, out, in, n.dust, n.fill_cap));
+    t->shares[p] = share;
+    return share;
+}
+
+// R2, dust: what falls through the open face between two cells, the higher one the work-item's own.
+inline float fallen(local const move_tile *t, float low, float high, int z, device_numbers n)
+{
+    const bool down = n.down_sign < 0;
+    const float from = down ? high : low, to = down ? low : high;
+    if (!(from < n.dust && to < LIMIT_FULL - n.dust)) return 0.0f;
+    float open = 1.0f;
+    if (!t->clear[(z >> 3) + 1]) {
+        const int2 at = place_again(t);
+        open = down ? plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2))
+                    : plane_open(t, at.x, at.y, z);
+    }
+    return down ? -(open * from) : open * from;
+}
+
+inline float crossed(float flux, float2 low, float2 high)
 {
     return (float)rule_moved(flux, low.x, low.y, high.x, high.y) * RULE_DROP;
 }
 
-// R2: what crosses the faces of planes z - 1 and z in whole drops and as dust, as fill.
-inline void cross_faces(local move_tile *t, move_item item, int z, device_numbers n)
+// R2: what crosses a column's faces in plane z in whole drops and as dust, as fill. They lie at p in the rings; m is their cell's
+// fill, which lies at `fill`.
+inline void cross_faces(local move_tile *t, int p, int fill, int z, float3 flux, float2 below, float2 here, float m_below,
+                        float m, device_numbers n)
 {
-    const int x = PLANE_AT(item.at[0]), y = PLANE_AT(item.at[1]), p = PLANE_AT(item.at[2]);
-    if (item.i >= MOVED_FACES) return;
-    for (int d = z - 1; d <= z; d++) {
-        local const float2 *shares = t->shares[d & 3];
-        local const float *fill = t->fill[d & 7];
-        float by_x = moved_face(t->flux[0][d & 3][x], shares[x - 1], shares[x]);
-        float by_y = moved_face(t->flux[1][d & 3][y], shares[y - WIDTH], shares[y]);
-        if (n.down_axis == 0 && n.down_sign != 0) {
-            local const float *m = fill + RING_FILL_AT(item.at[0]);
-            by_x += fallen(t, m[-1], m[0], item.at[0], d, n);
-        }
-        if (n.down_axis == 1 && n.down_sign != 0) {
-            local const float *m = fill + RING_FILL_AT(item.at[1]);
-            by_y += fallen(t, m[-FILL_WIDTH], m[0], item.at[1], d, n);
-        }
-        t->moved[0][d & 3][x] = by_x;
-        t->moved[1][d & 3][y] = by_y;
-        if (item.i >= MOVED_CELLS) continue;
-        float by_z = moved_face(t->flux[2][d & 3][p], t->shares[(d - 1) & 3][p], shares[p]);
-        if (n.down_axis == 2 && n.down_sign != 0) {
-            int m = RING_FILL_AT(item.at[2]);
-            by_z += fallen(t, t->fill[(d - 1) & 7][m], fill[m], item.at[2], d, n);
-        }
-        t->moved[2][d & 3][p] = by_z;
+    float x = crossed(flux.x, t->shares[p - 1], here);
+    float y = crossed(flux.y, t->shares[p - WIDTH], here);
+    float up = crossed(flux.z, below, here);
+    if (n.down_sign < 0 ? m != 0.0f && m < n.dust : n.down_sign > 0) {
+        float low = n.down_axis == 2 ? m_below : t->fill[fill - (n.down_axis == 0 ? 1 : FILL_WIDTH)];
+        float dust = fallen(t, low, m, z, n);
+        x += n.down_axis == 0 ? dust : 0.0f;
+        y += n.down_axis == 1 ? dust : 0.0f;
+        up += n.down_axis == 2 ? dust : 0.0f;
     }
+    t->moved[0][p] = x;
+    t->moved[1][p] = y;
+    t->moved[2][p] = up;
 }
 
-// R3 in planes z and z + 1, on the cells beside the run's low faces too; returns what is found of the run's own.
-inline int new_fill(local move_tile *t, move_item item, int z, global int *restrict mass_next)
+// R3 on a cell that lies at p and `fill` in the rings, with the face above it at `above`. Gives the fill before and after.
+inline float2 new_fill(local move_tile *t, int p, int above, int fill)
 {
-    const int2 at = item.at[2];
-    const int p = PLANE_AT(at);
-    int found = 0;
-    if (item.i >= MOVED_CELLS) return 0;
-    for (int d = z; d < z + 2; d++) {
-        local const float *X = t->moved[0][d & 3] + p, *Y = t->moved[1][d & 3] + p;
-        float before = t->fill[d & 7][RING_FILL_AT(at)];
-        float after =
-            before + (((X[0] - X[1]) + (t->moved[2][d & 3][p] - t->moved[2][(d + 1) & 3][p])) + (Y[0] - Y[WIDTH]));
-        t->fills[d & 3][p] = (float2)(before, after);
-        if (z < 0 || at.x < 0 || at.y < 0) continue;
-        int drops = (int)(after * RULE_DROPS);
-        mass_next[move_column_cell(t, item.from[2], d)] = drops;
-        found |= (drops != 0 ? DEVICE_WET : 0) | (after != before ? DEVICE_CHANGED : 0);
-    }
-    return found;
+    local const float *X = t->moved[0] + p, *Y = t->moved[1] + p;
+    float before = t->fill[fill];
+    float after = before + (((X[0] - X[1]) + (t->moved[2][p] - t->moved[2][above])) + (Y[0] - Y[WIDTH]));
+    float2 fills = (float2)(before, after);
+    t->fills[p] = fills;
+    return fills;
 }
 
-// R4 and gravity on the three low faces of a cell, and what crosses them if that is asked for.
+// The drops of a new fill; returns what is found of them.
+inline int put_drops(global int *restrict mass_next, int cell, float2 fills)
+{
+    int drops = (int)(fills.y * RULE_DROPS);
+    mass_next[cell] = drops;
+    return (drops != 0 ? DEVICE_WET : 0) | (fills.y != fills.x ? DEVICE_CHANGED : 0);
+}
+
 // Momentum that comes in through one side of a control volume less what goes out through the other.
 inline float carried(float in, float out, float u_low, float u, float u_high)
 {
     return rule_carried(in, u_low, u) - rule_carried(out, u, u_high);
 }
 
-inline void carry_cell(local const move_tile *t, int2 at, int z, global float *restrict next_x, global float *restrict next_y,
-                       global float *restrict next_z, global float *restrict moved_x, global float *restrict moved_y,
-                       global float *restrict moved_z, device_numbers n)
+// R4 and gravity on the three low faces of a cell in plane z, at p in a plane.
+inline float3 carry(local const move_tile *t, int p, int z, bool all_clear, device_numbers n)
 {
-    const int p = PLANE_AT(at), below = (z - 1) & 3, here = z & 3, above = (z + 1) & 3;
-    const move_column own = {4, at.x + 8 * at.y};
-    const int cell = move_column_cell(t, own, z);
-    local const float *X = t->moved[0][here] + p, *Y = t->moved[1][here] + p, *Z = t->moved[2][here] + p;
-    local const float *X0 = t->moved[0][below] + p, *Y0 = t->moved[1][below] + p, *Z0 = t->moved[2][below] + p;
-    local const float *Z1 = t->moved[2][above] + p;
-    const float2 fill = t->fills[here][p];
-    float w_x = 1.0f, w_y = 1.0f, w_z = 1.0f;
-    if (!t->clear[(z >> 3) + 1]) {
+    const int here = RING(z) + p, below = RING(z - 1) + p, above = RING(z + 1) + p;
+    local const float *X = t->moved[0] + here, *Y = t->moved[1] + here, *Z = t->moved[2] + here, *Z1 = t->moved[2] + above;
+    const float2 fill = t->fills[here];
+    float3 open = (float3)(1.0f, 1.0f, 1.0f), next;
+    if (!all_clear && !t->clear[(z >> 3) + 1]) {
+        const int2 at = own_cell(self_again(t));
         float w = plane_open(t, at.x, at.y, z);
-        w_x = plane_open(t, at.x - 1, at.y, z) * w;
-        w_y = plane_open(t, at.x, at.y - 1, z) * w;
-        w_z = plane_open(t, at.x, at.y, z - 1) * w;
+        open.x = plane_open(t, at.x - 1, at.y, z) * w;
+        open.y = plane_open(t, at.x, at.y - 1, z) * w;
+        open.z = plane_open(t, at.x, at.y, z - 1) * w;
     }
     {
-        local const float *u = t->flow[0][here] + p;
-        float a = carried(X[-1] + X[0], X[0] + X[1], u[-1], u[0], u[1]);
-        float b = carried(Y[-1] + Y[0], Y[WIDTH - 1] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float c = carried(Z[-1] + Z[0], Z1[-1] + Z1[0], t->flow[0][below][p], u[0], t->flow[0][above][p]);
-        float2 low = t->fills[here][p - 1];
-        next_x[cell] = rule_carry(low.x + fill.x, low.y + fill.y, u[0], a + (b + c), w_x, n.empty, n.gravity_x);
+        local const float *u = t->flow[0] + here;
+        float by_x = carried(X[-1] + X[0], X[0] + X[1], u[-1], u[0], u[1]);
+        float by_y = carried(Y[-1] + Y[0], Y[WIDTH - 1] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
+        float by_z = carried(Z[-1] + Z[0], Z1[-1] + Z1[0], t->flow[0][below], u[0], t->flow[0][above]);
+        float2 low = t->fills[here - 1];
+        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_x + (by_y + by_z), open.x, n.empty, n.gravity_x);
     }
     {
-        local const float *u = t->flow[1][here] + p;
-        float a = carried(Y[-WIDTH] + Y[0], Y[0] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float b = carried(X[-WIDTH] + X[0], X[1 - WIDTH] + X[1], u[-1], u[0], u[1]);
-        float c = carried(Z[-WIDTH] + Z[0], Z1[-WIDTH] + Z1[0], t->flow[1][below][p], u[0], t->flow[1][above][p]);
-        float2 low = t->fills[here][p - WIDTH];
-        next_y[cell] = rule_carry(low.x + fill.x, low.y + fill.y, u[0], a + (b + c), w_y, n.empty, n.gravity_y);
+        local const float *u = t->flow[1] + here;
+        float by_y = carried(Y[-WIDTH] + Y[0], Y[0] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
+        float by_x = carried(X[-WIDTH] + X[0], X[1 - WIDTH] + X[1], u[-1], u[0], u[1]);
+        float by_z = carried(Z[-WIDTH] + Z[0], Z1[-WIDTH] + Z1[0], t->flow[1][below], u[0], t->flow[1][above]);
+        float2 low = t->fills[here - WIDTH];
+        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_y + (by_x + by_z), open.y, n.empty, n.gravity_y);
     }
     {
-        local const float *u = t->flow[2][here] + p;
-        float a = carried(Z0[0] + Z[0], Z[0] + Z1[0], t->flow[2][below][p], u[0], t->flow[2][above][p]);
-        float b = carried(Y0[0] + Y[0], Y0[WIDTH] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float c = carried(X0[0] + X[0], X0[1] + X[1], u[-1], u[0], u[1]);
-        float2 low = t->fills[below][p];
-        next_z[cell] = rule_carry(low.x + fill.x, low.y + fill.y, u[0], a + (b + c), w_z, n.empty, n.gravity_z);
+        local const float *u = t->flow[2] + here, *X0 = t->moved[0] + below, *Y0 = t->moved[1] + below,
+                          *Z0 = t->moved[2] + below;
+        float by_z = carried(Z0[0] + Z[0], Z[0] + Z1[0], t->flow[2][below], u[0], t->flow[2][above]);
+        float by_y = carried(Y0[0] + Y[0], Y0[WIDTH] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
+        float by_x = carried(X0[0] + X[0], X0[1] + X[1], u[-1], u[0], u[1]);
+        float2 low = t->fills[below];
+        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_z + (by_y + by_x), open.z, n.empty, n.gravity_z);
     }
-    if (moved_x) {
-        moved_x[cell] = X[0];
-        moved_y[cell] = Y[0];
-        moved_z[cell] = Z[0];
-    }
+    return next;
 }
 
 kernel __attribute__((reqd_work_group_size(DEVICE_MOVE_GROUP, 1, 1))) void
 move(global const device_run *restrict runs, global const int *restrict near, global const uint *restrict open,
      global const uchar *restrict clear, global const int *restrict mass, global const float *restrict flow_x,
      global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,
-     global float *restrict next_x, global float *restrict next_y, global float *restrict next_z, global float *restrict moved_x,
-     global float *restrict moved_y, global float *restrict moved_z, global uchar *restrict facts, device_numbers n)
+     global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,
+     global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z,
+     global uchar *restrict facts, device_numbers n)
 {
     local move_tile tile;
     local move_tile *t = &tile;
     global const device_run *run = runs + get_group_id(0);
     const int me = (int)get_local_id(0), end = 8 * run->count;
-    const move_item item = find_item(me);
     begin_run(t, run, near, clear);
     const bool all_clear = run_clear(t, run->count);
 
-    // Flow of two planes, and of the one below them.
-    float u[3][2], u_below[3] = {0.0f, 0.0f, 0.0f};
-    for (int s = 0; s < 2; s++) {
-        u[0][s] = flow_x[move_column_cell(t, item.from[0], s - 2)];
-        u[1][s] = flow_y[move_column_cell(t, item.from[1], s - 2)];
-        u[2][s] = flow_z[move_column_cell(t, item.from[2], s - 2)];
+    move_column c;
+    {
+        const int2 at_x = x_face(me), at_y = y_face(me);
+        c.i = me;
+        c.x = PLANE_AT(at_x);
+        t->self[me] = me | c.x << 8;
+        c.y = PLANE_AT(at_y);
+        c.fill_x = RING_FILL_AT(at_x);
+        c.fill_y = RING_FILL_AT(at_y);
+        c.from_x = nine_at(at_x);
+        c.from_y = nine_at(at_y);
+        c.u_below = c.flux = (float3)(0.0f, 0.0f, 0.0f);
+        c.share = (float2)(0.0f, 0.0f);
+        int x = column_cell(t, c.from_x, -2), y = column_cell(t, c.from_y, -2);
+        c.u = (float3)(flow_x[x], flow_y[y], flow_z[x]);
+        c.u_above = (float3)(flow_x[x + 64], flow_y[y + 64], flow_z[x + 64]);
+        c.m_low = FILL_OF(x - 128);
+        c.m_below = FILL_OF(x - 64);
+        c.m = FILL_OF(x);
     }
+    const int carry_from = nine_at(own_cell(me));
     // Two cells of fill.
-    move_column fill_from[2];
-    bool fill_used[2];
-    for (int k = 0; k < 2; k++) {
-        int i = me + k * DEVICE_MOVE_GROUP;
-        int2 at = (int2)(i % FILL_WIDTH - 4, i / FILL_WIDTH - 4), out = max(max(-1 - at, at - 7), 0);
-        fill_used[k] = i < FILL_CELLS && out.x + out.y <= 3;
-        fill_from[k] = move_column_at(at);
-        if (fill_used[k])
-            for (int z = -4; z < 2; z++) put_fill(t, i, z, FILL_OF(move_column_cell(t, fill_from[k], z)));
+    const int2 fill_at0 = fill_cell(me), fill_at1 = fill_cell(me + DEVICE_MOVE_GROUP);
+    const int fill_to0 = fill_place(fill_at0), fill_to1 = fill_place(fill_at1);
+    const int fill_from0 = nine_at(fill_at0), fill_from1 = nine_at(fill_at1);
+    for (int z = -4; z < 2; z += 2) {
+        int2 drops0 = (int2)(0, 0), drops1 = drops0;
+        if (fill_to0 >= 0) drops0 = two_drops(mass, column_cell(t, fill_from0, z));
+        if (fill_to1 >= 0) drops1 = two_drops(mass, column_cell(t, fill_from1, z));
+        if (fill_to0 >= 0) put_fill(t, fill_to0, z, drops0);
+        if (fill_to1 >= 0) put_fill(t, fill_to1, z, drops1);
+        note_water(t, z, -2 * DRY_BEYOND, drops0, drops1);
     }
     if (me < 72) t->open[(me / 18 - 2) & 7][me % 18] = open_word(t, open, me % 18, me / 18 - 2);
     SYNC;
 
     int found = 0;
     for (int z = -2; z <= end + 2; z += 2) {
-        const bool wet = t->wet_end > z - DRY_BEYOND, rises = z <= end;
-        float u_next[3][2], fill_next[2][2];
+        const int wet_end = t->wet_end;
+        const bool wet = wet_end > z - DRY_BEYOND, rises = wet && z <= end;
+        const int here = RING(z) + c.x, below = RING(z - 1) + c.x;
+        const float3 u = c.u, u_above = c.u_above;
+        int2 drops0 = (int2)(0, 0), drops1 = drops0;
+        float3 flux, flux_above;
+        float2 share_below, share;
+        float m_above, m_high;
         uint open_next = 0;
         if (z < end) {  // asked for now, so that it is there when it is needed
-            for (int k = 0; k < 2; k++) {
-                if (!fill_used[k]) continue;
-                int cell = move_column_cell(t, fill_from[k], z + 4);
-                fill_next[k][0] = FILL_OF(cell);
-                fill_next[k][1] = FILL_OF(cell + 64);
-            }
-            int x = move_column_cell(t, item.from[0], z + 2), y = move_column_cell(t, item.from[1], z + 2);
-            int deep = move_column_cell(t, item.from[2], z + 2);
-            for (int s = 0; s < 2; s++) {
-                u_next[0][s] = flow_x[x + 64 * s];
-                u_next[1][s] = flow_y[y + 64 * s];
-                u_next[2][s] = flow_z[deep + 64 * s];
-            }
-            if (!all_clear && me < 36) open_next = open_word(t, open, me % 18, z + 2 + me / 18);
+            if (fill_to0 >= 0) drops0 = two_drops(mass, column_cell(t, fill_from0, z + 4));
+            if (fill_to1 >= 0) drops1 = two_drops(mass, column_cell(t, fill_from1, z + 4));
+            int x = column_cell(t, c.from_x, z + 2), y = column_cell(t, c.from_y, z + 2);
+            c.u = (float3)(flow_x[x], flow_y[y], flow_z[x]);
+            c.u_above = (float3)(flow_x[x + 64], flow_y[y + 64], flow_z[x + 64]);
+            if (!all_clear && me < 36) open_next = open_word(t, open, self_again(t) % 18, z + 2 + self_again(t) / 18);
         }
-        if (wet && rises) fluxes(t, item, z, u);
+        if (rises) {
+            m_above = t->fill[RING_FILL(z) + FILL_CELLS + c.fill_x];
+            m_high = t->fill[RING_FILL(z + 2) + c.fill_x];
+            flux = fluxes(t, &c, RING(z), RING_FILL(z), u, (float4)(c.m_low, c.m_below, c.m, m_above));
+            flux_above = fluxes(t, &c, RING(z) + PLANE_CELLS, RING_FILL(z) + FILL_CELLS, u_above,
+                                (float4)(c.m_below, c.m, m_above, m_high));
+        }
         if (wet && z >= 2) {
-            found |= new_fill(t, item, z - 4, mass_next);
+            if (c.i < FILL_COLUMNS) {
+                const int fill = RING_FILL(z - 4) + c.fill_x;
+                float2 low = new_fill(t, here, here + PLANE_CELLS, fill);
+                float2 high = new_fill(t, here + PLANE_CELLS, RING(z - 2) + c.x, fill + FILL_CELLS);
+                if (z >= 4 && c.i < OWN_COLUMNS) {
+                    const int to = column_cell(t, c.from_x, z - 4);
+                    found |= put_drops(mass_next, to, low) | put_drops(mass_next, to + 64, high);
+                }
+            }
             if ((z & 7) == 2 && z > 2) {  // the last planes of a brick
                 if (found != 0) RAISE(t->found[(z - 4) >> 3], found);
                 found = 0;
             }
         }
         SYNC;
-        if (wet && rises) shares(t, item, z, n);
+        if (rises && c.i < SHARE_COLUMNS) {
+            share_below = shares(t, below, c.m_below, c.flux, flux.z, n);
+            share = shares(t, here, c.m, flux, flux_above.z, n);
+        }
         if (z >= 4) {
-            // Every other row belongs to one of two times 32 work-items, so that their reads do not meet in one bank.
-            const int2 at = (int2)(me & 7, (me >> 3 & 3) * 2 + (me >> 5 & 1));
-            const int d = z - 4 + (me >> 6);
+            const int2 at = own_cell(me);
+            const int d = z - 4 + (me >> 6), to = column_cell(t, carry_from, d);
             if (wet) {
-                carry_cell(t, at, d, next_x, next_y, next_z, moved_x, moved_y, moved_z, n);
+                const int p = RING(d) + PLANE_AT(at);
+                float3 next = carry(t, PLANE_AT(at), d, all_clear, n);
+                next_x[to] = next.x;
+                next_y[to] = next.y;
+                next_z[to] = next.z;
+                if (moved_x) {
+                    moved_x[to] = t->moved[0][p];
+                    moved_y[to] = t->moved[1][p];
+                    moved_z[to] = t->moved[2][p];
+                }
             } else {
-                const move_column own = {4, at.x + 8 * at.y};
-                const int cell = move_column_cell(t, own, d);
-                mass_next[cell] = 0;
-                next_x[cell] = next_y[cell] = next_z[cell] = 0.0f;
-                if (moved_x) moved_x[cell] = moved_y[cell] = moved_z[cell] = 0.0f;
+                mass_next[to] = 0;
+                next_x[to] = next_y[to] = next_z[to] = 0.0f;
+                if (moved_x) moved_x[to] = moved_y[to] = moved_z[to] = 0.0f;
             }
         }
         SYNC;
-        if (wet && rises && z >= 0) cross_faces(t, item, z, n);
         if (rises) {
-            for (int axis = 0; axis < 3; axis++) {
-                int p = PLANE_AT(item.at[axis]);
-                if (axis == 2 && me >= SHARE_CELLS) continue;
-                t->flow[axis][(z - 1) & 3][p] = u_below[axis];
-                t->flow[axis][z & 3][p] = u[axis][0];
-                u_below[axis] = u[axis][1];
+            if (c.i < MOVED_COLUMNS && z >= 0) {
+                cross_faces(t, below, RING_FILL(z - 1) + c.fill_x, z - 1, c.flux, c.share, share_below, c.m_low, c.m_below, n);
+                cross_faces(t, here, RING_FILL(z) + c.fill_x, z, flux, share_below, share, c.m_below, c.m, n);
             }
+            c.flux = flux_above;
+            c.share = share;
+            c.m_low = c.m;
+            c.m_below = m_above;
+            c.m = m_high;
+        }
+        if (z <= end) {
+            t->flow[0][below] = c.u_below.x;
+            t->flow[1][RING(z - 1) + c.y] = c.u_below.y;
+            t->flow[2][below] = c.u_below.z;
+            t->flow[0][here] = u.x;
+            t->flow[1][RING(z) + c.y] = u.y;
+            t->flow[2][here] = u.z;
+            c.u_below = u_above;
         }
         if (z < end) {
-            for (int k = 0; k < 2; k++) {
-                if (!fill_used[k]) continue;
-                put_fill(t, me + k * DEVICE_MOVE_GROUP, z + 4, fill_next[k][0]);
-                put_fill(t, me + k * DEVICE_MOVE_GROUP, z + 5, fill_next[k][1]);
-            }
-            for (int axis = 0; axis < 3; axis++)
-                for (int s = 0; s < 2; s++) u[axis][s] = u_next[axis][s];
-            if (!all_clear && me < 36) t->open[(z + 2 + me / 18) & 7][me % 18] = open_next;
+            if (fill_to0 >= 0) put_fill(t, fill_to0, z + 4, drops0);
+            if (fill_to1 >= 0) put_fill(t, fill_to1, z + 4, drops1);
+            note_water(t, z + 4, wet_end, drops0, drops1);
+            if (!all_clear && me < 36) t->open[(z + 2 + self_again(t) / 18) & 7][self_again(t) % 18] = open_next;
         }
         SYNC;
     }
@@ -434,18 +498,18 @@ viscosity(global const int *list, global const int *near, global const uint *ope
             float sum = ((pull(u_at, m_at, -1, -1, along) + pull(u_at, m_at, 1, 1, along)) +
                          (pull(u_at, m_at, -100, -121, along) + pull(u_at, m_at, 100, 121, along))) +
                         (pull(u_at, m_at, -10, -11, along) + pull(u_at, m_at, 10, 11, along));
-            to[brick * BRICK_CELLS + cell] =
-                OPEN_AT(x - dx, y - dy, z - dz) * OPEN_AT(x, y, z) * (u_at[0] + n.viscosity * sum);
+            to[brick * BRICK_CELLS + cell] = OPEN_AT(x - dx, y - dy, z - dz) * OPEN_AT(x, y, z) * (u_at[0] + n.viscosity * sum);
         }
         SYNC;
     }
 }
 
 // R5: the forces of regions and noise, in place.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-forces(global const int *list, global const int *near, global const uint *open, global const int *coords,
-       global const int *mass, global float *flow_x, global float *flow_y, global float *flow_z,
-       global const device_force *sources, device_numbers n)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global const int *list, global const int *near,
+                                                                      global const uint *open, global const int *coords,
+                                                                      global const int *mass, global float *flow_x,
+                                                                      global float *flow_y, global float *flow_z,
+                                                                      global const device_force *sources, device_numbers n)
 {
     local int near_here[27];
     const int brick = list[get_group_id(0)];
@@ -470,16 +534,17 @@ forces(global const int *list, global const int *near, global const uint *open, 
             float w = open_here * flag_at(open, near_here, lx, ly, lz);
             float f = *flow;
             if (here + FILL_OF(cell_at(near_here, lx, ly, lz)) > n.empty) f += w * (push[axis] * n.force_scale);
-            if (n.noise > 0.0f && axis != n.down_axis) f *= 1.0f + n.noise * rule_noise(at_x, at_y, at_z, axis, n.noise_seed, n.update);
+            if (n.noise > 0.0f && axis != n.down_axis)
+                f *= 1.0f + n.noise * rule_noise(at_x, at_y, at_z, axis, n.noise_seed, n.update);
             *flow = f;
         }
     }
 }
 
 // Takes the water out of cells that lie outside the world's bounds, behind an open side; `drained` gets the drops per brick.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-drain_sides(global const int *list, global const int *coords, global int *mass, global uchar *facts, global long *drained,
-            int8 bounds)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(global const int *list, global const int *coords,
+                                                                           global int *mass, global uchar *facts,
+                                                                           global long *drained, int8 bounds)
 {
     local volatile int left;
     local long taken[GROUP];
@@ -502,7 +567,8 @@ drain_sides(global const int *list, global const int *coords, global int *mass, 
     }
     taken[get_local_id(0)] = sum;
     SYNC;
-    ONCE {
+    ONCE
+    {
         long all = 0;
         for (int i = 0; i < GROUP; i++) all += taken[i];
         drained[get_group_id(0)] = all;

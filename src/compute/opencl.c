@@ -1,15 +1,19 @@
 // The OpenCL backend: the same passes as on the CPU, as kernels on a device.
 //
 // Nothing waits for the device unless it must: what a kernel found out (which bricks hold water, how large the residual is) is read
-// while later kernels of the same update are running.
+// while later kernels of the same update are running. Where bricks come and go the host has much to do before the next update can
+// begin: there it asks for all cycles of the pressure at once, leaves it to the device which of them are needed, and works on the next
+// update's bricks meanwhile.
 #include "compute/opencl.h"
 
 #include "base/clock.h"
 #include "compute/rule_host.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    TIMED_EVERY = 16,  // updates, of which one is timed
+    TIMED_EVERY = 64,     // updates, of which one is timed
+    AHEAD_BRICKS = 8192,  // from so many on it pays to ask for cycles before they are known to be needed
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
@@ -17,9 +21,13 @@ enum {
 typedef struct device_pyramid {
     pyramid tables;
     device_level level[LEVELS_MAX + 1];  // one more, since kernels get a level with the one above it
-    cl_mem cells, tree;
-    int64_t cell_bytes, tree_bytes;
+    cl_mem cells, tree, stamps;
+    int64_t cell_bytes, tree_bytes, stamp_bytes;
+    int32_t *tree_here;
+    size_t here_bytes;
+    int32_t octants;   // where the octants without a child begin in the tree
     int32_t tail;      // the first level that coarse_tail does; past the top: none
+    bool fresh;        // no cycle has been over it yet
     uint64_t version;  // of the pool it was built for
 } device_pyramid;
 
@@ -33,15 +41,15 @@ typedef struct opencl_backend {
     device_numbers numbers;
     cl_mem forces;
     int64_t force_bytes;
-    cl_mem residual, drained;
+    cl_mem drained;
     int64_t drained_bytes;
-    cl_event residual_read, facts_read;
+    cl_event facts_read;
     cl_mem outer;  // bricks that reach over the bounds
     int64_t outer_bytes;
     void *scratch;  // host memory that passes may use
     size_t scratch_bytes;
-    pinned_memory residual_here;
     int64_t taken;  // by the last DRAIN_SIDES
+    int32_t ahead;  // bricks from which on cycles are asked for before they are known to be needed
     cl_int rest;    // iterations of the classic pressure that are left to the gradient: 0 or 1
 } opencl_backend;
 
@@ -52,24 +60,54 @@ static int32_t octant_of(weir_coord c)
     return (c.x & 1) + 2 * (c.y & 1) + 4 * (c.z & 1);
 }
 
-// Lays out the levels: where each begins in the floats and ints. Returns the number of ints; *cells gets that of bricks of floats.
-static int64_t lay_out(device_pyramid *p, const brick_pool *pool, int64_t *cells)
+// How much room the levels take.
+typedef struct pyramid_size {
+    int64_t bricks;  // of floats
+    int64_t ints, stamps, octants;
+} pyramid_size;
+
+static int32_t channels_of(int32_t level)
 {
-    int64_t ints = 0;
-    *cells = 0;
+    return level == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS;
+}
+
+// Lays out the levels: where each begins in the floats, ints and stamps.
+static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
+{
+    pyramid_size size = {0};
     for (int32_t l = 0; l <= p->tables.top; l++) {
         int32_t count = l == 0 ? pool->end : p->tables.level[l].count;
         device_level *level = &p->level[l];
-        *level = (device_level){.first = (int)*cells, .room = count, .count = count};
+        *level = (device_level){.first = (int)size.bricks, .room = count, .count = count, .stamp = (int)size.stamps};
         if (l > 0) {
-            level->near = (int)ints;
-            ints += 27 * (int64_t)count;
-            *cells += (int64_t)DEVICE_LEVEL_CHANNELS * count;
+            level->near = (int)size.ints;
+            size.ints += 27 * (int64_t)count;
+            size.bricks += (int64_t)channels_of(l) * count;
+            size.stamps += count;
+            size.octants += 8 * (int64_t)count - (l == 1 ? pool->live : p->level[l - 1].count - 1);
         }
-        level->up = (int)ints;
-        ints += count;
+        level->up = (int)size.ints;
+        size.ints += count;
     }
-    return ints;
+    p->octants = (int)size.ints;
+    size.ints += 3 * size.octants;
+    return size;
+}
+
+// The octants without a child, those of the nothing among them: the place of their cells counted in octants, the distance of their
+// level's channels, and the number of those.
+static void write_octants(const device_pyramid *p, int32_t *octants)
+{
+    for (int32_t l = 1; l <= p->tables.top; l++) {
+        const device_level *level = &p->level[l];
+        const int32_t(*child)[8] = (const int32_t(*)[8])p->tables.level[l].child;
+        for (int32_t i = 0; i < 8 * level->count; i++) {
+            if (i >= 8 && child[i >> 3][i & 7] != 0) continue;
+            *octants++ = 8 * level->first + i;
+            *octants++ = level->room;
+            *octants++ = channels_of(l);
+        }
+    }
 }
 
 static void write_tree(const device_pyramid *p, const brick_pool *pool, int32_t *tree)
@@ -84,6 +122,7 @@ static void write_tree(const device_pyramid *p, const brick_pool *pool, int32_t 
             tree[level->up + b] = there ? 8 * from->parent[b] + octant_of(coord[b]) : 0;
         }
     }
+    write_octants(p, tree + p->octants);
 }
 
 static int32_t first_of_tail(const device_pyramid *p)
@@ -91,6 +130,17 @@ static int32_t first_of_tail(const device_pyramid *p)
     int32_t top = p->tables.top, tail = top + 1;
     while (tail > 1 && p->level[tail - 1].count == 2 && tail > top + 1 - DEVICE_TAIL_LEVELS) tail--;
     return tail;
+}
+
+// Memory in which the tree is made; it stays, since making it anew costs as much as filling it.
+static int32_t *reserve_tree(opencl_backend *o, size_t bytes)
+{
+    device_pyramid *p = &o->pyramid;
+    if (p->here_bytes >= bytes) return p->tree_here;
+    memory_free(&o->world->mem, p->tree_here, p->here_bytes);
+    p->tree_here = memory_alloc(&o->world->mem, bytes + bytes / 8);
+    p->here_bytes = p->tree_here ? bytes + bytes / 8 : 0;
+    return p->tree_here;
 }
 
 static weir_status build_pyramid(opencl_backend *o)
@@ -101,18 +151,21 @@ static weir_status build_pyramid(opencl_backend *o)
     p->version = UINT64_MAX;
     weir_status status = pyramid_build(&p->tables, pool);
     if (status != WEIR_OK) return status;
-    int64_t bricks, ints = lay_out(p, pool, &bricks), cell_bytes = bricks * BRICK_CELLS * 4;
-    int32_t *tree = memory_alloc(&o->world->mem, (size_t)ints * 4);
+    pyramid_size size = lay_out(p, pool);
+    int64_t cell_bytes = size.bricks * BRICK_CELLS * 4, tree_bytes = size.ints * 4, stamp_bytes = size.stamps * 4;
+    int32_t *tree = reserve_tree(o, (size_t)tree_bytes);
     bool room = tree && queue_at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes, cell_bytes / 8) &&
-                queue_at_least(&o->queue, &p->tree, &p->tree_bytes, ints * 4, ints / 2);
+                queue_at_least(&o->queue, &p->tree, &p->tree_bytes, tree_bytes, tree_bytes / 8) &&
+                queue_at_least(&o->queue, &p->stamps, &p->stamp_bytes, stamp_bytes, stamp_bytes / 8);
     if (room) {
+        cl_int octants = p->octants, count = (cl_int)size.octants;
         write_tree(p, pool, tree);
-        queue_write(&o->queue, p->tree, 0, tree, ints * 4);
-        queue_zero(&o->queue, p->cells, cell_bytes);
+        queue_write(&o->queue, p->tree, 0, tree, tree_bytes);
+        LAUNCH_ROWS(&o->queue, clear_octants, count, A(p->cells), A(p->tree), A(octants), A(count));
         p->tail = first_of_tail(p);
+        p->fresh = true;
         p->version = pool->version;
     }
-    memory_free(&o->world->mem, tree, (size_t)ints * 4);
     if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory on the device for the coarse levels of %d bricks", pool->live);
     return queue_status(&o->queue);
 }
@@ -174,7 +227,8 @@ static void drop_pyramid(opencl_backend *o)
     device_pyramid *p = &o->pyramid;
     queue_free(&o->queue, &p->cells);
     queue_free(&o->queue, &p->tree);
-    p->cell_bytes = p->tree_bytes = 0;
+    queue_free(&o->queue, &p->stamps);
+    p->cell_bytes = p->tree_bytes = p->stamp_bytes = 0;
     p->version = UINT64_MAX;
 }
 
@@ -320,15 +374,38 @@ static void drain_sides(opencl_backend *o)
     for (int32_t i = 0; i < count; i++) o->taken += drops[i];
 }
 
+// Where bricks came just now they will soon come again, and the host has better things to do than to wait.
+static void begin_cycles(opencl_backend *o)
+{
+    const device_pyramid *p = &o->pyramid;
+    o->bricks.cycle = (device_cycle){
+        .ahead = p->fresh && o->bricks.live >= o->ahead, .anew = p->fresh, .tolerance = o->world->params.tolerance};
+}
+
+static bool unsolved(backend *base, int32_t cycles)
+{
+    opencl_backend *o = (opencl_backend *)base;
+    device_bricks *d = &o->bricks;
+    o->pyramid.fresh = false;
+    d->cycles_asked = d->cycle.index = cycles;
+    d->cycle.anew = 0;
+    if (d->cycle.ahead) return o->queue.error == CL_SUCCESS;
+    device_bricks_take_notes(d);
+    return o->queue.error == CL_SUCCESS && o->world->residual >= d->cycle.tolerance;
+}
+
 static void restrict_all(opencl_backend *o)
 {
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->clear),
-                A(d->near), A(d->list), A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(o->residual), A(d->live));
-    queue_read_later(&o->queue, o->residual, o->residual_here.data, 4, &o->residual_read);
+    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->places),
+                A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(d->stamps), A(p->stamps), A(d->notes), A(d->cycle),
+                A(d->live));
+    if (!d->cycle.ahead) device_bricks_ask_notes(d);
 }
+
+#define CYCLE A(o->bricks.notes), A(o->bricks.cycle)
 
 // Jacobi sweeps on the coarsest level. They see each other's results: more than one at a time only on a single brick.
 static void sweep_coarsest(opencl_backend *o, cl_int level)
@@ -339,16 +416,16 @@ static void sweep_coarsest(opencl_backend *o, cl_int level)
     cl_int from = DEVICE_ERROR, to = bricks == 1 ? DEVICE_ERROR : DEVICE_ERROR_NEXT, sweeps = bricks == 1 ? COARSEST_SWEEPS : 1;
     cl_int above = -1;
     for (int32_t i = 0; i < COARSEST_SWEEPS; i += sweeps) {
-        LAUNCH_ROWS(&o->queue, level_smooth, bricks, A(p->cells), A(*here), A(*here), A(p->tree), A(from), A(to), A(sweeps),
-                    A(above));
+        LAUNCH_ROWS(&o->queue, level_smooth, bricks, A(p->cells), A(*here), A(*here), A(p->tree), CYCLE, A(from), A(to),
+                    A(sweeps), A(above));
         cl_int swap = from;
         from = to;
         to = swap;
     }
 }
 
-// The coarse levels. From the level `tail` on one work-group does them all at once. Counts and weights are worked out on the way
-// down, corrections when a level is smoothed: they are no launches of their own.
+// The coarse levels. From the level `tail` on one work-group does them all at once, the restriction that leads there included. Counts
+// and weights are worked out on the way down, corrections when a level is smoothed: they are no launches of their own.
 static void run_level(opencl_backend *o, pass_id pass, cl_int level)
 {
     device_pyramid *p = &o->pyramid;
@@ -358,7 +435,9 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     int32_t bricks = here->count - 1;
     if (level > p->tail) return;
     if (level == p->tail) {
-        if (pass == PASS_LEVEL_DOWN) LAUNCH(q, coarse_tail, 1, A(p->cells), A(*here), A(level), A(top), A(smooths), A(sweeps));
+        if (pass == PASS_LEVEL_DOWN)
+            LAUNCH(q, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(level), A(top), A(smooths),
+                   A(sweeps));
         return;
     }
     cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, above = level + 1 == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
@@ -366,12 +445,20 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     if (is_top) smooths = 0;
     switch (pass) {
     case PASS_LEVEL_DOWN:
-        LAUNCH_ROWS(q, level_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(is_top), A(smooths));
+        if (level == 1)
+            LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
+                        A(smooths));
+        else
+            LAUNCH_ROWS(q, level_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
+                        A(smooths));
         break;
-    case PASS_LEVEL_RESTRICT: LAUNCH_ROWS(q, level_restrict, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree)); break;
+    case PASS_LEVEL_RESTRICT:
+        if (level + 1 == p->tail) break;  // coarse_tail does it
+        LAUNCH_ROWS(q, level_restrict, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE);
+        break;
     case PASS_LEVEL_SWEEP: sweep_coarsest(o, level); break;
     case PASS_LEVEL_SMOOTH:
-        LAUNCH_ROWS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(from), A(to), A(smooths),
+        LAUNCH_ROWS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(from), A(to), A(smooths),
                     A(above));
         break;
     default: break;
@@ -413,23 +500,25 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_DRAIN_SIDES: drain_sides(o); break;
     case PASS_DIVERGENCE:
         ask_facts(o);
+        begin_cycles(o);
         LAUNCH_ROWS(q, divergence, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->facts), A(c.mass_next), NEXT,
-                    A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(o->residual),
-                    A(o->numbers), A(d->live));
+                    A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(d->stamps),
+                    A(d->notes), A(o->numbers), A(d->live));
         break;
     case PASS_SMOOTH:
-        LAUNCH_ROWS(q, smooth, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry),
-                    A(*(level == 0 ? &c.pressure : &c.pressure_next)), A(c.divergence), A(c.floor),
-                    A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(o->residual), A(smooths), A(d->live));
+        LAUNCH_ROWS(q, smooth, d->live, A(d->places), A(d->open), A(d->dry), A(*(level == 0 ? &c.pressure : &c.pressure_next)),
+                    A(c.divergence), A(c.floor), A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(d->stamps),
+                    CYCLE, A(smooths), A(d->live));
         break;
     case PASS_RESTRICT: restrict_all(o); break;
     case PASS_CORRECT:
         LAUNCH_ROWS(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(d->active), A(d->list), A(p->cells),
-                    A(p->level[0]), A(p->level[1]), A(p->tree), A(top), A(d->live));
+                    A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(d->live));
         break;
     case PASS_GRADIENT:
         LAUNCH_ROWS(q, gradient, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry), A(c.mass_next),
                     A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
+        if (d->cycle.ahead) device_bricks_ask_notes(d);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
     case PASS_CLASSIC_MOVE:
@@ -479,13 +568,6 @@ static void run_rule(backend *base, world_rule *rule)
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
-static float residual(const backend *base)
-{
-    opencl_backend *o = (opencl_backend *)(uintptr_t)base;
-    queue_wait(&o->queue, &o->residual_read);
-    return o->queue.error == CL_SUCCESS ? *(const float *)o->residual_here.data : 0.0f;
-}
-
 static int64_t drained(const backend *base)
 {
     return ((const opencl_backend *)base)->taken;
@@ -499,7 +581,7 @@ static int32_t levels(const backend *base)
 static int64_t bytes(const backend *base)
 {
     const opencl_backend *o = (const opencl_backend *)base;
-    return device_bricks_bytes(&o->bricks) + o->pyramid.cell_bytes + o->pyramid.tree_bytes;
+    return device_bricks_bytes(&o->bricks) + o->pyramid.cell_bytes + o->pyramid.tree_bytes + o->pyramid.stamp_bytes;
 }
 
 static void destroy(backend *base)
@@ -508,14 +590,13 @@ static void destroy(backend *base)
     opencl_queue *q = &o->queue;
     if (q->cl) {
         queue_wait(q, &o->facts_read);
-        queue_wait(q, &o->residual_read);
-        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->forces, &o->residual, &o->drained, &o->outer};
+        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->pyramid.stamps, &o->forces, &o->drained, &o->outer};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(q, buffers[i]);
-        queue_unpin(q, &o->residual_here);
         device_rules_destroy(&o->rules, q);
     }
     device_bricks_destroy(&o->bricks);
     pyramid_destroy(&o->pyramid.tables);
+    memory_free(&o->world->mem, o->pyramid.tree_here, o->pyramid.here_bytes);
     queue_destroy(q);
     memory_free(&o->world->mem, o->scratch, o->scratch_bytes);
     memory_free(&o->world->mem, o, sizeof *o);
@@ -530,21 +611,18 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
                         .finish = finish,
                         .run = run,
                         .run_rule = run_rule,
-                        .residual = residual,
+                        .unsolved = unsolved,
                         .drained = drained,
                         .levels = levels,
                         .bytes = bytes,
                         .destroy = destroy};
     o->world = world;
+    const char *ahead = getenv("WEIR_DEVICE_AHEAD");  // for tests, whose worlds are small
+    o->ahead = ahead ? atoi(ahead) : AHEAD_BRICKS;
     pyramid_create(&world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     weir_status status = queue_create(device, world->logger, &world->account, &o->queue);
-    if (status == WEIR_OK) {
-        device_bricks_create(&o->bricks, &o->queue, world);
-        o->residual = queue_buffer(&o->queue, 4);
-        if (!o->residual || !queue_pin(&o->queue, &o->residual_here, 4))
-            status = status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
-    }
+    if (status == WEIR_OK) status = device_bricks_create(&o->bricks, &o->queue, world);
     if (status != WEIR_OK) {
         destroy(&o->base);
         return status;

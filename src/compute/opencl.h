@@ -15,6 +15,7 @@
     ITEM(clear_bricks)       \
     ITEM(move_bricks)        \
     ITEM(take_news)          \
+    ITEM(place_bricks)       \
     ITEM(move)               \
     ITEM(viscosity)          \
     ITEM(forces)             \
@@ -22,8 +23,10 @@
     ITEM(divergence)         \
     ITEM(smooth)             \
     ITEM(gradient)           \
+    ITEM(clear_octants)      \
     ITEM(restrict_fine)      \
     ITEM(correct_fine)       \
+    ITEM(first_down)         \
     ITEM(level_down)         \
     ITEM(level_restrict)     \
     ITEM(level_smooth)       \
@@ -113,7 +116,8 @@ void queue_unpin(opencl_queue *q, pinned_memory *p);
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes);
 // Waits until the bytes are there.
 void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes);
-// Does not wait: *done gets an event for queue_wait. `to` should be pinned, or the device makes the caller wait after all.
+// Does not wait: *done, zero at first, gets an event for queue_wait; an answer that nobody waited for is forgotten. `to` should be
+// pinned, or the device makes the caller wait after all.
 void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done);
 void queue_wait(opencl_queue *q, cl_event *done);
 void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
@@ -163,16 +167,18 @@ typedef struct device_bricks {
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
-    bool lean;                         // channels of scratch are missing, after a growth that failed
-    cl_mem near, open, coords, clear;  // what the host tells of them
-    cl_mem active, dry, facts;         // what the kernels note of them
-    cl_mem list;                       // live bricks
+    bool lean;                          // channels of scratch are missing, after a growth that failed
+    cl_mem near, open, coords, clear;   // what the host tells of them
+    cl_mem active, dry, facts, stamps;  // what the kernels note of them
+    cl_mem list, places;                // live bricks, and as device_place
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;
     cl_mem runs;  // live bricks in runs along z, as device_run; for the momentum solver's move
     int64_t runs_bytes;
     int32_t run_count;
+    int32_t *behind;  // of every brick: twice the one behind it on z, and 1 more if it is the first of its line
+    int32_t behind_room;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about
     int64_t names_bytes;
@@ -181,9 +187,14 @@ typedef struct device_bricks {
     void *host_block;  // the same here
     size_t host_bytes;
     pinned_memory facts_here;
+    cl_mem notes;  // of the cycles of the pressure
+    pinned_memory notes_here;
+    cl_event notes_read;
+    device_cycle cycle;    // the one under way
+    int32_t cycles_asked;  // of the last update
 } device_bricks;
 
-void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
+weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
 void device_bricks_destroy(device_bricks *d);
 
 // Makes room for all bricks of the pool and tells the device where they lie. Fails on memory, with nothing changed.
@@ -195,6 +206,10 @@ void device_bricks_send(device_bricks *d);
 // Copies a whole channel between the pool and the device, for rules that run here.
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
+
+// Asks for what the cycles of the update noted; waits for it, if it was asked for, and tells the world.
+void device_bricks_ask_notes(device_bricks *d);
+void device_bricks_take_notes(device_bricks *d);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
 

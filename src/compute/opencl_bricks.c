@@ -50,11 +50,14 @@ static bool grow(device_bricks *d, int32_t capacity)
     if (capacity <= d->capacity) return true;
     // In the tables the nothing is solid, has no neighbours and no active cells.
     int64_t before = d->capacity, after = capacity;
+    if (before == 0) queue_zero(d->queue, d->notes, DEVICE_NOTES * 4);
     bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
                 resize(d, &d->open, before * 64, after * 64, before == 0) &&
                 resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
                 resize(d, &d->active, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
-                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false) &&
+                resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
+                resize(d, &d->list, 0, after * 4, false) &&
+                resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
                 (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
     if (!room) return false;
     d->capacity = capacity;
@@ -166,6 +169,25 @@ static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
     return count;
 }
 
+static bool reserve_lines(device_bricks *d)
+{
+    int32_t room = d->world->bricks.capacity;
+    if (d->behind_room >= room) return true;
+    const size_t size = sizeof *d->behind;
+    int32_t *behind = memory_resize(&d->world->mem, d->behind, (size_t)d->behind_room * size, (size_t)room * size);
+    if (!behind) return false;
+    d->behind = behind;
+    d->behind_room = room;
+    return true;
+}
+
+static void keep_line(device_bricks *d, int32_t brick)
+{
+    const brick_pool *pool = &d->world->bricks;
+    const int32_t *near = pool->near[brick];
+    d->behind[brick] = pool->alive[brick] ? 2 * near[NEAR(0, 0, 1)] + (near[NEAR(0, 0, -1)] == BRICK_NOTHING) : 0;
+}
+
 // The live bricks as runs along z. Long runs do less work twice, but there must be enough of them to keep the device busy.
 static weir_status send_runs(device_bricks *d)
 {
@@ -176,9 +198,9 @@ static weir_status send_runs(device_bricks *d)
     if (!runs) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
     d->run_count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || pool->near[b][NEAR(0, 0, -1)] != BRICK_NOTHING) continue;
+        if (!(d->behind[b] & 1)) continue;
         device_run *run = NULL;
-        for (int32_t at = b; at != BRICK_NOTHING; at = pool->near[at][NEAR(0, 0, 1)]) {
+        for (int32_t at = b; at != BRICK_NOTHING; at = d->behind[at] >> 1) {
             if (!run || run->count == most) {
                 run = &runs[d->run_count++];
                 *run = (device_run){0};
@@ -187,7 +209,7 @@ static weir_status send_runs(device_bricks *d)
         }
     }
     int64_t bytes = d->run_count * (int64_t)sizeof *runs;
-    if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, 0)) return no_room(d);
+    if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, bytes / 2)) return no_room(d);
     queue_write(d->queue, d->runs, 0, runs, bytes);
     return queue_status(d->queue);
 }
@@ -199,10 +221,13 @@ static weir_status send_news(device_bricks *d)
     bool all = d->version == UINT64_MAX;
     size_t rows = 0, room = (size_t)pool->end * (sizeof(device_news) > 4 ? sizeof(device_news) : 4);
     device_news *news = host_room(d, room);
-    if (!news) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
+    if (!news || !reserve_lines(d))
+        return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
     if (all) memset(pool->news, 1, (size_t)pool->end);
-    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;)
+    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;) {
+        keep_line(d, b);
         if (pool->alive[b]) write_news(pool, b, &news[rows++]);
+    }
     memset(pool->news, 0, (size_t)pool->end);
     if (rows > 0) {
         int64_t bytes = (int64_t)(rows * sizeof *news);
@@ -222,6 +247,8 @@ static weir_status send_news(device_bricks *d)
         d->live += pool->alive[b];
     }
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
+    LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
+           A(d->clear), A(d->places), A(d->live));
     if (d->world->solver == WEIR_SOLVER_CLASSIC) {
         d->pair_count = pair_bricks(pool, list);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
@@ -409,30 +436,62 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
     queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
 }
 
+// ---- Cycles ----------------------------------------------------------------------------------------------------------------
+
+void device_bricks_ask_notes(device_bricks *d)
+{
+    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_CYCLES * 4, &d->notes_read);
+}
+
+// The world's cycles are those up to the first whose residual was small, however many were asked for.
+void device_bricks_take_notes(device_bricks *d)
+{
+    if (!d->notes_read) return;
+    queue_wait(d->queue, &d->notes_read);
+    if (d->queue->error != CL_SUCCESS) return;
+    const float *residual = d->notes_here.data;
+    int32_t cycles = 1;
+    while (cycles < d->cycles_asked && residual[cycles - 1] >= d->cycle.tolerance) cycles++;
+    d->world->cycles = cycles;
+    d->world->residual = residual[cycles - 1];
+}
+
+static void catch_up(void *user)
+{
+    device_bricks_take_notes(user);
+}
+
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + pairs) + d->runs_bytes + d->names_bytes +
-           d->block_bytes;
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4 + (int64_t)sizeof(device_place) + pairs) +
+           d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
-void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
+weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
 {
     *d = (device_bricks){.queue = queue, .world = world, .version = UINT64_MAX};
-    d->home = (brick_home){d, bring, home_status, repack};
+    d->home = (brick_home){d, bring, home_status, catch_up, repack};
     world->bricks.home = &d->home;
+    d->notes = queue_buffer(queue, DEVICE_NOTES * 4);
+    if (!d->notes || !queue_pin(queue, &d->notes_here, DEVICE_CYCLES * 4))
+        return status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
+    return WEIR_OK;
 }
 
 void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
+    queue_wait(d->queue, &d->notes_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near,  &d->open, &d->coords, &d->clear, &d->active, &d->dry,
-                               &d->facts, &d->list, &d->pairs,  &d->runs,  &d->names,  &d->block};
+    cl_mem *const buffers[] = {&d->near, &d->open,   &d->coords, &d->clear, &d->active, &d->dry,   &d->facts, &d->stamps,
+                               &d->list, &d->places, &d->pairs,  &d->runs,  &d->names,  &d->block, &d->notes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
+    memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
     queue_unpin(d->queue, &d->facts_here);
+    queue_unpin(d->queue, &d->notes_here);
     d->world->bricks.home = NULL;
 }

@@ -66,14 +66,13 @@ static opencl_device describe(const opencl_api *cl, cl_platform_id platform, cl_
 
     cl_device_type type = 0;
     cl_ulong memory = 0, largest_buffer = 0, local_memory = 0;
-    cl_uint units = 0, alignment_bits = 0;
+    cl_uint units = 0;
     cl_device_fp_config floats = 0;
     ASK(id, CL_DEVICE_TYPE, type);
     ASK(id, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
     ASK(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, largest_buffer);
     ASK(id, CL_DEVICE_LOCAL_MEM_SIZE, local_memory);
     ASK(id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
-    ASK(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, alignment_bits);
     ASK(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device.group_limit);
     ASK(id, CL_DEVICE_SINGLE_FP_CONFIG, floats);
     device.kind = type & CL_DEVICE_TYPE_GPU           ? WEIR_DEVICE_GPU
@@ -83,7 +82,6 @@ static opencl_device describe(const opencl_api *cl, cl_platform_id platform, cl_
     device.largest_buffer = less_for_tests((int64_t)largest_buffer);
     device.local_memory = (int64_t)local_memory;
     device.units = (int32_t)units;
-    device.sub_buffer_alignment = (int32_t)(alignment_bits / 8);
     device.correct_division = (floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     device.denormals = (floats & CL_FP_DENORM) != 0;
     return device;

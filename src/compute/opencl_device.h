@@ -19,7 +19,6 @@ typedef struct opencl_device {
     int32_t units;                   // compute units
     size_t group_limit;              // most work-items in a group
     int64_t local_memory;            // bytes per group
-    int32_t sub_buffer_alignment;    // bytes
     bool correct_division;           // can round divisions and roots as IEEE 754 says
     bool denormals;
 } opencl_device;

@@ -57,8 +57,8 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     // Two cells per work-item. Every device that matters takes 256; PoCL 3.1 compiles some kernels wrongly for smaller groups.
     q->group = 256;
     while (q->group > q->device.group_limit && q->group > 1) q->group /= 2;
-    q->row_group = q->group < 128 ? q->group : 128;
-    if (q->row_group < 64)
+    q->row_group = 64;  // one brick: two of them in a group would wait for each other
+    if (q->group < q->row_group)
         return status_fail(WEIR_ERROR_DEVICE, "device %d, %s, takes only %zu work-items in a group: Weir needs 64",
                            q->device.index, q->device.name, q->group);
     char options[64];
@@ -225,6 +225,7 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
 
 void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done)
 {
+    if (*done) q->cl->ReleaseEvent(*done);
     *done = NULL;
     if (bytes == 0 || !ready(q)) return;
     q->account->brought += bytes;

@@ -36,26 +36,46 @@ typedef struct device_level {
     int count;  // bricks, the nothing included
     int near;   // where its neighbours begin in the tree, 27 per brick
     int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
+    int stamp;  // where its stamps begin
 } device_level;
 
-// What a coarse cell holds, as in the CPU's pyramid. Level 0, the live bricks, has none of it and only a way up. Every cycle begins
-// with the border faces on x, y and z in DIAGONAL, ERROR and ERROR_NEXT.
+// A cycle of the pressure.
+typedef struct device_cycle {
+    int index;  // among those of its update
+    int ahead;  // 1: it was asked for before anybody knew whether it is needed; if it is not, its kernels do nothing
+    int anew;   // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
+    float tolerance;
+} device_cycle;
+
+// What cycles note: the bits of the largest residual that each of an update began with, and how many there ever were. Bricks of
+// every level bear the number of the cycle before which their active cells changed last, as a stamp.
+#define DEVICE_CYCLES 16  // as many as parameters allow
+#define DEVICE_CYCLE_NUMBER DEVICE_CYCLES
+#define DEVICE_NOTES (DEVICE_CYCLES + 1)
+
+// What a coarse cell holds, as in the CPU's pyramid, and besides the weights of its links and its border faces. Level 0, the live
+// bricks, has none of it and only a way up. On level 1 all counts are small, and one word holds them.
 enum {
-    DEVICE_LINK_X,
-    DEVICE_LINK_Y,
-    DEVICE_LINK_Z,
-    DEVICE_DIAGONAL,
     DEVICE_RIGHT,
     DEVICE_ERROR,
     DEVICE_ERROR_NEXT,
+    DEVICE_DIAGONAL,
+    DEVICE_WEIGHT_X,
+    DEVICE_WEIGHT_Y,
+    DEVICE_WEIGHT_Z,
+    DEVICE_COUNTS,
+    DEVICE_FIRST_CHANNELS,  // of level 1
+    DEVICE_LINK_X = DEVICE_COUNTS,
+    DEVICE_LINK_Y,
+    DEVICE_LINK_Z,
     DEVICE_THICK_X,
     DEVICE_THICK_Y,
     DEVICE_THICK_Z,
+    DEVICE_BORDER_X,
+    DEVICE_BORDER_Y,
+    DEVICE_BORDER_Z,
     DEVICE_COUNT,
-    DEVICE_WEIGHT_X,  // of the links, when their counts are weighed
-    DEVICE_WEIGHT_Y,
-    DEVICE_WEIGHT_Z,
-    DEVICE_LEVEL_CHANNELS
+    DEVICE_LEVEL_CHANNELS  // of the others
 };
 
 // Levels of a single brick that coarse_tail does together, at most.
@@ -70,6 +90,12 @@ typedef struct device_news {
     int clear;    // 1: the brick and its 26 neighbours are open throughout
     int newborn;  // 1: its values are zero, and must become so on the device
 } device_news;
+
+// A brick and the six at its faces, so that a kernel finds all of them at once.
+typedef struct device_place {
+    int brick, x0, x1, y0, y1, z0, z1;
+    int clear;  // as in device_news
+} device_place;
 
 // Bricks one above the other along z that one work-group moves.
 #define DEVICE_RUN 8

@@ -49,46 +49,52 @@ inline void smooth_rows(pressure_row *r, local float4 *from, local float4 *to, i
     }
 }
 
-// The result, and which of the row's cells are active.
-inline void store_pressure(const pressure_row *r, global float *to, global uchar *active, int row)
+// The result, and which of the row's cells are active. A brick where others were before is stamped.
+inline void store_pressure(const pressure_row *r, global float *to, global uchar *active, uint before, global int *stamps,
+                           int stamp, int row)
 {
     uint bits = 0;
     EACH_X bits |= (r->p[x] > r->floor[x] ? 1u : 0u) << x;
     store_row(to, row, r->p);
-    active[row] = (uchar)bits;
+    if (bits != before) {
+        active[row] = (uchar)bits;
+        stamps[row / ROWS] = stamp;
+    }
 }
 
-// R7: smoothing alone. A dry brick has the divergence of nothing. *residual is made ready for the next restriction.
-ROW_KERNEL void smooth(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
-                       global const uchar *dry, global const float *pressure, global const float *divergence_in,
-                       global const float *floor_in, global float *pressure_next, global uchar *active, global int *residual,
-                       int sweeps, int live)
+// R7: smoothing alone. A dry brick has the divergence of nothing.
+ROW_KERNEL void smooth(global const device_place *places, global const uchar *open, global const uchar *dry,
+                       global const float *pressure, global const float *divergence_in, global const float *floor_in,
+                       global float *pressure_next, global uchar *active, global int *stamps, global const int *notes,
+                       device_cycle cycle, int sweeps, int live)
 {
-    if (get_global_id(0) == 0) *residual = 0;
+    if (cycle_is_over(notes, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
-    const int brick = ROW_BRICK(list, live);
-    const rows_around at = look_beside(near, brick, ROW);
-    const rim_piece edge = find_rim(near, brick, ROW);
+    const device_place place = ROW_PLACE(places, live);
+    const rows_around at = look_from(place, ROW);
+    const rim_piece edge = rim_from(place, ROW);
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
+    const uint active_before = active[at.self];
+    const int stamp = notes[DEVICE_CYCLE_NUMBER];
     pressure_row r;
     load_row(r.p, pressure, at.self);
     r.x_low = pressure[8 * at.x0 + 7];
     r.x_high = pressure[8 * at.x1];
     const float4 rim = ((global const float4 *)pressure)[2 * rim_row(edge, 0) + edge.upper];
-    if (dry[brick]) {
+    if (dry[place.brick]) {
         EACH_X r.divergence[x] = -1.0f;
         EACH_X r.floor[x] = 0.0f;
     } else {
         load_row(r.divergence, divergence_in, at.self);
         load_row(r.floor, floor_in, at.self);
     }
-    inverse_faces(r.inverse, open, at, clear[brick]);
+    inverse_faces(r.inverse, open, at, place.clear);
     local float4 *tile = tiles[SLOT][0];
     write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r.p);
     tile[rim_at] = rim;
     SYNC;
     smooth_rows(&r, tile, tiles[SLOT][1], rim_at, rim, sweeps);
-    store_pressure(&r, pressure_next, active, at.self);
+    store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
 }
 
 // ---- Divergence ------------------------------------------------------------------------------------------------------------
@@ -158,14 +164,15 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
 #define EDGE_BRICKS (0x7ffffffu & ~(1u << 13 | 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16 | 1u << 4 | 1u << 22))
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
-// corners it is enough to know that they are not empty. *residual is made ready for the first restriction.
+// corners it is enough to know that they are not empty. The notes of the last update's cycles make room for new ones.
 ROW_KERNEL void divergence(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
                            global const uchar *facts, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global uchar *active, global uchar *dry, global int *residual, device_numbers n, int live)
+                           global uchar *active, global uchar *dry, global int *stamps, global int *notes, device_numbers n,
+                           int live)
 {
-    if (get_global_id(0) == 0) *residual = 0;
+    if (get_global_id(0) < DEVICE_CYCLES) notes[get_global_id(0)] = 0;
     // First fill and fluxes, then the two tiles of pressure in their place.
     local float4 room[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
     local volatile int wet[GROUP_BRICKS];
@@ -175,6 +182,8 @@ ROW_KERNEL void divergence(global const int *list, global const int *near, globa
     const rows_around at = look_beside(near, brick, ROW);
     const rim_piece edge = find_rim(near, brick, ROW);
     const bool all_open = clear[brick];
+    const uint active_before = active[at.self];
+    const int stamp = notes[DEVICE_CYCLE_NUMBER];
 
     float m[8];
     load_fill(m, mass, at.self);
@@ -240,7 +249,7 @@ ROW_KERNEL void divergence(global const int *list, global const int *near, globa
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
     smooth_rows(&r, tile, other, rim_at, rim, n.smooths);
-    store_pressure(&r, pressure_next, active, at.self);
+    store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
 }
 
 // ---- Gradient --------------------------------------------------------------------------------------------------------------

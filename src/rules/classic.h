@@ -30,29 +30,16 @@ RULE float rule_classic_leaving(float x0, float x1, float y0, float y1, float z0
 }
 
 // Momentum that comes in along the axis: what crosses the face before and the face behind, and their flows.
-RULE float rule_classic_crossing_along(float cross_low, float u_low, float cross_high, float u_high)
+RULE float rule_classic_along(float cross_low, float u_low, float cross_high, float u_high)
 {
     return cross_low * rule_positive(u_low) - cross_high * rule_negative(u_high);
 }
 
 // Momentum that comes into one cell across the axis: what crosses its lower and its upper transverse face, and the part of the flow
 // where it comes from that points out of the cell through our face.
-RULE float rule_classic_crossing_across(float cross_low, float u_low, float cross_high, float u_high)
+RULE float rule_classic_across(float cross_low, float u_low, float cross_high, float u_high)
 {
     return rule_positive(cross_low) * u_low - rule_negative(cross_high) * u_high;
-}
-
-// The same from flows and fills; for backends that do not keep what crosses.
-RULE float rule_classic_along(float u_low, float m_low_low, float u_high, float m_high_high)
-{
-    float forward = rule_either_max(0.0f, u_low);
-    float backward = rule_either_min(0.0f, u_high);
-    return CLASSIC_C * forward * m_low_low * forward - CLASSIC_C * backward * m_high_high * backward;
-}
-
-RULE float rule_classic_across(float v, float m, float u)
-{
-    return CLASSIC_C * rule_either_max(0.0f, v) * m * u;
 }
 
 RULE float rule_classic_pressure(float sum, float divergence, float inverse_n)

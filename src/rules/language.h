@@ -65,26 +65,6 @@ RULE float rule_max(float a, float b)
     return a > b ? a : b;
 }
 
-// As rule_min and rule_max, but which of two zeros they give is left open: for rules whose results do not tell. Devices have one
-// operation for each.
-RULE float rule_either_min(float a, float b)
-{
-#ifdef __OPENCL_VERSION__
-    return fmin(a, b);
-#else
-    return rule_min(a, b);
-#endif
-}
-
-RULE float rule_either_max(float a, float b)
-{
-#ifdef __OPENCL_VERSION__
-    return fmax(a, b);
-#else
-    return rule_max(a, b);
-#endif
-}
-
 // rule_min and rule_max for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more machines.
 RULE float rule_least(float a, float b)
 {

@@ -40,13 +40,25 @@ RULE float rule_giving(float m, float out, float dust)
     return rule_rounded_share(m < dust ? 0.0f : q);
 }
 
+// What a cell with fill m that `out` leaves has room for.
+RULE float rule_room(float m, float out, float dust, float cap)
+{
+    float room = rule_most(cap - m, 0.0f) + rule_least(out, m);
+    return m < LIMIT_FULL - dust ? room : 0.0f;
+}
+
 // h of a cell with fill m that `out` leaves and `in` enters.
 RULE float rule_taking(float m, float out, float in, float dust, float cap)
 {
-    float room = rule_most(cap - m, 0.0f) + rule_least(out, m);
-    room = m < LIMIT_FULL - dust ? room : 0.0f;
+    float room = rule_room(m, out, dust, cap);
     float fit = room / rule_most(in, 1e-30f);
     return rule_rounded_share(in > room ? fit : 1.0f);
+}
+
+// Whether any share of a cell takes a division: if not, h is 1, and q is 1 as well unless the cell holds mere dust.
+RULE int rule_limited(float m, float out, float in, float dust, float cap)
+{
+    return (out > m && m >= dust) || in > rule_room(m, out, dust, cap);
 }
 
 // Whole drops that cross a face with unlimited flux F, between a low and a high cell with these shares.

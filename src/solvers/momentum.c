@@ -22,18 +22,16 @@ static void coarse_levels(backend *b)
 
 // Pressure: cycles until the residual that a cycle began with was small. The count is the same everywhere, because a largest
 // value does not depend on the order in which it is found.
-static void solve_pressure(weir_world *world, backend *b)
+static void solve_pressure(const weir_world *world, backend *b)
 {
-    world->cycles = 0;
+    int32_t cycles = 0;
     do {
-        if (world->cycles > 0) b->run(b, PASS_SMOOTH, 0);
+        if (cycles > 0) b->run(b, PASS_SMOOTH, 0);
         b->run(b, PASS_RESTRICT, 0);
         coarse_levels(b);
         b->run(b, PASS_CORRECT, 1);
         b->run(b, PASS_SMOOTH, 1);
-        world->residual = b->residual(b);  // asked for last, so that a device need not wait for the answer
-        world->cycles++;
-    } while (world->cycles < world->params.cycles && world->residual >= world->params.tolerance);
+    } while (b->unsolved(b, ++cycles) && cycles < world->params.cycles);
 }
 
 void momentum_update(weir_world *world, backend *b)

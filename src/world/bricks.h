@@ -46,6 +46,8 @@ typedef struct brick_home {
     void (*bring)(void *user, const int32_t *bricks, int32_t count);
     // WEIR_OK, or why the device is lost, and all values with it that are not here.
     weir_status (*status)(void *user);
+    // Tells the world how its last update went, as far as that is still to be waited for.
+    void (*catch_up)(void *user);
     // Brick b, for every live b below `end`, is to be place[b] from now on.
     void (*repack)(void *user, const int32_t *place, int32_t end);
 } brick_home;

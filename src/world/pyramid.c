@@ -130,23 +130,26 @@ static void look_up_neighbours(pyramid_level *level)
     }
 }
 
-// The neighbours of a level from those of the level above it.
+// The neighbours of a level from those of the level above it. Around the 2 x 2 x 2 children of a parent lie 4 x 4 x 4 bricks, all of
+// them children of it and of its neighbours: they are gathered once, and each child takes 3 x 3 x 3 of them.
 static void link_neighbours(pyramid_level *level, const pyramid_level *above)
 {
-    // For each octant of a parent and each neighbour of the child there: whose child it is, and in which octant.
-    uint8_t whose[8][27], octant[8][27];
-    for (int32_t o = 0; o < 8; o++) {
-        for (int32_t n = 0; n < 27; n++) {
-            int32_t x = (o & 1) + n % 3 + 1, y = (o >> 1 & 1) + n / 3 % 3 + 1, z = (o >> 2) + n / 9 + 1;
-            whose[o][n] = (uint8_t)(x / 2 + 3 * (y / 2) + 9 * (z / 2));
-            octant[o][n] = (uint8_t)(x % 2 + 2 * (y % 2) + 4 * (z % 2));
-        }
+    uint8_t whose[64], octant[64];
+    for (int32_t i = 0; i < 64; i++) {
+        int32_t x = (i & 3) + 1, y = (i >> 2 & 3) + 1, z = (i >> 4) + 1;
+        whose[i] = (uint8_t)(x / 2 + 3 * (y / 2) + 9 * (z / 2));
+        octant[i] = (uint8_t)(x % 2 + 2 * (y % 2) + 4 * (z % 2));
     }
     for (int32_t p = 1; p < above->count; p++) {
+        int32_t around[64];
+        for (int32_t i = 0; i < 64; i++) around[i] = above->child[above->near[p][whose[i]]][octant[i]];
         for (int32_t o = 0; o < 8; o++) {
             int32_t child = above->child[p][o];
             if (child == 0) continue;
-            for (int32_t n = 0; n < 27; n++) level->near[child][n] = above->child[above->near[p][whose[o][n]]][octant[o][n]];
+            const int32_t *from = around + (o & 1) + 4 * (o >> 1 & 1) + 16 * (o >> 2);
+            for (int32_t z = 0; z < 3; z++)
+                for (int32_t y = 0; y < 3; y++)
+                    memcpy(&level->near[child][3 * y + 9 * z], from + 4 * y + 16 * z, 3 * sizeof *from);
         }
     }
 }

@@ -72,13 +72,21 @@ static int32_t missing_neighbours(const brick_pool *pool, int32_t brick, weir_co
     return count;
 }
 
+// The first brick from `brick` on that is not as world_topology saw it; after an edit, the first one there is. Eight are looked at at
+// once, since most are.
+static int32_t next_turned(const brick_pool *pool, int32_t brick)
+{
+    while (!pool->unsettled && brick + 8 <= pool->end && memcmp(pool->wet + brick, pool->wet_seen + brick, 8) == 0) brick += 8;
+    while (!pool->unsettled && brick < pool->end && pool->wet[brick] == pool->wet_seen[brick]) brick++;
+    return brick;
+}
+
 // The places beside all bricks that became wet; after an edit, beside all that are.
 static int64_t missing_places(const brick_pool *pool, weir_coord *coords)
 {
     int64_t count = 0;
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->wet[b] && (pool->unsettled || !pool->wet_seen[b]))
-            count += missing_neighbours(pool, b, coords ? coords + count : NULL);
+    for (int32_t b = next_turned(pool, 1); b < pool->end; b = next_turned(pool, b + 1))
+        if (pool->wet[b]) count += missing_neighbours(pool, b, coords ? coords + count : NULL);
     return count;
 }
 
@@ -158,7 +166,7 @@ static int32_t doom(brick_pool *pool, int32_t brick)
 static int32_t find_deaths(brick_pool *pool)
 {
     int32_t count = 0;
-    for (int32_t b = 1; b < pool->end; b++) {
+    for (int32_t b = next_turned(pool, 1); b < pool->end; b = next_turned(pool, b + 1)) {
         if (pool->unsettled) {
             count += doom(pool, b);
         } else if (pool->wet_seen[b] && !pool->wet[b]) {
@@ -177,8 +185,8 @@ static void spare_all(brick_pool *pool)
 
 static void end_all(brick_pool *pool)
 {
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->wet_seen[b] == DOOMED) bricks_die(pool, b);
+    const uint8_t *seen = pool->wet_seen, *end = seen + pool->end, *at = seen;
+    while ((at = memchr(at + 1, DOOMED, (size_t)(end - at - 1)))) bricks_die(pool, (int32_t)(at - seen));
 }
 
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,43 @@
+// What the two halves of the scene scripts share: script.c runs a script and limits it, script_words.c holds what it can say.
+#ifndef SCENES_SCRIPT_INSIDE_H
+#define SCENES_SCRIPT_INSIDE_H
+
+#include "scenes/script.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+struct scene_script {
+    scene_def def;
+    weir_world_def world_def;  // bounds and open sides, as world{...} said
+    weir_params params;
+    weir_solver solver;
+    lua_State *lua, *body;
+    size_t memory;
+    int64_t instructions;  // of the call that runs
+    int64_t unclocked;     // of them since the last look at the clock
+    double begun;          // the processor's time at which it began
+    scene_run *run;        // NULL until the world is there
+    bool described;        // world{...} has been called
+    bool loading;          // the world came from a snapshot: edits are already in it
+    int32_t next_source;   // number of the next emitter, drain or force while loading
+    scene_random random;
+    int32_t hook_count;
+    char path[LUA_IDSIZE - 4];  // the end of it, which Lua's own messages show whole
+    char name[64], summary[128];
+    char probe_names[SCENE_PROBES][32], probe_meanings[SCENE_PROBES][96];
+};
+
+static inline scene_script *script_of(lua_State *lua)
+{
+    return *(scene_script **)lua_getextraspace(lua);
+}
+
+// Tables in Lua's registry: of {function, every or 0, at}, and of the probes' functions.
+extern const char script_hooks, script_probes;
+
+// The functions that scripts call.
+extern const luaL_Reg script_words[];
+
+#endif

@@ -1,0 +1,288 @@
+// Scenes in Lua: what they can do, that they are as exact as the others, and that a hostile one gets a sentence.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scenes/script.h"
+#include "test_world.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IN_A_BOX "world{bounds = box(0, 0, 0, 16, 16, 16), updates = 20}\n"
+
+static char script_path[64];
+
+static const char *write_script(const char *text)
+{
+    snprintf(script_path, sizeof script_path, "test-script-%ld.lua", (long)getpid());
+    FILE *file = fopen(script_path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return script_path;
+}
+
+typedef struct played {
+    scene_script *script;
+    scene_run *run;
+} played;
+
+// Opens a script and its scene; the status of the first that failed.
+static weir_status try_play(const char *text, const scene_options *options, played *p)
+{
+    *p = (played){0};
+    weir_status status = scene_script_open(write_script(text), options, &p->script);
+    if (status == WEIR_OK) status = scene_open(scene_script_def(p->script), options, &p->run);
+    remove(script_path);
+    return status;
+}
+
+static void end(played *p)
+{
+    scene_close(p->run);
+    scene_script_close(p->script);
+}
+
+static played play(const char *text, int64_t updates)
+{
+    played p;
+    scene_options options = scene_options_default();
+    weir_status status = try_play(text, &options, &p);
+    if (status != WEIR_OK) print_message("%s\n", scene_error());
+    assert_int_equal(status, WEIR_OK);
+    assert_int_equal(scene_updates(p.run, updates), WEIR_OK);
+    return p;
+}
+
+// ---- What scripts can do ---------------------------------------------------------------------------------------------------
+
+static void a_script_makes_the_same_world_as_c(void **state)
+{
+    played p = play(IN_A_BOX "build(box(8, 0, 0, 10, 4, 16))\n"
+                             "dig(sphere(9, 2, 8, 1.5))\n"
+                             "fill(box(0, 0, 0, 8, 10, 16))\n"
+                             "fill(sphere(12, 12, 8, 3), 0.5)\n"
+                             "drain(box(0, 8, 0, 4, 10, 4))\n"
+                             "flow(box(0, 0, 0, 4, 4, 4), 0.1, 0, 0)\n"
+                             "local tap = emitter(box(2, 14, 2, 4, 16, 4), 1.5)\n"
+                             "sink(box(14, 0, 14, 16, 2, 16), 0.25)\n"
+                             "force(box(0, 0, 0, 16, 16, 8), 0.001, 0, 0)\n"
+                             "set('damping', 0.01)\n"
+                             "at(6, function() remove(tap) end)\n",
+                    12);
+    weir_world_def def = weir_world_def_default();
+    def.bounds = test_box(0, 0, 0, 16, 16, 16);
+    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+    params.noise_seed = 1;
+    def.params = &params;
+    weir_world *world = test_make(&def);
+    int32_t tap;
+    assert_ok(weir_world_build(world, test_box(8, 0, 0, 10, 4, 16), 255));
+    assert_ok(weir_world_dig_sphere(world, (weir_sphere){{9, 2, 8}, 1.5f}));
+    assert_ok(weir_world_fill(world, test_box(0, 0, 0, 8, 10, 16), WEIR_WATER, 1));
+    assert_ok(weir_world_fill_sphere(world, (weir_sphere){{12, 12, 8}, 3}, WEIR_WATER, 0.5f));
+    assert_ok(weir_world_drain(world, test_box(0, 8, 0, 4, 10, 4)));
+    assert_ok(weir_world_set_flow(world, test_box(0, 0, 0, 4, 4, 4), (weir_vec){0.1f, 0, 0}));
+    assert_ok(weir_world_add_emitter(world, test_box(2, 14, 2, 4, 16, 4), WEIR_WATER, 1.5f, &tap));
+    assert_ok(weir_world_add_drain(world, test_box(14, 0, 14, 16, 2, 16), 0.25f, NULL));
+    assert_ok(weir_world_add_force(world, test_box(0, 0, 0, 16, 16, 8), (weir_vec){0.001f, 0, 0}, NULL));
+    assert_ok(weir_params_set(&params, WEIR_SOLVER_MOMENTUM, "damping", 0.01));
+    assert_ok(weir_world_set_params(world, &params));
+    for (int32_t i = 0; i < 12; i++) {
+        if (i == 6) assert_ok(weir_world_remove(world, tap));
+        assert_ok(weir_world_step(world));
+    }
+    assert_true(weir_world_hash(p.run->world) == weir_world_hash(world));
+    weir_world_destroy(world);
+    end(&p);
+}
+
+static void probes_and_questions_tell_what_is_there(void **state)
+{
+    played p = play(IN_A_BOX "fill(box(0, 0, 0, 16, 4, 16))\n"
+                             "count = 0\n"
+                             "every(5, function(update) count = count + update end)\n"
+                             "probe('level', function() return surface(3, 3) end, 'height')\n"
+                             "probe('dry', function() return surface(3, 3, 8, 16) end)\n"
+                             "probe('water', function() return volume() end)\n"
+                             "probe('part', function() return volume(box(0, 0, 0, 8, 16, 16)) end)\n"
+                             "probe('cell', function() return cell(1, 1, 1).fill end)\n"
+                             "probe('under', function() return submerged({0, 2, 0, 1, 6, 1}) end)\n"
+                             "probe('count', function() return count end)\n"
+                             "probe('done', function() return updates() end)\n",
+                    12);
+    assert_true(fabs(scene_probe(p.run, "level") - 4.0) < 1e-3);
+    assert_true(isnan(scene_probe(p.run, "dry")));
+    assert_true(scene_probe(p.run, "water") == 1024.0);
+    assert_true(fabs(scene_probe(p.run, "part") - 512.0) < 0.1);
+    assert_true(fabs(scene_probe(p.run, "cell") - 1.0) < 1e-3);
+    assert_true(fabs(scene_probe(p.run, "under") - 0.5) < 1e-2);
+    assert_true(scene_probe(p.run, "count") == 15.0);
+    assert_true(scene_probe(p.run, "done") == 12.0);
+    end(&p);
+}
+
+static void size_and_seed_come_from_outside(void **state)
+{
+    static const char text[] =
+        "size = size or 8\n"
+        "world{bounds = box(0, 0, 0, size, size, size), open = {'+x', '-z'}, updates = 7, params = {gravity = 0.02}}\n"
+        "fill(box(random(0, 3), 0, 0, size, 2, size))\n";
+    uint64_t hashes[3];
+    for (int32_t i = 0; i < 3; i++) {
+        played p;
+        scene_options options = scene_options_default();
+        options.size = i > 0 ? 24 : 0;
+        options.seed = i > 1 ? 3 : 1;
+        assert_int_equal(try_play(text, &options, &p), WEIR_OK);
+        assert_int_equal(p.run->size, i > 0 ? 24 : 8);
+        assert_int_equal(weir_world_bounds(p.run->world).max.x, i > 0 ? 24 : 8);
+        assert_int_equal(p.run->planned, 7);
+        assert_true(weir_world_params(p.run->world).gravity.y == -0.02f);
+        assert_int_equal(scene_updates(p.run, 7), WEIR_OK);
+        assert_true(weir_world_ledger(p.run->world).drained > 0);
+        hashes[i] = weir_world_hash(p.run->world);
+        end(&p);
+    }
+    assert_true(hashes[0] != hashes[1] && hashes[1] != hashes[2]);
+}
+
+static void a_script_goes_on_from_a_snapshot(void **state)
+{
+    static const char text[] = IN_A_BOX "fill(box(0, 0, 0, 6, 10, 16))\n"
+                                        "local tap = emitter(box(12, 12, 12, 14, 14, 14), 2)\n"
+                                        "at(15, function() remove(tap) end)\n"
+                                        "every(4, function() fill(box(0, 15, 0, 1, 16, 1)) end)\n";
+    char path[64];
+    snprintf(path, sizeof path, "test-script-%ld.weir", (long)getpid());
+    played straight = play(text, 20), first = play(text, 10), second;
+    assert_ok(weir_world_save(first.run->world, path));
+    scene_options options = scene_options_default();
+    options.load = path;
+    assert_int_equal(try_play(text, &options, &second), WEIR_OK);
+    assert_int_equal(scene_updates(second.run, 10), WEIR_OK);
+    assert_true(weir_world_hash(second.run->world) == weir_world_hash(straight.run->world));
+    remove(path);
+    end(&straight);
+    end(&first);
+    end(&second);
+}
+
+// ---- What is refused -------------------------------------------------------------------------------------------------------
+
+// A script that fails at the start, and words that its sentence must have.
+static void refused(const char *text, const char *words)
+{
+    played p;
+    scene_options options = scene_options_default();
+    weir_status status = try_play(text, &options, &p);
+    if (status == WEIR_OK || !strstr(scene_error(), words)) print_message("%s\n    %s\n", text, scene_error());
+    assert_int_equal(status, WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(scene_error(), words));
+    assert_non_null(strstr(scene_error(), script_path));
+    end(&p);
+}
+
+static void wrong_scripts_are_told_file_and_line(void **state)
+{
+    refused("\n\nx = = 3", ".lua:3: unexpected symbol");
+    refused("print_nothing = 1", "never calls world{...}");
+    refused("fill(box(0, 0, 0, 1, 1, 1))", ":1: there is no world yet");
+    refused(IN_A_BOX "world{}", ":2: a script has one world");
+    refused("world{sise = 3}", ":1: world{...} knows bounds");
+    refused("world{bounds = {1, 2, 3}}", "six numbers");
+    refused("world{bounds = box(0, 0, 0, 8, 8, 8), open = {'x'}}", "open takes");
+    refused("world{params = {gravty = 1}}", "there is no parameter \"gravty\"");
+    refused("world{params = {gravity = 0/0}}", "gravity");
+    refused("world{updates = 0}", "updates must be");
+    refused("world{bounds = box(8, 8, 8, 0, 0, 0)}\nfill(box(0, 0, 0, 1, 1, 1))", "hold no cell");
+    refused(IN_A_BOX "fill(box(20, 20, 20, 30, 30, 30))", ":2: the cells");
+    refused(IN_A_BOX "fill(box(0, 0, 0, 1.5, 1, 1))", "whole numbers");
+    refused(IN_A_BOX "fill(box(0, 0, 0, 1e300, 1, 1))", "whole numbers");
+    refused(IN_A_BOX "fill(box(0, 0, 0, 1, 1, 1), 2)", "fill is 2");
+    refused(IN_A_BOX "build(box(0, 0, 0, 1, 1, 1), 300)", "solid share");
+    refused(IN_A_BOX "remove(17)", ":2: ");
+    refused(IN_A_BOX "every(0, function() end)", "at least 1");
+    refused(IN_A_BOX "at(1, 2)", "function expected");
+    refused(IN_A_BOX "probe('a', function() end) probe('a', function() end)", "already a probe");
+    refused(IN_A_BOX "for i = 1, 9 do probe('p' .. i, function() end) end", "at most 8 probes");
+    refused(IN_A_BOX "error({})", "without a sentence");
+    refused("\x1bLua", "binary");
+    refused("world{} fill(box(0, 0, 0, 100000, 100000, 100000))", "a world holds");
+}
+
+static void a_script_reaches_nothing_outside(void **state)
+{
+    static const char *const names[] = {"io",           "os",         "debug",      "package",        "require",
+                                        "load",         "dofile",     "loadfile",   "collectgarbage", "setmetatable",
+                                        "getmetatable", "rawset",     "coroutine",  "string.dump",    "string.find",
+                                        "string.gsub",  "table.sort", "math.random"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[256];
+        snprintf(text, sizeof text, IN_A_BOX "assert(%s == nil, 'reaches')", names[i]);
+        played p = play(text, 0);
+        end(&p);
+    }
+    refused(IN_A_BOX "return ('x'):find('x')", "attempt to call a nil value");
+}
+
+static void loops_without_end_are_ended(void **state)
+{
+    refused(IN_A_BOX "while true do end", ":2: the script takes too long");
+    refused(IN_A_BOX "while true do pcall(function() while true do end end) end", "takes too long");
+    refused(IN_A_BOX "local function f() while true do pcall(f) end end f()", "script");
+    refused(IN_A_BOX "while true do local s = ('x'):rep(1e7) end", "takes too long");
+    refused("while true do end", "takes too long");
+}
+
+static void huge_memory_is_refused(void **state)
+{
+    refused(IN_A_BOX "s = ('x'):rep(1e9)", "more than 64 MiB");
+    refused(IN_A_BOX "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end", "more than 64 MiB");
+    refused(IN_A_BOX "local function f() return f() + 1 end f()", "");
+}
+
+static void an_error_between_updates_ends_the_run(void **state)
+{
+    played p = play(IN_A_BOX "every(3, function() nope() end)", 2);
+    assert_int_equal(scene_update(p.run), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(scene_error(), ":2: attempt to call a nil value (global 'nope')"));
+    end(&p);
+    p = play(IN_A_BOX "every(1, function() while true do end end)", 0);
+    assert_int_equal(scene_update(p.run), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(scene_error(), "takes too long"));
+    end(&p);
+}
+
+static void a_file_that_is_not_there_is_told(void **state)
+{
+    scene_options options = scene_options_default();
+    scene_script *script;
+    assert_int_equal(scene_script_open("no-such-file.lua", &options, &script), WEIR_ERROR_FILE);
+    assert_null(script);
+    assert_non_null(strstr(scene_error(), "no-such-file.lua"));
+    assert_int_equal(scene_script_open("/", &options, &script), WEIR_ERROR_FILE);
+}
+
+int main(void)
+{
+    scene_options options = scene_options_default();
+    scene_script *script;
+    if (scene_script_open("no-such-file.lua", &options, &script) == WEIR_ERROR_UNSUPPORTED) {
+        print_message("skipped: %s\n", scene_error());
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_script_makes_the_same_world_as_c),    cmocka_unit_test(probes_and_questions_tell_what_is_there),
+        cmocka_unit_test(size_and_seed_come_from_outside),       cmocka_unit_test(a_script_goes_on_from_a_snapshot),
+        cmocka_unit_test(wrong_scripts_are_told_file_and_line),  cmocka_unit_test(a_script_reaches_nothing_outside),
+        cmocka_unit_test(loops_without_end_are_ended),           cmocka_unit_test(huge_memory_is_refused),
+        cmocka_unit_test(an_error_between_updates_ends_the_run), cmocka_unit_test(a_file_that_is_not_there_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
