@@ -289,7 +289,7 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
     return true;
 }
 
-weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
+PICTURE_HOT weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
 {
     light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = DEEP};
     picture_ray r = *ray;
