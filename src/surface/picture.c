@@ -6,7 +6,7 @@
 
 enum {
     TILE = 32,             // pixels along the edge of a piece of work
-    EDGE_DIFFERENCE = 30,  // between neighbours, summed over the colours, from which a pixel gets more rays
+    EDGE_DIFFERENCE = 36,  // between neighbours, summed over the colours, from which a pixel gets more rays
     LIGHT_STEPS = 4096     // of the table from light to bytes
 };
 
