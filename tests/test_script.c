@@ -16,11 +16,11 @@
 
 #define IN_A_BOX "world{bounds = box(0, 0, 0, 16, 16, 16), updates = 20}\n"
 
-static char script_path[64];
+static char script_path[128];
 
 static const char *write_script(const char *text)
 {
-    snprintf(script_path, sizeof script_path, "test-script-%ld.lua", (long)getpid());
+    snprintf(script_path, sizeof script_path, "/tmp/test-script-%ld.lua", (long)getpid());
     FILE *file = fopen(script_path, "wb");
     assert_non_null(file);
     fputs(text, file);
@@ -160,7 +160,7 @@ static void a_script_goes_on_from_a_snapshot(void **state)
                                         "at(15, function() remove(tap) end)\n"
                                         "every(4, function() fill(box(0, 15, 0, 1, 16, 1)) end)\n";
     char path[64];
-    snprintf(path, sizeof path, "test-script-%ld.weir", (long)getpid());
+    snprintf(path, sizeof path, "/tmp/test-script-%ld.weir", (long)getpid());
     played straight = play(text, 20), first = play(text, 10), second;
     assert_ok(weir_world_save(first.run->world, path));
     scene_options options = scene_options_default();

@@ -1,4 +1,4 @@
-// Pictures: from a definition to pixels. Every pixel gets one ray; where neighbours then differ much, four more.
+// Pictures: from a definition to pixels. Every pixel gets one ray; where neighbours then differ much, three more.
 #include "surface/picture_scene.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 
 enum {
     TILE = 32,             // pixels along the edge of a piece of work
-    EDGE_DIFFERENCE = 30,  // between neighbours, summed over the colours, from which a pixel gets more rays
+    EDGE_DIFFERENCE = 36,  // between neighbours, summed over the colours, from which a pixel gets more rays
     LIGHT_STEPS = 4096     // of the table from light to bytes
 };
 
@@ -17,6 +17,7 @@ typedef struct drawing {
     uint8_t *rgb;
     uint8_t *edges;  // pixels that get more rays
     uint8_t shown[LIGHT_STEPS + 1];
+    float light[256];  // and back
 } drawing;
 
 // ---- Definitions -----------------------------------------------------------------------------------------------------------
@@ -287,19 +288,25 @@ static bool on_edge(const drawing *d, int32_t x, int32_t y)
     return *edge || (x > 0 && edge[-1] & 1) || (y > 0 && edge[-d->scene.width] & 2);
 }
 
-// Four places in a pixel, no two in one row or column.
+static weir_vec light_of(const drawing *d, int32_t x, int32_t y)
+{
+    const uint8_t *pixel = d->rgb + 3 * ((size_t)y * (size_t)d->scene.width + (size_t)x);
+    return vec(d->light[pixel[0]], d->light[pixel[1]], d->light[pixel[2]]);
+}
+
+// Three places around the middle of a pixel, no two in one row or column.
 static void smooth_tiles(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
-    static const float at[4][2] = {{0.375f, 0.125f}, {0.875f, 0.375f}, {0.625f, 0.875f}, {0.125f, 0.625f}};
+    static const float at[3][2] = {{0.25f, 0.15f}, {0.90f, 0.35f}, {0.35f, 0.90f}};
     const drawing *d = context;
     for (int32_t i = begin; i < end; i++) {
         tile_area a = tile_at(&d->scene, i);
         for (int32_t y = a.y0; y < a.y1; y++) {
             for (int32_t x = a.x0; x < a.x1; x++) {
                 if (!on_edge(d, x, y)) continue;
-                weir_vec sum = vec(0, 0, 0);
-                for (int32_t k = 0; k < 4; k++) {
+                weir_vec sum = light_of(d, x, y);
+                for (int32_t k = 0; k < 3; k++) {
                     weir_vec light = look_at(&d->scene, (float)x + at[k][0], (float)y + at[k][1]);
                     // Light that the picture cannot show must not outweigh the rest of the pixel.
                     sum = vec_add(sum, vec(least_of(light.x, 1), least_of(light.y, 1), least_of(light.z, 1)));
@@ -314,6 +321,7 @@ static void draw(drawing *d)
 {
     const picture_scene *s = &d->scene;
     for (int32_t i = 0; i <= LIGHT_STEPS; i++) d->shown[i] = (uint8_t)(255 * shown_of_light((float)i / LIGHT_STEPS) + 0.5f);
+    for (int32_t i = 0; i < 256; i++) d->light[i] = light_of_shown((float)i / 255);
     int32_t tiles = tiles_across(s->width) * tiles_across(s->height);
     picture_grid_run(&s->grid, draw_tiles, d, tiles, 1);
     picture_grid_run(&s->grid, find_edges, d, s->height, 16);

@@ -130,7 +130,7 @@ static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float 
     return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
 }
 
-weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)
+PICTURE_HOT weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)
 {
     cube_hit hit;
     solid_hit floor;

@@ -101,7 +101,7 @@ static float water_before_sun(const picture_scene *s, const picture_ray *r)
     return length;
 }
 
-float picture_sunlight(const picture_scene *s, const double p[3], weir_vec normal)
+PICTURE_HOT float picture_sunlight(const picture_scene *s, const double p[3], weir_vec normal)
 {
     if (vec_dot(normal, s->sun) <= 0) return 0;
     double from[3] = {p[0] + NUDGE * normal.x, p[1] + NUDGE * normal.y, p[2] + NUDGE * normal.z};

@@ -52,15 +52,19 @@ static bool meet_surface(const float *corner, const cell_walk *c, bool in_water,
         *at = begin;
         return true;
     }
+    if (f_begin < 0 && f_end >= 0) {
+        *at = find_root(corner, c, sign, begin, f_begin, end, f_end);
+        return true;
+    }
     // The smoothed fill bends so little that between the ends it is at most this much above them.
     float length = end - begin, highest = most_of(f_begin, f_end) + 0.15f * length * length;
     if (highest < 0) return false;
     float f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
-    if (f_begin < 0 && f_middle < 0 && f_end < 0) {
+    if (f_begin < 0 && f_middle < 0) {
         // A thin sheet may lie between: the parabola through the three tells where to look once more.
         float bend = f_begin - 2 * f_middle + f_end, slope = f_begin - f_end;
         if (!(bend < 0) || f_middle - slope * slope / (8 * bend) < -0.1f || fabsf(slope) > -2 * bend) return false;
-        middle += 0.25f * (end - begin) * slope / bend;
+        middle += 0.25f * length * slope / bend;
         f_middle = sign * (grid_fill(corner, cells_place(c, middle)) - GRID_SURFACE);
     }
     if (f_begin < 0 && f_middle >= 0) {
@@ -68,8 +72,8 @@ static bool meet_surface(const float *corner, const cell_walk *c, bool in_water,
         return true;
     }
     if (f_end < 0) return false;
-    *at =
-        f_middle < 0 ? find_root(corner, c, sign, middle, f_middle, end, f_end) : begin;  // or a young ray that leaves at once
+    // A young ray that goes on, and meets the surface in the second half; or one that leaves at once.
+    *at = f_middle < 0 ? find_root(corner, c, sign, middle, f_middle, end, f_end) : begin;
     return true;
 }
 
@@ -289,7 +293,7 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
     return true;
 }
 
-weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
+PICTURE_HOT weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
 {
     light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = DEEP};
     picture_ray r = *ray;
