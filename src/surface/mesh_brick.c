@@ -17,21 +17,21 @@ static const float FILM = 34.0f / 64;    // to the top of the thinnest film
 
 // ---- The tile --------------------------------------------------------------------------------------------------------------
 
+// The mass of every brick that has none, so that no row needs a question.
+static const int32_t dry[BRICK_CELLS];
+
+// The bits of a row's cells. Masks are taken apart by comparing with these, which compilers turn into vector code; shifts by a lane's
+// number they do not.
+static const int32_t bit[FIELD_ROW] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                                       1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+
 // One row of the tile from three bricks side by side.
-static void gather_row(const mesh_near *near, int32_t left, int32_t at, int32_t *row)
+static void gather_row(const int32_t *left, const int32_t *middle, const int32_t *right, int32_t *row)
 {
-    const int32_t *mass = near->mass[left];
-    row[0] = mass ? mass[at + 6] : 0;
-    row[1] = mass ? mass[at + 7] : 0;
-    mass = near->mass[left + 1];
-    if (mass)
-        memcpy(row + 2, mass + at, 8 * sizeof *row);
-    else
-        memset(row + 2, 0, 8 * sizeof *row);
-    mass = near->mass[left + 2];
-    for (int32_t x = 0; x < 3; x++) row[10 + x] = mass ? mass[at + x] : 0;
-    for (int32_t x = TILE_CELLS; x < FIELD_ROW; x++) row[x] = 0;
-    for (int32_t x = 0; x < FIELD_ROW; x++) row[x] = row[x] < WEIR_FULL ? row[x] : WEIR_FULL;
+    int32_t cells[FIELD_ROW] = {left[6], left[7]};
+    memcpy(cells + 2, middle, 8 * sizeof *cells);
+    memcpy(cells + 10, right, 3 * sizeof *cells);
+    for (int32_t x = 0; x < FIELD_ROW; x++) row[x] = cells[x] < WEIR_FULL ? cells[x] : WEIR_FULL;
 }
 
 static uint32_t row_of_mask(const brick_mask *mask, int32_t at)
@@ -43,11 +43,13 @@ static uint32_t row_of_mask(const brick_mask *mask, int32_t at)
 static bool gather(const mesh_near *near, mesh_field *f)
 {
     const uint32_t whole = (1u << TILE_CELLS) - 1;
+    const int32_t *mass[27];
     uint32_t all = whole;
+    for (int32_t k = 0; k < 27; k++) mass[k] = near->mass[k] ? near->mass[k] : dry;
     for (int32_t z = 0; z < TILE_CELLS; z++) {
         for (int32_t y = 0; y < TILE_HEIGHT; y++) {
             int32_t left = 3 * ((y + 6) >> 3) + 9 * ((z + 6) >> 3), at = 8 * ((y + 6) & 7) + 64 * ((z + 6) & 7);
-            gather_row(near, left, at, f->tile[z][y]);
+            gather_row(mass[left] + at, mass[left + 1] + at, mass[left + 2] + at, f->tile[z][y]);
             uint32_t open = row_of_mask(near->open[left], at) >> 6 | row_of_mask(near->open[left + 1], at) << 2 |
                             row_of_mask(near->open[left + 2], at) << 10;
             f->open[z][y] = (uint16_t)(open & whole);
@@ -101,13 +103,12 @@ static void weigh(mesh_field *f)
     enum { FILM_BITS = 14 };  // a sixteenth of a sixteenth of a full cell
     for (int32_t z = 0; z < TILE_CELLS; z++) {
         for (int32_t y = 0; y < TILE_CELLS; y++) {
-            uint32_t open = f->open[z][y];
+            const int32_t *here = f->tile[z][y], *above = f->tile[z][y + 1], open = f->open[z][y];
+            int32_t *weight = f->weight[z][y], *sum = f->sum[z][y];
             for (int32_t x = 0; x < FIELD_ROW; x++) {
-                int32_t on = f->tile[z][y + 1][x] >> FILM_BITS;
-                int32_t ground = on < 16 ? on : 16;
-                bool is_open = open >> x & 1;
-                f->weight[z][y][x] = is_open ? 16 : ground;
-                f->sum[z][y][x] = is_open ? f->tile[z][y][x] : ground * (WEIR_FULL / 16);
+                int32_t on = above[x] >> FILM_BITS, ground = on < 16 ? on : 16;
+                weight[x] = open & bit[x] ? 16 : ground;
+                sum[x] = open & bit[x] ? here[x] : ground << 18;  // a sixteenth of a full cell each
             }
         }
     }
@@ -130,19 +131,25 @@ static void take_means(mesh_field *f, bool all_open)
     }
 }
 
-// Which cells of a row are inside and which hold a film.
-static void tell_row(mesh_field *f, int32_t y, int32_t z, float iso, int32_t film_drops, uint32_t *inside, uint32_t *film)
+// Which cells of a row are inside and which hold a film. Many rows are dry, and told at once.
+static void tell_row(mesh_field *f, int32_t y, int32_t z, float iso, int32_t film_drops, int32_t *inside, int32_t *film)
 {
-    const int32_t *own = f->tile[z + 1][y + 1] + 1;
+    const int32_t *own = f->tile[z + 1][y + 1] + 1, open = f->open[z + 1][y + 1] >> 1, whole = (1 << FIELD_CELLS) - 1;
     float *value = f->value + STEP_Y * y + STEP_Z * z;
     uint8_t *kind = f->kind + STEP_Y * y + STEP_Z * z;
-    uint32_t open = f->open[z + 1][y + 1] >> 1;
+    int32_t any = 0;
     *inside = *film = 0;
+    for (int32_t x = 0; x < 12; x++) any |= own[x];
+    if (!any && (open & whole) == whole) {
+        for (int32_t x = 0; x < 12; x++) value[x] = value[x] < iso ? value[x] : iso;
+        memset(kind, CELL_OPEN, FIELD_CELLS);
+        return;
+    }
     for (int32_t x = 0; x < FIELD_CELLS; x++) {
         if (own[x] == 0 && value[x] > iso) value[x] = iso;
-        uint32_t is_open = open >> x & 1, in = (value[x] > iso) & is_open;
+        int32_t is_open = open >> x & 1, in = (value[x] > iso) & is_open;
         *inside |= in << x;
-        *film |= (uint32_t)(own[x] >= film_drops) << x;
+        *film |= (own[x] >= film_drops) << x;
         kind[x] = (uint8_t)(in | is_open << 1);
     }
 }
@@ -151,19 +158,19 @@ static void tell_row(mesh_field *f, int32_t y, int32_t z, float iso, int32_t fil
 static void tell_kinds(mesh_field *f, float iso, int32_t film_drops)
 {
     for (int32_t z = 0; z < FIELD_CELLS; z++) {
-        uint32_t below = 0;  // what is inside in the row below
+        int32_t below = 0;  // what is inside in the row below
         for (int32_t y = 0; y < FIELD_CELLS; y++) {
-            uint32_t inside, film;
+            int32_t inside, film;
             tell_row(f, y, z, iso, film_drops, &inside, &film);
             if (z == 0 || z == FIELD_CELLS - 1 || y < 2) {
                 below = inside;
                 continue;
             }
             // Solid, and a film on it.
-            uint32_t ground = film & ~inside & ~(uint32_t)(f->open[z + 1][y] >> 1);
+            uint32_t ground = (uint32_t)(film & ~inside & ~(f->open[z + 1][y] >> 1));
             uint8_t *kind = f->kind + STEP_Y * (y - 1) + STEP_Z * z;
             for (uint32_t left = ground; left; left &= left - 1) kind[__builtin_ctz(left)] |= CELL_GROUND;
-            f->inside[z - 1][y - 2] = (uint16_t)((below | ground) >> 1 & 0x1ff);
+            f->inside[z - 1][y - 2] = (uint16_t)(((uint32_t)below | ground) >> 1 & 0x1ff);
             below = inside;
         }
     }
