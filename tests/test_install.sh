@@ -14,6 +14,10 @@ quietly() {
 use_installed() {
     local prefix=$1 flags
     local strict='-Wall -Wextra -Werror -pedantic -O1'
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs weir-formats)
+    ${CC:-cc} -std=c11 $strict "$WEIR_SOURCE/tests/install_formats.c" $flags -o "$prefix/formats"
+    echo "   files by pkg-config"
+    LD_LIBRARY_PATH=$prefix/lib "$prefix/formats" "$prefix/files"
     flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs weir)
 
     echo "   C11 by pkg-config"
@@ -32,10 +36,13 @@ project(consumer LANGUAGES C)
 find_package(weir 0.1 REQUIRED)
 add_executable(consumer "$consumer")
 target_link_libraries(consumer PRIVATE weir::weir)
+add_executable(formats "$WEIR_SOURCE/tests/install_formats.c")
+target_link_libraries(formats PRIVATE weir::formats)
 END
     quietly cmake -S "$prefix/consumer" -B "$prefix/consumer/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
     quietly cmake --build "$prefix/consumer/build"
     "$prefix/consumer/build/consumer"
+    "$prefix/consumer/build/formats" "$prefix/files"
 
     echo "   the program"
     "$prefix/bin/weir" help >/dev/null
