@@ -10,17 +10,18 @@
 #include "test_world.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <weir/formats.h>
 
 #define IN_A_BOX "world{bounds = box(0, 0, 0, 16, 16, 16), updates = 20}\n"
 
-static char script_path[128];
+static char script_path[64];
 
 static const char *write_script(const char *text)
 {
-    snprintf(script_path, sizeof script_path, "/tmp/test-script-%ld.lua", (long)getpid());
+    snprintf(script_path, sizeof script_path, "test-script-%ld.lua", (long)getpid());
     FILE *file = fopen(script_path, "wb");
     assert_non_null(file);
     fputs(text, file);
@@ -160,7 +161,7 @@ static void a_script_goes_on_from_a_snapshot(void **state)
                                         "at(15, function() remove(tap) end)\n"
                                         "every(4, function() fill(box(0, 15, 0, 1, 16, 1)) end)\n";
     char path[64];
-    snprintf(path, sizeof path, "/tmp/test-script-%ld.weir", (long)getpid());
+    snprintf(path, sizeof path, "test-script-%ld.weir", (long)getpid());
     played straight = play(text, 20), first = play(text, 10), second;
     assert_ok(weir_world_save(first.run->world, path));
     scene_options options = scene_options_default();
@@ -345,6 +346,9 @@ int main(void)
         print_message("skipped: %s\n", scene_error());
         return 0;
     }
+    // Scripts lie in a folder of their own, so that a test that is killed leaves nothing in the tree.
+    char folder[] = "/tmp/weir-test-XXXXXX";
+    if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_makes_the_same_world_as_c),    cmocka_unit_test(probes_and_questions_tell_what_is_there),
         cmocka_unit_test(size_and_seed_come_from_outside),       cmocka_unit_test(a_script_goes_on_from_a_snapshot),
@@ -353,5 +357,7 @@ int main(void)
         cmocka_unit_test(an_error_between_updates_ends_the_run), cmocka_unit_test(a_file_that_is_not_there_is_told),
         cmocka_unit_test(a_script_reads_terrain_beside_it),      cmocka_unit_test(a_script_reads_nothing_elsewhere),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (chdir("/") != 0 || rmdir(folder) != 0) print_message("%s is left behind\n", folder);
+    return failed;
 }

@@ -130,7 +130,7 @@ static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float 
     return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
 }
 
-PICTURE_HOT weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)
+PICTURE_HOT static weir_vec trace(const picture_scene *s, const picture_ray *r)
 {
     cube_hit hit;
     solid_hit floor;
@@ -147,4 +147,9 @@ PICTURE_HOT weir_vec picture_trace_cubes(const picture_scene *s, const picture_r
     float lit = picture_sunlight(s, hit.face.p, vec(normal[0], normal[1], normal[2]));
     float edge = 1 - 0.2f * cube_edges(&hit.face, footprint);
     return vec_scale(picture_terrain(s, &hit.face, lit, footprint), edge);
+}
+
+weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)
+{
+    return trace(s, r);
 }

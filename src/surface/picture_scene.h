@@ -6,8 +6,8 @@
 #include "surface/picture_walk.h"
 
 // Functions in which most of the time goes are compiled a second time for processors with AVX2, where the compiler can do that and the
-// system can choose when a program starts. The bits are the same.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
+// C library can choose when a program starts. The bits are the same. They are static, because a shared library would show the others.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define PICTURE_HOT __attribute__((target_clones("avx2", "default")))
 #else

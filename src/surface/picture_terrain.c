@@ -101,7 +101,7 @@ static float water_before_sun(const picture_scene *s, const picture_ray *r)
     return length;
 }
 
-PICTURE_HOT float picture_sunlight(const picture_scene *s, const double p[3], weir_vec normal)
+PICTURE_HOT static float sunlight(const picture_scene *s, const double p[3], weir_vec normal)
 {
     if (vec_dot(normal, s->sun) <= 0) return 0;
     double from[3] = {p[0] + NUDGE * normal.x, p[1] + NUDGE * normal.y, p[2] + NUDGE * normal.z};
@@ -109,6 +109,11 @@ PICTURE_HOT float picture_sunlight(const picture_scene *s, const double p[3], we
     float water = water_before_sun(s, &r);
     // Water scatters light forward: a shadow of water is never dark.
     return water < 0 ? 0 : 0.35f + 0.65f * expf(-water * s->absorb.y * 1.5f);
+}
+
+float picture_sunlight(const picture_scene *s, const double p[3], weir_vec normal)
+{
+    return sunlight(s, p, normal);
 }
 
 float picture_line(float from, float half_width, float footprint)

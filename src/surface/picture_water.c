@@ -293,7 +293,7 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
     return true;
 }
 
-PICTURE_HOT weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
+PICTURE_HOT static weir_vec trace(const picture_scene *s, const picture_ray *ray)
 {
     light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = DEEP};
     picture_ray r = *ray;
@@ -303,4 +303,9 @@ PICTURE_HOT weir_vec picture_trace_water(const picture_scene *s, const picture_r
     }
     end_path(&path, picture_sky(ray_direction(&r)));
     return path.seen;
+}
+
+weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
+{
+    return trace(s, ray);
 }
