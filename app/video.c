@@ -129,18 +129,6 @@ int video_open(video *v, const char *path, int32_t width, int32_t height, int32_
 
 // ---- Writing ---------------------------------------------------------------------------------------------------------------
 
-int video_add(video *v, const uint8_t *rgb, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(v->pipe, rgb, bytes);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return video_close(v, true) ? EXIT_FAILED : app_fail(EXIT_FAILED, "ffmpeg ended too early");
-        rgb += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
-}
-
 static int tell_failure(video *v)
 {
     char line[256] = "";
@@ -150,22 +138,42 @@ static int tell_failure(video *v)
     return app_fail(EXIT_FAILED, "--video %s: ffmpeg failed: %s", v->path, line);
 }
 
-int video_close(video *v, bool whole)
+// Waits for ffmpeg to end, and puts the film into its place unless it is not whole; `told` is what to say if ffmpeg is content all the
+// same.
+static int end_video(video *v, bool whole, const char *told)
 {
-    if (v->process == 0) return 0;
     int status = 0, result = 0;
-    if (!whole) kill(v->process, SIGKILL);
     close(v->pipe);
     pid_t ended;
     while ((ended = waitpid(v->process, &status, 0)) < 0 && errno == EINTR) {
     }
     v->process = 0;
     bool good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (whole && !good) result = tell_failure(v);
+    if ((whole || told) && !good) result = tell_failure(v);
+    if (told && good) result = app_fail(EXIT_FAILED, "--video %s: %s", v->path, told);
     if (whole && good && rename(v->beside, v->path) != 0)
         result = app_fail(EXIT_FAILED, "--video %s could not be written: %s", v->path, strerror(errno));
     if (!whole || result) unlink(v->beside);
     fclose(v->words);
     v->words = NULL;
     return result;
+}
+
+int video_close(video *v, bool whole)
+{
+    if (v->process == 0) return 0;
+    if (!whole) kill(v->process, SIGKILL);
+    return end_video(v, whole, NULL);
+}
+
+int video_add(video *v, const uint8_t *rgb, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(v->pipe, rgb, bytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return end_video(v, false, "ffmpeg ended too early");
+        rgb += written;
+        bytes -= (size_t)written;
+    }
+    return 0;
 }

@@ -17,9 +17,8 @@ enum {
     TEXT_MAX = 1 << 20,           // bytes of a script
     MEMORY_MAX = 64 << 20,        // bytes that one may hold
     INSTRUCTIONS_MAX = 50000000,  // in one call: some tenths of a second
-    INSTRUCTIONS_STEP = 100,      // between two looks at them
+    INSTRUCTIONS_STEP = 500,      // between two looks at them
     SECONDS_MAX = 3,              // of the processor's time in one call, for instructions that take long, such as failing ones
-    SECONDS_STEP = 10000,         // instructions between two looks at the clock
     INSTRUCTION_BYTES = 16        // of new memory that count as an instruction, for the functions that make long strings
 };
 
@@ -51,11 +50,7 @@ static double processor_seconds(void)
 static bool takes_too_long(scene_script *script)
 {
     script->instructions += INSTRUCTIONS_STEP;
-    script->unclocked += INSTRUCTIONS_STEP;
-    if (script->unclocked >= SECONDS_STEP) {
-        script->unclocked = 0;
-        if (processor_seconds() - script->begun > SECONDS_MAX) script->instructions += INSTRUCTIONS_MAX;
-    }
+    if (processor_seconds() - script->begun > SECONDS_MAX) script->instructions += INSTRUCTIONS_MAX;
     return script->instructions > INSTRUCTIONS_MAX;
 }
 
@@ -74,7 +69,7 @@ static void count_instructions(lua_State *lua, lua_Debug *unused)
 
 static void limit_instructions(scene_script *script, lua_State *lua)
 {
-    script->instructions = script->unclocked = 0;
+    script->instructions = 0;
     script->begun = processor_seconds();
     lua_sethook(lua, count_instructions, LUA_MASKCOUNT, INSTRUCTIONS_STEP);
 }
@@ -289,12 +284,13 @@ static int begin_script(lua_State *lua)
     return 0;
 }
 
-static int32_t size_said(scene_script *script)
+// Runs protected too.
+static int read_size(lua_State *lua)
 {
-    lua_getglobal(script->lua, "size");
-    lua_Integer size = lua_isinteger(script->lua, -1) ? lua_tointeger(script->lua, -1) : 1;
-    lua_pop(script->lua, 1);
-    return size >= 1 && size <= 1000000 ? (int32_t)size : 1;
+    lua_getglobal(lua, "size");
+    lua_Integer size = lua_isinteger(lua, -1) ? lua_tointeger(lua, -1) : 1;
+    script_of(lua)->def.size = size >= 1 && size <= 1000000 ? (int32_t)size : 1;
+    return 0;
 }
 
 static weir_status begin(scene_script *script, const char *path, const scene_options *options)
@@ -318,8 +314,10 @@ static weir_status begin(scene_script *script, const char *path, const scene_opt
         snprintf(sentence, sizeof sentence, "%.160s has no world: it never calls world{...}", path);
         weir_error_set(status = WEIR_ERROR_ARGUMENT, sentence);
     }
-    script->def.size = size_said(script);
-    return status;
+    if (status != WEIR_OK) return status;
+    lua_pushcfunction(lua, read_size);
+    state = lua_pcall(lua, 0, 0, 0);
+    return state == LUA_OK ? WEIR_OK : fail_as_lua(lua, state);
 }
 
 weir_status scene_script_open(const char *path, const scene_options *options, scene_script **out)

@@ -8,7 +8,8 @@
 //     scene_close(run);
 //     scene_script_close(script);
 //
-// Scripts are strangers: they have no files and no processes, a limit on their memory and on the instructions of each call.
+// Scripts are strangers: they have no files but terrain beside them, no processes, a limit on their memory and on the instructions of
+// each call.
 #ifndef SCENES_SCRIPT_H
 #define SCENES_SCRIPT_H
 

@@ -5,8 +5,8 @@
 #include "scenes/script.h"
 
 #include <lauxlib.h>
-#include <lua.h>
 #include <limits.h>
+#include <lua.h>
 #include <lualib.h>
 
 struct scene_script {
@@ -17,7 +17,6 @@ struct scene_script {
     lua_State *lua, *body;
     size_t memory;
     int64_t instructions;  // of the call that runs
-    int64_t unclocked;     // of them since the last look at the clock
     double begun;          // the processor's time at which it began
     scene_run *run;        // NULL until the world is there
     bool described;        // world{...} has been called

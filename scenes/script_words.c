@@ -63,6 +63,22 @@ static weir_sphere to_sphere(lua_State *lua, int index)
     return (weir_sphere){{c[0], c[1], c[2]}, c[3]};
 }
 
+// A script may not take all memory: this many cells in bricks, which are 5 GB.
+enum { CELLS_MAX = 1 << 27 };
+
+static void check_room(lua_State *lua, weir_box b)
+{
+    double cells = ((double)b.max.x - b.min.x) * ((double)b.max.y - b.min.y) * ((double)b.max.z - b.min.z);
+    if (cells > 0) cells += 512.0 * weir_world_stats(run_of(lua)->world).bricks;
+    if (cells > CELLS_MAX) luaL_error(lua, "that makes %f cells with water; a script may have %d", cells, CELLS_MAX);
+}
+
+static void check_room_of_sphere(lua_State *lua, weir_sphere s)
+{
+    double edge = 2.0 * (double)s.radius, cells = edge * edge * edge;
+    if (cells > CELLS_MAX) luaL_error(lua, "a sphere of %f cells; a script may have %d cells with water", cells, CELLS_MAX);
+}
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 
 static int edit_fill(lua_State *lua)
@@ -71,6 +87,10 @@ static int edit_fill(lua_State *lua)
     float fill = (float)luaL_optnumber(lua, 2, 1.0);
     bool sphere = is_sphere(lua, 1);
     weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
+    if (sphere)
+        check_room_of_sphere(lua, to_sphere(lua, 1));
+    else
+        check_room(lua, box);
     if (script_of(lua)->loading) return 0;
     check(lua, sphere ? weir_world_fill_sphere(world, to_sphere(lua, 1), WEIR_WATER, fill)
                       : weir_world_fill(world, box, WEIR_WATER, fill));
@@ -141,6 +161,7 @@ static int edit_emitter(lua_State *lua)
     weir_box box = to_box(lua, 1);
     float rate = (float)luaL_checknumber(lua, 2);
     int32_t id = 0;
+    check_room(lua, box);
     weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_emitter(world, box, WEIR_WATER, rate, &id);
     return give_source(lua, status, id);
 }
@@ -289,7 +310,11 @@ static int print_line(lua_State *lua)
 {
     int count = lua_gettop(lua);
     for (int i = 1; i <= count; i++) {
-        fprintf(stderr, "%s%s", i > 1 ? " " : "", luaL_tolstring(lua, i, NULL));
+        size_t length;
+        const char *text = luaL_tolstring(lua, i, &length);
+        if (i > 1) fputc(' ', stderr);
+        // A stranger's text may not give orders to the terminal.
+        for (size_t c = 0; c < length; c++) fputc((unsigned char)text[c] < ' ' ? ' ' : text[c], stderr);
         lua_pop(lua, 1);
     }
     fprintf(stderr, "\n");
@@ -377,7 +402,7 @@ static uint32_t side_of(const char *name)
 static void read_open(lua_State *lua, scene_script *script)
 {
     if (lua_isnil(lua, -1)) return;
-    luaL_checktype(lua, -1, LUA_TTABLE);
+    if (!lua_istable(lua, -1)) luaL_error(lua, "open takes a table of sides, such as {\"+x\"}");
     int table = lua_gettop(lua);
     for (lua_Integer i = 1; i <= (lua_Integer)lua_rawlen(lua, table); i++) {
         lua_geti(lua, table, i);
@@ -392,7 +417,7 @@ static void read_open(lua_State *lua, scene_script *script)
 static void read_params(lua_State *lua, scene_script *script)
 {
     if (lua_isnil(lua, -1)) return;
-    luaL_checktype(lua, -1, LUA_TTABLE);
+    if (!lua_istable(lua, -1)) luaL_error(lua, "params takes names and numbers, such as {gravity = 0.02}");
     int table = lua_gettop(lua);
     for (lua_pushnil(lua); lua_next(lua, table); lua_pop(lua, 1)) {
         if (lua_type(lua, -2) != LUA_TSTRING || !lua_isnumber(lua, -1))
@@ -418,6 +443,7 @@ static int describe_world(lua_State *lua)
     scene_script *script = script_of(lua);
     luaL_checktype(lua, 1, LUA_TTABLE);
     if (script->described) luaL_error(lua, "a script has one world");
+    if (!lua_isyieldable(lua)) luaL_error(lua, "world{...} cannot be called within pcall or another function's call");
     refuse_unknown(lua);
     if (lua_getfield(lua, 1, "bounds") != LUA_TNIL) {
         weir_box b = script->world_def.bounds = to_box(lua, lua_gettop(lua));
@@ -428,12 +454,14 @@ static int describe_world(lua_State *lua)
     lua_getfield(lua, 1, "params");
     read_params(lua, script);
     if (lua_getfield(lua, 1, "updates") != LUA_TNIL) {
-        lua_Integer updates = luaL_checkinteger(lua, -1);
+        lua_Integer updates = lua_isinteger(lua, -1) ? lua_tointeger(lua, -1) : 0;
         if (updates < 1 || updates > 1000000000) luaL_error(lua, "updates must be from 1 to 1000000000");
         script->def.updates = (int32_t)updates;
     }
-    if (lua_getfield(lua, 1, "summary") != LUA_TNIL)
-        snprintf(script->summary, sizeof script->summary, "%s", luaL_checkstring(lua, -1));
+    if (lua_getfield(lua, 1, "summary") != LUA_TNIL) {
+        if (!lua_isstring(lua, -1)) luaL_error(lua, "summary takes a line of text");
+        snprintf(script->summary, sizeof script->summary, "%s", lua_tostring(lua, -1));
+    }
     script->described = true;
     return lua_yield(lua, 0);
 }

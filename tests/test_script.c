@@ -202,6 +202,10 @@ static void wrong_scripts_are_told_file_and_line(void **state)
     refused("world{params = {gravty = 1}}", "there is no parameter \"gravty\"");
     refused("world{params = {gravity = 0/0}}", "gravity");
     refused("world{updates = 0}", "updates must be");
+    refused("world{updates = 'x'}", "updates must be");
+    refused("world{open = '+x'}", "open takes");
+    refused("world{params = 3}", "params takes");
+    refused("pcall(world, {})", "never calls world");
     refused("world{bounds = box(8, 8, 8, 0, 0, 0)}\nfill(box(0, 0, 0, 1, 1, 1))", "hold no cell");
     refused(IN_A_BOX "fill(box(20, 20, 20, 30, 30, 30))", ":2: the cells");
     refused(IN_A_BOX "fill(box(0, 0, 0, 1.5, 1, 1))", "whole numbers");
@@ -215,7 +219,7 @@ static void wrong_scripts_are_told_file_and_line(void **state)
     refused(IN_A_BOX "for i = 1, 9 do probe('p' .. i, function() end) end", "at most 8 probes");
     refused(IN_A_BOX "error({})", "without a sentence");
     refused("\x1bLua", "binary");
-    refused("world{} fill(box(0, 0, 0, 100000, 100000, 100000))", "a world holds");
+    refused("world{} fill(box(0, 0, 0, 100000, 100000, 100000))", "a script may have");
 }
 
 static void a_script_reaches_nothing_outside(void **state)
@@ -247,6 +251,14 @@ static void huge_memory_is_refused(void **state)
     refused(IN_A_BOX "s = ('x'):rep(1e9)", "more than 64 MiB");
     refused(IN_A_BOX "local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end", "more than 64 MiB");
     refused(IN_A_BOX "local function f() return f() + 1 end f()", "");
+    // Memory that runs out to the last bytes.
+    for (int32_t i = 0; i < 8; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "p = '%.*s' local l while true do l = {l} end", 9 * i + 1,
+                 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+        refused(text, "more than 64 MiB");
+    }
+    refused("world{} fill(box(0, 0, 0, 1024, 1024, 1024))", "a script may have");
 }
 
 static void an_error_between_updates_ends_the_run(void **state)

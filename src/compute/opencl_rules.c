@@ -22,10 +22,10 @@ static int64_t local_bytes(const weir_rule_def *def)
 // The rule's program in one text, to be freed; NULL without memory.
 static char *write_source(const world_rule *rule)
 {
-    const char *const pattern = "%s\n#line 1 \"the rule %s\"\n%s\n%s";
-    int length = snprintf(NULL, 0, pattern, opencl_rule_begin, rule->name, rule->def.device_text, opencl_rule_end);
+    const char *const pattern = "%s\n#line 1 \"device_text\"\n%s\n%s";
+    int length = snprintf(NULL, 0, pattern, opencl_rule_begin, rule->def.device_text, opencl_rule_end);
     char *source = malloc((size_t)length + 1);
-    if (source) sprintf(source, pattern, opencl_rule_begin, rule->name, rule->def.device_text, opencl_rule_end);
+    if (source) sprintf(source, pattern, opencl_rule_begin, rule->def.device_text, opencl_rule_end);
     return source;
 }
 

@@ -142,16 +142,18 @@ static void write_text(glb_text *text, const glb_part *parts, int32_t count, dou
 
 // ---- The file --------------------------------------------------------------------------------------------------------------
 
-static weir_status write_file(const char *path, const glb_text *text, const glb_part *parts, int32_t count, uint64_t bytes)
+static weir_status write_file(const char *path, const glb_part *parts, int32_t count, uint64_t bytes, double cell_size)
 {
     new_file f;
     weir_status status = new_file_open(&f, path);
     if (status != WEIR_OK) return status;
-    uint64_t length = 12 + 8 + text->length + (count ? 8 + bytes : 0);
-    const uint32_t head[5] = {MAGIC, VERSION, (uint32_t)length, (uint32_t)text->length, JSON_CHUNK};
+    glb_text text = {.length = 0};
+    write_text(&text, parts, count, cell_size);
+    uint64_t length = 12 + 8 + text.length + (count ? 8 + bytes : 0);
+    const uint32_t head[5] = {MAGIC, VERSION, (uint32_t)length, (uint32_t)text.length, JSON_CHUNK};
     const uint32_t chunk[2] = {(uint32_t)bytes, BIN_CHUNK};
     words_write(f.file, head, 5);
-    fwrite(text->bytes, 1, text->length, f.file);
+    fwrite(text.bytes, 1, text.length, f.file);
     if (count > 0) words_write(f.file, chunk, 2);
     for (int32_t i = 0; i < count; i++) {
         const weir_mesh *mesh = parts[i].mesh;
@@ -179,7 +181,5 @@ weir_status weir_glb_write(const char *path, const weir_mesh *water, const weir_
     if (bytes > UINT32_MAX - TEXT_ROOM)
         return format_fail(WEIR_ERROR_LIMIT, "cannot write %.120s: meshes of %.1f GiB are more than glTF can hold", path,
                            (double)bytes / (1 << 30));
-    glb_text text = {.length = 0};
-    write_text(&text, parts, count, cell_size);
-    return write_file(path, &text, parts, count, bytes);
+    return write_file(path, parts, count, bytes, cell_size);
 }

@@ -103,16 +103,31 @@ static bool send_mesh(int pipe_end, const struct aiMesh *mesh)
     return send_all(pipe_end, corners, count * sizeof corners[0]);
 }
 
+// Addresses in use: what the game has mapped counts here as well.
+static rlim_t memory_now(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%llu", &pages) != 1) pages = 0;
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 static void work_apart(const char *path, rlim_t seconds, int pipe_end)
 {
     // What the program does when it breaks down is not for this process.
     const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGPIPE};
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) signal(deadly[i], SIG_DFL);
     int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
     if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    if (LIMIT_MEMORY) setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_MOST, MEMORY_MOST});
+    if (LIMIT_MEMORY) {
+        rlim_t most = memory_now() + MEMORY_MOST;
+        setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+    }
     const struct aiScene *scene = import(path);
     mesh_news news = {.count = scene ? count_triangles(scene) : -1};
     if (!scene) snprintf(news.said, sizeof news.said, "%s", aiGetErrorString());
@@ -159,6 +174,8 @@ static weir_status read_triangles(const char *path, rlim_t seconds, triangle_sou
 {
     int ends[2], how = 0;
     if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
+    // A process that another thread starts must not hold the pipe open.
+    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     pid_t process = fork();
     if (process == 0) {
         close(ends[0]);

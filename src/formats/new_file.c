@@ -36,12 +36,19 @@ weir_status new_file_open(new_file *f, const char *path)
     if (snprintf(f->beside, sizeof f->beside, "%s.tmp-%ld", f->path, (long)getpid()) >= (int)sizeof f->beside)
         return cannot_write(path, strerror(ENAMETOOLONG));
     f->file = fopen(f->beside, "wb");
-    return f->file ? WEIR_OK : cannot_write(path, strerror(errno));
+    if (!f->file) return cannot_write(path, strerror(errno));
+    f->plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    f->games = f->plain ? uselocale(f->plain) : (locale_t)0;
+    return WEIR_OK;
 }
 
 weir_status new_file_close(new_file *f, bool whole)
 {
     if (!f->file) return WEIR_OK;
+    if (f->plain) {
+        uselocale(f->games);
+        freelocale(f->plain);
+    }
     errno = 0;
     bool written = fflush(f->file) == 0 && !ferror(f->file);
     int failure = errno ? errno : EIO;

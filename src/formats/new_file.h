@@ -3,13 +3,16 @@
 #define WEIR_FORMATS_NEW_FILE_H
 
 #include <limits.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <weir/formats.h>
 
+// Until it is closed, numbers are written with a point on this thread, whatever the game's locale is.
 typedef struct new_file {
     FILE *file;
+    locale_t plain, games;
     char path[PATH_MAX], beside[PATH_MAX];
 } new_file;
 
