@@ -39,6 +39,9 @@ int app_fail(int status, const char *format, ...) __attribute__((format(printf, 
 // Finds out before a long run whether the file of an option will have a place. Returns 0, or an exit status after telling why not.
 int app_check_path(const char *option, const char *path);
 
+// Sorts times, least first.
+void app_sort(float *times, int64_t count);
+
 // The exit status that a failure of the library deserves: 2 for what the user gave, 1 for what the machine lacks.
 int app_exit_status(weir_status status);
 

@@ -190,17 +190,11 @@ void film_free(film *f)
     *f = (film){0};
 }
 
-static int compare_floats(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 void film_times(film *f, double *median, double *longest)
 {
     *median = *longest = 0;
     if (f->count == 0) return;
-    qsort(f->draw_ms, (size_t)f->count, sizeof *f->draw_ms, compare_floats);
+    app_sort(f->draw_ms, f->count);
     *median = f->draw_ms[(f->count - 1) / 2];
     *longest = f->draw_ms[f->count - 1];
 }

@@ -1,6 +1,7 @@
 // The program: finds the command, reads its options, runs it.
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/app.h"
@@ -24,6 +25,17 @@ const app_command *app_command_find(const char *name)
         if (strcmp(commands[i].name, name) == 0) return &commands[i];
     }
     return NULL;
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+void app_sort(float *times, int64_t count)
+{
+    qsort(times, (size_t)count, sizeof *times, compare_floats);
 }
 
 int app_fail(int status, const char *format, ...)

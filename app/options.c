@@ -12,8 +12,6 @@
 
 #include "app/app.h"
 
-#define CAMERA_FOV 35.0f
-
 // ---- Numbers and words -----------------------------------------------------------------------------------------------------
 
 // A whole number and nothing else: no blanks, no trailing letters, no overflow. False after telling what is wrong.
@@ -288,8 +286,9 @@ static int read_camera(app_options *options, const char *text)
     }
     options->picture_option = "camera";
     options->camera_given = true;
-    options->camera = (weir_camera){
-        .position = {numbers[0], numbers[1], numbers[2]}, .target = {numbers[3], numbers[4], numbers[5]}, .fov = CAMERA_FOV};
+    options->camera = (weir_camera){.position = {numbers[0], numbers[1], numbers[2]},
+                                    .target = {numbers[3], numbers[4], numbers[5]},
+                                    .fov = WEIR_CAMERA_FOV};
     return 0;
 }
 
@@ -314,9 +313,9 @@ static int read_terrain(app_options *options, const char *text)
 
 static int read_terrain_scale(app_options *options, const char *text)
 {
-    char *end;
-    double scale = strtod(text, &end);
-    if (text[0] == '\0' || isspace((unsigned char)text[0]) || *end != '\0' || !(scale >= 1e-6 && scale <= 1e6))
+    double scale;
+    const char *end = read_number(text, &scale);
+    if (!end || *end != '\0' || !(scale >= 1e-6 && scale <= 1e6))
         return app_fail(EXIT_WRONG, "--terrain-scale takes a number from 0.000001 to 1000000, not '%s'", text);
     options->terrain_scale = (float)scale;
     return 0;

@@ -223,17 +223,11 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
 
 // ---- What came out ---------------------------------------------------------------------------------------------------------
 
-static int compare_floats(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 static void sort_times(run_record *record, run_result *result)
 {
     int64_t n = record->updates;
     if (n == 0) return;
-    qsort(record->update_ms, (size_t)n, sizeof *record->update_ms, compare_floats);
+    app_sort(record->update_ms, n);
     result->median_ms = record->update_ms[(n - 1) / 2];
     result->p99_ms = record->update_ms[(99 * n + 99) / 100 - 1];
     result->max_ms = record->update_ms[n - 1];

@@ -91,6 +91,7 @@ static void define_world(const scene_run *run, weir_world_def *def)
     uint32_t noise_seed = def->params->noise_seed;
     def->bounds = made->bounds;
     def->open_sides = made->open_sides;
+    def->memory_limit = made->memory_limit;
     *def->params = *made->params;
     def->params->noise_seed = noise_seed;
 }

@@ -42,7 +42,8 @@ typedef struct scene_def {
 
     // Sets bounds, open sides and what parameters the scene needs; def->params holds the solver's defaults.
     void (*define)(int32_t size, weir_world_def *def);
-    // In place of `define`, for scenes that are made at run time: a definition of which bounds, open sides and params are taken.
+    // In place of `define`, for scenes that are made at run time: a definition of which bounds, open sides, memory limit and params are
+    // taken.
     const weir_world_def *world;
     // Puts terrain, water and emitters into the new world.
     void (*set_up)(scene_run *run);

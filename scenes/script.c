@@ -15,6 +15,7 @@
 
 enum {
     TEXT_MAX = 1 << 20,           // bytes of a script
+    WORLD_GIGABYTES = 4,          // that its world may take
     MEMORY_MAX = 64 << 20,        // bytes that one may hold
     INSTRUCTIONS_MAX = 50000000,  // in one call: some tenths of a second
     INSTRUCTIONS_STEP = 500,      // between two looks at them
@@ -334,6 +335,7 @@ weir_status scene_script_open(const char *path, const scene_options *options, sc
     script->solver = options->def.solver;
     script->params = weir_params_default(script->solver);
     script->world_def.params = &script->params;
+    script->world_def.memory_limit = (int64_t)WORLD_GIGABYTES << 30;
     script->random = scene_random_seeded(options->seed);
     name_script(script, path);
     script->def = (scene_def){.name = script->name,

@@ -63,22 +63,6 @@ static weir_sphere to_sphere(lua_State *lua, int index)
     return (weir_sphere){{c[0], c[1], c[2]}, c[3]};
 }
 
-// A script may not take all memory: this many cells in bricks, which are 5 GB.
-enum { CELLS_MAX = 1 << 27 };
-
-static void check_room(lua_State *lua, weir_box b)
-{
-    double cells = ((double)b.max.x - b.min.x) * ((double)b.max.y - b.min.y) * ((double)b.max.z - b.min.z);
-    if (cells > 0) cells += 512.0 * weir_world_stats(run_of(lua)->world).bricks;
-    if (cells > CELLS_MAX) luaL_error(lua, "that makes %f cells with water; a script may have %d", cells, CELLS_MAX);
-}
-
-static void check_room_of_sphere(lua_State *lua, weir_sphere s)
-{
-    double edge = 2.0 * (double)s.radius, cells = edge * edge * edge;
-    if (cells > CELLS_MAX) luaL_error(lua, "a sphere of %f cells; a script may have %d cells with water", cells, CELLS_MAX);
-}
-
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 
 static int edit_fill(lua_State *lua)
@@ -87,10 +71,6 @@ static int edit_fill(lua_State *lua)
     float fill = (float)luaL_optnumber(lua, 2, 1.0);
     bool sphere = is_sphere(lua, 1);
     weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
-    if (sphere)
-        check_room_of_sphere(lua, to_sphere(lua, 1));
-    else
-        check_room(lua, box);
     if (script_of(lua)->loading) return 0;
     check(lua, sphere ? weir_world_fill_sphere(world, to_sphere(lua, 1), WEIR_WATER, fill)
                       : weir_world_fill(world, box, WEIR_WATER, fill));
@@ -161,7 +141,6 @@ static int edit_emitter(lua_State *lua)
     weir_box box = to_box(lua, 1);
     float rate = (float)luaL_checknumber(lua, 2);
     int32_t id = 0;
-    check_room(lua, box);
     weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_emitter(world, box, WEIR_WATER, rate, &id);
     return give_source(lua, status, id);
 }

@@ -582,6 +582,21 @@ static void rule_of_test(const weir_rule_brick *brick, void *user)
     (void)user;
 }
 
+static void a_world_stays_within_its_memory_limit(void **state)
+{
+    weir_world_def def = weir_world_def_default();
+    def.memory_limit = -1;
+    weir_world *world;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_ERROR_ARGUMENT);
+    def.memory_limit = 8 << 20;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(0, 0, 0, 8, 8, 8), WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(0, 0, 0, 128, 128, 128), WEIR_WATER, 1), WEIR_ERROR_MEMORY);
+    assert_true(weir_world_ledger(world).held == 512 * (int64_t)WEIR_FULL);
+    assert_int_equal(weir_world_step(world), WEIR_OK);
+    weir_world_destroy(world);
+}
+
 static void a_rule_must_be_sound(void **state)
 {
     weir_world *world = make(SMALL, NULL);
@@ -669,6 +684,7 @@ int main(void)
         cmocka_unit_test(edits_during_a_background_step_are_those_after_it),
         cmocka_unit_test(shares_of_a_box_are_built_cell_by_cell_also_from_the_queue),
         cmocka_unit_test(the_first_failure_of_the_queue_is_told_and_the_rest_still_done),
+        cmocka_unit_test(a_world_stays_within_its_memory_limit),
         cmocka_unit_test(a_rule_must_be_sound),
         cmocka_unit_test(a_channel_is_set_in_a_box),
     };

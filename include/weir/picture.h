@@ -41,6 +41,8 @@ typedef struct weir_point {
     double x, y, z;
 } weir_point;
 
+#define WEIR_CAMERA_FOV 35.0f  // degrees, where none is said
+
 // Looks from `position` to `target`, y up (straight up or down, -z is up in the picture).
 typedef struct weir_camera {
     weir_point position, target;

@@ -105,6 +105,7 @@ typedef struct weir_world_def {
     float rate;                // updates per second for weir_world_advance; 0: 100
     int32_t updates_per_step;  // 0: 1
     int32_t reserve_bricks;    // room made at the start; 0: none
+    int64_t memory_limit;  // bytes of this machine's memory that the world may take; what needs more fails on memory. 0: any
     int32_t
         checkpoint_every;  // for backends with devices: updates between copies of the state that the world goes back to if the
                            // device is lost. 0: 256, or more so that they take at most 2 % of the time; -1: no copies

@@ -41,7 +41,7 @@ memory memory_make(weir_allocator hooks)
 
 void *memory_alloc(memory *mem, size_t size)
 {
-    if (size == 0) return NULL;
+    if (size == 0 || (mem->limit > 0 && (int64_t)size > mem->limit - mem->bytes)) return NULL;
     void *block = mem->hooks.alloc(mem->hooks.user, size);
     if (block) mem->bytes += (int64_t)size;
     return block;

@@ -7,6 +7,7 @@
 typedef struct memory {
     weir_allocator hooks;
     int64_t bytes;  // held now
+    int64_t limit;  // that may be held; 0: any
 } memory;
 
 // Completes hooks that are zero with aligned_alloc and free.

@@ -357,6 +357,22 @@ inline void store_equations(const coarse_row *r, float diagonal[8], const float 
     store_row(CHANNEL(DEVICE_DIAGONAL), row, diagonal);
 }
 
+// Weights of a row's links across y or z, to the rows below and above it, and of its border there.
+inline void weigh_across(float link[8], float next[8], float border_out[8], global const float *links, global const float *thicks,
+                         global const float *borders, int self, int below, int above)
+{
+    float faces[8], thick[8], other[8], border[8];
+    load_row(faces, links, self);
+    load_row(thick, thicks, self);
+    load_row(border, borders, self);
+    load_row(other, thicks, below);
+    weigh_row(link, faces, other, thick);
+    load_row(faces, links, above);
+    load_row(other, thicks, above);
+    weigh_row(next, faces, thick, other);
+    border_row(border_out, border, thick);
+}
+
 // Weights and diagonal of a row, from the counts.
 inline void make_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
 {
@@ -369,25 +385,10 @@ inline void make_equations(coarse_row *r, float diagonal[8], global float *pyram
     r->x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
     border_row(border_x, border, thick);
 
-    load_row(faces, CHANNEL(DEVICE_LINK_Y), at.self);
-    load_row(thick, CHANNEL(DEVICE_THICK_Y), at.self);
-    load_row(border, CHANNEL(DEVICE_BORDER_Y), at.self);
-    load_row(other, CHANNEL(DEVICE_THICK_Y), at.y0);
-    weigh_row(r->y_link, faces, other, thick);
-    load_row(faces, CHANNEL(DEVICE_LINK_Y), at.y1);
-    load_row(other, CHANNEL(DEVICE_THICK_Y), at.y1);
-    weigh_row(r->y_next, faces, thick, other);
-    border_row(border_y, border, thick);
-
-    load_row(faces, CHANNEL(DEVICE_LINK_Z), at.self);
-    load_row(thick, CHANNEL(DEVICE_THICK_Z), at.self);
-    load_row(border, CHANNEL(DEVICE_BORDER_Z), at.self);
-    load_row(other, CHANNEL(DEVICE_THICK_Z), at.z0);
-    weigh_row(r->z_link, faces, other, thick);
-    load_row(faces, CHANNEL(DEVICE_LINK_Z), at.z1);
-    load_row(other, CHANNEL(DEVICE_THICK_Z), at.z1);
-    weigh_row(r->z_next, faces, thick, other);
-    border_row(border_z, border, thick);
+    weigh_across(r->y_link, r->y_next, border_y, CHANNEL(DEVICE_LINK_Y), CHANNEL(DEVICE_THICK_Y), CHANNEL(DEVICE_BORDER_Y), at.self,
+                 at.y0, at.y1);
+    weigh_across(r->z_link, r->z_next, border_z, CHANNEL(DEVICE_LINK_Z), CHANNEL(DEVICE_THICK_Z), CHANNEL(DEVICE_BORDER_Z), at.self,
+                 at.z0, at.z1);
     store_equations(r, diagonal, border_x, border_y, border_z, pyramid, level, at.self);
 }
 

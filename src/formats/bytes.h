@@ -3,6 +3,7 @@
 #define WEIR_FORMATS_BYTES_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static inline uint32_t load_u32(const uint8_t *from)
@@ -43,6 +44,23 @@ static inline void store_double(uint8_t *to, double value)
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     store_u64(to, bits);
+}
+
+// Writes floats or whole numbers of four bytes. A failure shows when the file is closed.
+static inline void write_words(FILE *file, const void *words, size_t count)
+{
+    uint8_t bytes[4 * 256];
+    while (count > 0) {
+        size_t some = count < 256 ? count : 256;
+        for (size_t i = 0; i < some; i++) {
+            uint32_t word;
+            memcpy(&word, (const char *)words + 4 * i, 4);
+            store_u32(bytes + 4 * i, word);
+        }
+        fwrite(bytes, 4, some, file);
+        words = (const char *)words + 4 * some;
+        count -= some;
+    }
 }
 
 #endif

@@ -4,8 +4,8 @@
 //
 // Everything is made of four-byte words, so all parts are aligned by themselves but for the text, which blanks fill up. A mesh has
 // three accessors, one buffer view each. An empty mesh is left out: an accessor must have elements.
+#include "formats/bytes.h"
 #include "formats/new_file.h"
-#include "formats/words.h"
 
 #include <math.h>
 
@@ -152,14 +152,14 @@ static weir_status write_file(const char *path, const glb_part *parts, int32_t c
     uint64_t length = 12 + 8 + text.length + (count ? 8 + bytes : 0);
     const uint32_t head[5] = {MAGIC, VERSION, (uint32_t)length, (uint32_t)text.length, JSON_CHUNK};
     const uint32_t chunk[2] = {(uint32_t)bytes, BIN_CHUNK};
-    words_write(f.file, head, 5);
+    write_words(f.file, head, 5);
     fwrite(text.bytes, 1, text.length, f.file);
-    if (count > 0) words_write(f.file, chunk, 2);
+    if (count > 0) write_words(f.file, chunk, 2);
     for (int32_t i = 0; i < count; i++) {
         const weir_mesh *mesh = parts[i].mesh;
-        words_write(f.file, mesh->positions, 3 * (size_t)mesh->vertex_count);
-        words_write(f.file, mesh->normals, 3 * (size_t)mesh->vertex_count);
-        words_write(f.file, mesh->indices, 3 * (size_t)mesh->triangle_count);
+        write_words(f.file, mesh->positions, 3 * (size_t)mesh->vertex_count);
+        write_words(f.file, mesh->normals, 3 * (size_t)mesh->vertex_count);
+        write_words(f.file, mesh->indices, 3 * (size_t)mesh->triangle_count);
     }
     return new_file_close(&f, true);
 }

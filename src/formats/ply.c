@@ -1,6 +1,6 @@
 // Meshes as PLY: a header in plain text, then vertices and faces in binary.
+#include "formats/bytes.h"
 #include "formats/new_file.h"
-#include "formats/words.h"
 
 static void write_header(FILE *file, const weir_mesh *mesh)
 {
@@ -31,12 +31,12 @@ weir_status weir_ply_write(const char *path, const weir_mesh *mesh)
     if (status != WEIR_OK) return status;
     write_header(f.file, mesh);
     for (int32_t v = 0; v < mesh->vertex_count; v++) {
-        words_write(f.file, mesh->positions + 3 * (size_t)v, 3);
-        words_write(f.file, mesh->normals + 3 * (size_t)v, 3);
+        write_words(f.file, mesh->positions + 3 * (size_t)v, 3);
+        write_words(f.file, mesh->normals + 3 * (size_t)v, 3);
     }
     for (int32_t t = 0; t < mesh->triangle_count; t++) {
         fputc(3, f.file);
-        words_write(f.file, mesh->indices + 3 * (size_t)t, 3);
+        write_words(f.file, mesh->indices + 3 * (size_t)t, 3);
     }
     return new_file_close(&f, true);
 }

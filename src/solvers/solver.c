@@ -138,6 +138,9 @@ static weir_status check_def(const weir_world_def *def)
     if (def->reserve_bricks < 0 || def->reserve_bricks > BRICK_MAX - 2)
         return status_fail(WEIR_ERROR_ARGUMENT, "room for %d bricks; it must be from 0 to %d", def->reserve_bricks,
                            BRICK_MAX - 2);
+    if (def->memory_limit < 0)
+        return status_fail(WEIR_ERROR_ARGUMENT, "a memory limit of %lld bytes; it must be 0 (none) or more",
+                           (long long)def->memory_limit);
     if ((def->allocator.alloc == NULL) != (def->allocator.free == NULL))
         return status_fail(WEIR_ERROR_ARGUMENT, "an allocator needs both alloc and free");
     return WEIR_OK;
@@ -169,6 +172,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     if (status == WEIR_OK) status = weir_params_check(&params, def->solver);
     if (status != WEIR_OK) return status;
     memory mem = memory_make(def->allocator);
+    mem.limit = def->memory_limit;
     weir_world *world = memory_alloc_zero(&mem, sizeof *world);
     if (!world) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     world->mem = mem;

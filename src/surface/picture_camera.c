@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#define DEFAULT_FOV 35.0f
 #define MARGIN 1.06  // the picture is this much larger than what it frames
 
 static const weir_vec DEFAULT_DIRECTION = {-0.42f, -0.46f, -1.0f};
@@ -45,7 +44,7 @@ weir_camera weir_camera_frame(weir_box box, weir_vec direction, float fov, doubl
 {
     assert(box.min.x < box.max.x && box.min.y < box.max.y && box.min.z < box.max.z && aspect > 0);
     bool known = vec_dot(direction, direction) > 0 && isfinite(vec_dot(direction, direction));
-    if (!(fov > 0)) fov = DEFAULT_FOV;
+    if (!(fov > 0)) fov = WEIR_CAMERA_FOV;
     camera_basis b = basis_along(known ? direction : DEFAULT_DIRECTION, fov, aspect);
     fit across = {b.half_width / MARGIN, -INFINITY, INFINITY}, upward = {b.half_height / MARGIN, -INFINITY, INFINITY};
     double half[3] = {0.5 * ((double)box.max.x - box.min.x), 0.5 * ((double)box.max.y - box.min.y),
