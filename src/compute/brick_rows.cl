@@ -10,10 +10,9 @@
 #define SLOT ((int)get_local_id(0) >> 6)  // which of the group's bricks
 #define ROW ((int)get_local_id(0) & 63)
 
-// The brick that a work-item works on. The last group does the last brick several times, with the same results.
-#define ROW_BRICK(list, live) (list)[min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)]
-
-#define ROW_PLACE(places, live) (places)[min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)]
+// The number of the brick that a work-item works on, among all live ones. The last group does the last brick several times, with the
+// same results.
+#define ROW_NUMBER(live) min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)
 
 #define EACH_X _Pragma("unroll") for (int x = 0; x < 8; x++)
 

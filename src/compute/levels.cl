@@ -154,7 +154,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
     local volatile int most;
     ONCE most = 0;
-    const device_place place = ROW_PLACE(places, live);
+    const device_place place = places[ROW_NUMBER(live)];
     const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
     bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};

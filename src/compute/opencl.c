@@ -501,7 +501,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_DIVERGENCE:
         ask_facts(o);
         begin_cycles(o);
-        LAUNCH_ROWS(q, divergence, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->facts), A(c.mass_next), NEXT,
+        LAUNCH_ROWS(q, divergence, d->live, A(d->places), A(d->near), A(d->open), A(d->facts), A(c.mass_next), NEXT,
                     A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(d->stamps),
                     A(d->notes), A(o->numbers), A(d->live));
         break;
@@ -516,8 +516,8 @@ static void run(backend *base, pass_id pass, int32_t level)
                     A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(d->live));
         break;
     case PASS_GRADIENT:
-        LAUNCH_ROWS(q, gradient, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(d->dry), A(c.mass_next),
-                    A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
+        LAUNCH_ROWS(q, gradient, d->live, A(d->places), A(d->open), A(d->dry), A(c.mass_next), A(c.pressure), NEXT, FLOW,
+                    A(o->numbers), A(d->live));
         if (d->cycle.ahead) device_bricks_ask_notes(d);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;

@@ -70,7 +70,9 @@ ROW_KERNEL void smooth(global const device_place *places, global const uchar *op
 {
     if (cycle_is_over(notes, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
-    const device_place place = ROW_PLACE(places, live);
+    const int number = ROW_NUMBER(live);
+    const device_place place = places[number];
+    const bool resting = dry[number];
     const rows_around at = look_from(place, ROW);
     const rim_piece edge = rim_from(place, ROW);
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
@@ -81,7 +83,7 @@ ROW_KERNEL void smooth(global const device_place *places, global const uchar *op
     r.x_low = pressure[8 * at.x0 + 7];
     r.x_high = pressure[8 * at.x1];
     const float4 rim = ((global const float4 *)pressure)[2 * rim_row(edge, 0) + edge.upper];
-    if (dry[place.brick]) {
+    if (resting) {
         EACH_X r.divergence[x] = -1.0f;
         EACH_X r.floor[x] = 0.0f;
     } else {
@@ -117,13 +119,13 @@ inline void flux_row(float F[8], const float flow[8], local const float4 *m, int
 }
 
 // The brick's last faces across y and z, behind its cells: each work-item has two of them.
-inline void last_fluxes(local float4 *F_y, local float4 *F_z, local const float4 *m, global const int *near, int brick,
+inline void last_fluxes(local float4 *F_y, local float4 *F_z, local const float4 *m, device_place place,
                         global const float *flow_y, global const float *flow_z)
 {
     const int along = ROW >> 2 & 7, pair = ROW & 3;
     const bool across_y = ROW < 32;
     const int at = across_y ? MASS_AT(8, along) : MASS_AT(along, 8), stride = across_y ? 1 : 12;
-    const int row = ROWS * near[27 * brick + SELF + (across_y ? 3 : 9)] + (across_y ? 8 * along : along);
+    const int row = ROWS * (across_y ? place.y1 : place.z1) + (across_y ? 8 * along : along);
     local const float2 *M = (local const float2 *)m;
     float2 low_low = *PAIR_OF(M, M_ROWS, at - 2 * stride, pair), low = *PAIR_OF(M, M_ROWS, at - stride, pair);
     float2 here = *PAIR_OF(M, M_ROWS, at, pair), high = *PAIR_OF(M, M_ROWS, at + stride, pair);
@@ -165,7 +167,7 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
 // corners it is enough to know that they are not empty. The notes of the last update's cycles make room for new ones.
-ROW_KERNEL void divergence(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
+ROW_KERNEL void divergence(global const device_place *places, global const int *near, global const uchar *open,
                            global const uchar *facts, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
@@ -178,10 +180,11 @@ ROW_KERNEL void divergence(global const int *list, global const int *near, globa
     local volatile int wet[GROUP_BRICKS];
     local float4 *m_tile = room[SLOT], *F_y = m_tile + 2 * M_ROWS, *F_z = F_y + 2 * Y_ROWS;
     EACH(i, GROUP_BRICKS) wet[i] = 0;
-    const int brick = ROW_BRICK(list, live), y = ROW & 7, z = ROW >> 3;
-    const rows_around at = look_beside(near, brick, ROW);
-    const rim_piece edge = find_rim(near, brick, ROW);
-    const bool all_open = clear[brick];
+    const int number = ROW_NUMBER(live), y = ROW & 7, z = ROW >> 3;
+    const device_place place = places[number];
+    const rows_around at = look_from(place, ROW);
+    const rim_piece edge = rim_from(place, ROW);
+    const bool all_open = place.clear;
     const uint active_before = active[at.self];
     const int stamp = notes[DEVICE_CYCLE_NUMBER];
 
@@ -198,7 +201,7 @@ ROW_KERNEL void divergence(global const int *list, global const int *near, globa
         m_tile[(edge.side < 2 ? MASS_AT(across, edge.along) : MASS_AT(edge.along, across)) + M_ROWS * edge.upper] = piece;
         some += piece.x + piece.y + piece.z + piece.w;
     }
-    const int beside = ROW < 27 ? near[27 * brick + ROW] : 0;
+    const int beside = ROW < 27 ? near[27 * place.brick + ROW] : 0;
     const bool some_beside = beside > 0 && BIT(EDGE_BRICKS, ROW) != 0u && (facts[beside] & DEVICE_WET) != 0;
     SYNC;
     if (some != 0.0f || some_beside) RAISE(wet[SLOT], 1);
@@ -222,7 +225,7 @@ ROW_KERNEL void divergence(global const int *list, global const int *near, globa
     load_row(flow, flow_z, at.self);
     flux_row(Z, flow, m_tile, MASS_AT(y, z), 12, m);
     write_row(F_z, Y_ROWS, Z_FACE(y, z), Z);
-    last_fluxes(F_y, F_z, m_tile, near, brick, flow_y, flow_z);
+    last_fluxes(F_y, F_z, m_tile, place, flow_y, flow_z);
     pressure_row r;
     load_row(r.p, pressure, at.self);
     r.x_low = pressure[8 * at.x0 + 7];
@@ -243,7 +246,7 @@ ROW_KERNEL void divergence(global const int *list, global const int *near, globa
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     write_row(tile, P_ROWS, P_AT(y, z), r.p);
     tile[rim_at] = rim;
-    if (ROW == 0) dry[brick] = !wet[SLOT];
+    if (ROW == 0) dry[number] = !wet[SLOT];
     SYNC;
     floor_row(&r, m, tile, open, at, all_open, n);
     store_row(divergence_out, at.self, r.divergence);
@@ -304,18 +307,19 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
 }
 
 // R8 and R9. A dry brick has no fill and no flow of its own.
-ROW_KERNEL void gradient(global const int *list, global const int *near, global const uchar *open, global const uchar *clear,
-                         global const uchar *dry, global const int *mass, global const float *pressure,
-                         global const float *from_x, global const float *from_y, global const float *from_z, global float *to_x,
-                         global float *to_y, global float *to_z, device_numbers n, int live)
+ROW_KERNEL void gradient(global const device_place *places, global const uchar *open, global const uchar *dry,
+                         global const int *mass, global const float *pressure, global const float *from_x,
+                         global const float *from_y, global const float *from_z, global float *to_x, global float *to_y,
+                         global float *to_z, device_numbers n, int live)
 {
     local float4 p_tiles[GROUP_BRICKS][2 * LOW_ROWS], G_tiles[GROUP_BRICKS][4 * G_ROWS];
     local uchar empties[GROUP_BRICKS][LOW_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
     local uchar *empty = empties[SLOT];
-    const int brick = ROW_BRICK(list, live), y = ROW & 7, z = ROW >> 3;
-    const rows_around at = look_beside(near, brick, ROW);
-    const bool all_open = clear[brick], resting = dry[brick];
+    const int number = ROW_NUMBER(live), y = ROW & 7, z = ROW >> 3;
+    const device_place place = places[number];
+    const bool all_open = place.clear, resting = dry[number];
+    const rows_around at = look_from(place, ROW);
     float p[8], m[8], f_x[8], f_y[8], f_z[8];
     load_row(p, pressure, at.self);
     EACH_X m[x] = f_x[x] = f_y[x] = f_z[x] = 0.0f;
@@ -335,11 +339,11 @@ ROW_KERNEL void gradient(global const int *list, global const int *near, global 
     if (ROW < 16) {
         float m_rim[8];
         int along = ROW & 7;
-        int row = ROW < 8 ? ROWS * near[27 * brick + SELF - 3] + 7 + 8 * along : ROWS * near[27 * brick + SELF - 9] + along + 56;
+        int row = ROW < 8 ? ROWS * place.y0 + 7 + 8 * along : ROWS * place.z0 + along + 56;
         load_fill(m_rim, mass, row);
         empty[ROW < 8 ? LOW_AT(-1, along) : LOW_AT(along, -1)] = (uchar)empty_bits(m_rim, n.empty);
     }
-    rim_gradient(G_y, G_z, p_tile, find_rim(near, brick, ROW), brick, pressure, from_y, from_z, open, all_open, n);
+    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, pressure, from_y, from_z, open, all_open, n);
     uint open_here = 255u, w_x = 255u, w_y = 255u, w_z = 255u;  // open faces
     uint w_before = 1u, w_after = 1u;
     if (!all_open) {
