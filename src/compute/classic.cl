@@ -1,15 +1,17 @@
 // Kernels of the thesis's rules (docs/how-it-works.md); the CPU's are in cpu_classic.h.
 //
-// One group works on two bricks side by side on x: a row of a brick is what memory gives at once, so the cells beside a brick on x
-// cost as much as the whole neighbour, and two bricks together need two such neighbours instead of four. An entry of `pairs` is
-// the bricks in and around a pair, of which the right one may be nothing. A work-item takes a column of cells along z at a time,
-// so that it looks up where the column lies only once.
+// A row of a brick is what memory gives at once, so the cells beside a brick on x cost as much as the whole neighbour. In the move
+// one group therefore works on two bricks side by side on x, which need two such neighbours instead of four. All else works on rows
+// (brick_rows.cl).
+//
+// An entry of `pairs` is the bricks in and around a pair, of which the right one may be nothing. A work-item takes a column of cells
+// along z at a time: it looks up where the column lies only once, and keeps what it has read for the next layer.
 //
 //     pairs:  36 bricks each, 4 on x by 3 on y by 3 on z; the pair is at LEFT and RIGHT
 //     tile:   cell (x, y, z) at x + low + PITCH * (y + low) + LAYER * (z + low)
 //
-// Local memory has 32 banks. 8 x 4 columns of a layer lie in different ones if the pitch is 24; 16 columns on x and the same four
-// layers higher do if the layer is 4 more than a multiple of 8.
+// Local memory has 32 banks: 16 columns on x and the same four layers higher lie in different ones if the layer is 4 more than a
+// multiple of 8.
 
 #define FILL(drops) ((float)(drops)*RULE_DROP)
 
@@ -17,7 +19,9 @@
 #define LEFT 17
 #define RIGHT 18
 #define HALF 4  // half of a column
-#define ROUNDS(items) (((items) + GROUP - 1) / GROUP)  // that EACH takes
+
+// EACH where it goes round once or twice: a compiler that unrolls that works out how often, in vain.
+#define EACH_FEW(i, count) _Pragma("unroll 1") EACH(i, count)
 
 // Makes the pairs, given the left brick of each.
 GROUP_KERNEL void pair_bricks(global const int *lefts, global const int *near, global int *pairs)
@@ -33,7 +37,7 @@ GROUP_KERNEL void pair_bricks(global const int *lefts, global const int *near, g
 // The group's pair into local memory. Ends with a barrier.
 inline void load_pair(local int *near_here, global const int *pairs)
 {
-    EACH(i, PAIR) near_here[i] = pairs[PAIR * get_group_id(0) + i];
+    EACH_FEW(i, PAIR) near_here[i] = pairs[PAIR * get_group_id(0) + i];
     SYNC;
 }
 
@@ -76,17 +80,7 @@ inline int in_column(column c, int z)
     return z < 0 ? c.below + 64 * (z + 8) : z < 8 ? c.here + 64 * z : c.above + 64 * (z - 8);
 }
 
-// Fills a tile NAME (NAME_LOW, NAME_HIGH, NAME_PITCH, NAME_LAYER) from a channel, VALUE(cell index) giving the value. No barrier.
-#define LOAD_PAIR(tile, NAME, VALUE)                                                                                           \
-    EACH(load_i, COLUMNS(NAME##_LOW))                                                                                          \
-    {                                                                                                                          \
-        int2 load_at = column_of_item(load_i, NAME##_LOW);                                                                     \
-        column load_c = column_at(near_here, load_at.x, load_at.y);                                                            \
-        if (load_at.x >= 16 + NAME##_HIGH || load_at.y >= 8 + NAME##_HIGH) continue;                                           \
-        _Pragma("unroll") for (int load_z = -NAME##_LOW; load_z < 8 + NAME##_HIGH; load_z++)                                   \
-            (tile)[TILE_AT(NAME, load_at.x, load_at.y, load_z)] = VALUE(in_column(load_c, load_z));                            \
-    }
-
+// Tiles have a NAME, and NAME_LOW, NAME_HIGH, NAME_PITCH and NAME_LAYER.
 #define TILE_AT(NAME, x, y, z) ((x) + NAME##_LOW + NAME##_PITCH * ((y) + NAME##_LOW) + NAME##_LAYER * ((z) + NAME##_LOW))
 #define TILE_SIZE(NAME) (NAME##_LAYER * (8 + NAME##_LOW + NAME##_HIGH))
 
@@ -97,7 +91,7 @@ inline int in_column(column c, int z)
 
 inline void load_masks(local uint *masks, local const int *near_here, global const uint *open)
 {
-    EACH(i, COLUMNS(2))
+    EACH_FEW(i, COLUMNS(2))
     {
         int2 at = column_of_item(i, 2);
         column c = column_at(near_here, at.x, at.y);
@@ -105,11 +99,6 @@ inline void load_masks(local uint *masks, local const int *near_here, global con
         for (int z = -2; z < 10; z++) bits |= bit_at(open, in_column(c, z)) << (z + 2);
         masks[MASK_AT(at.x, at.y)] = bits;
     }
-}
-
-inline float bit_float(uint bits, int bit)
-{
-    return (float)(int)(bits >> bit & 1u);
 }
 
 inline int pair_clear(global const uchar *clear, local const int *near_here)
@@ -136,8 +125,6 @@ inline int pair_clear(global const uchar *clear, local const int *near_here)
 #define FLOW_AT(x, y, z) TILE_AT(FLOW, x, y, z)
 #define NEXT_AT(x, y, z) TILE_AT(NEXT, x, y, z)
 #define FILL_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? FILL_PITCH : FILL_LAYER)
-#define FLOW_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? FLOW_PITCH : FLOW_LAYER)
-#define NEXT_STRIDE(axis) ((axis) == 0 ? 1 : (axis) == 1 ? NEXT_PITCH : NEXT_LAYER)
 
 typedef struct classic_tiles {
     float m[TILE_SIZE(FILL)];
@@ -149,63 +136,141 @@ typedef struct classic_tiles {
     volatile int any, facts[2];
 } classic_tiles;
 
-// Whole drops that cross the low face of a cell. Cells may hold more than a float counts exactly, so drops stay integers.
+// Whole drops that cross a face. Cells may hold more than a float counts exactly, so drops stay integers. Unless the tiles are
+// `crowded`, all cells take in what comes.
+inline int classic_drops(float f, float m_low, float m_high, bool crowded)
+{
+    return (int)((crowded ? rule_classic_flux(f, m_low, m_high) : rule_classic_cross(f, m_low, m_high)) * RULE_DROPS);
+}
+
 inline int classic_moved(local const classic_tiles *t, int axis, int x, int y, int z)
 {
     local const float *m = t->m + FILL_AT(x, y, z);
-    return (int)(rule_classic_flux(t->flow[axis][FLOW_AT(x, y, z)], m[-FILL_STRIDE(axis)], m[0]) * RULE_DROPS);
+    return classic_drops(t->flow[axis][FLOW_AT(x, y, z)], m[-FILL_STRIDE(axis)], m[0], true);
 }
 
-inline float classic_leaves(local const classic_tiles *t, int i)
+// What a column knows of a plane and keeps until it has gone two planes up: fill and flow of its cell, and of those beside it that
+// are looked at from other planes. 0 and 1 are the cells before and behind it.
+typedef struct classic_plane {
+    float m, m_x0, m_x1, m_y0, m_y1;
+    float x, x_x1, y, y_y1, z, z_x0, z_y0;
+} classic_plane;
+
+inline classic_plane read_plane(local const classic_tiles *t, int x, int y, int z)
 {
-    local const float *x = t->flow[0] + i, *y = t->flow[1] + i, *z = t->flow[2] + i;
-    return rule_classic_leaving(x[0], x[1], y[0], y[FLOW_STRIDE(1)], z[0], z[FLOW_STRIDE(2)]);
+    local const float *m = t->m + FILL_AT(x, y, z);
+    local const float *f_x = t->flow[0] + FLOW_AT(x, y, z), *f_y = t->flow[1] + FLOW_AT(x, y, z);
+    local const float *f_z = t->flow[2] + FLOW_AT(x, y, z);
+    classic_plane p = {m[0],   m[-1],           m[1],   m[-FILL_PITCH], m[FILL_PITCH],   f_x[0], f_x[1],
+                       f_y[0], f_y[FLOW_PITCH], f_z[0], f_z[-1],        f_z[-FLOW_PITCH]};
+    return p;
 }
 
 // What would cross a face if it came out of a cell with the fill m: with the wrong sign where it does not, which the rules leave out.
+// Twice as much, here and below: halving is exact, and comes last.
 inline float classic_cross_from(float f, float m)
 {
-    return rule_classic_cross(f, m, m);
+    return f * m;
 }
 
-// What comes in through the two faces across an axis on which the tiles' strides are M and S, on both sides of our face.
-inline float classic_across(local const float *u, local const float *v, local const float *m, int A, int S, int MA, int M)
+// What comes in across an axis through two faces of the cell before our face, or behind it, with the fill of the cells beyond them.
+// u0 and u1 are the parts of the flows there that point through our face.
+inline float classic_across(float v0, float m0, float v1, float m1, float u0, float u1)
 {
-    return rule_classic_across(classic_cross_from(v[-A], m[-MA - M]), rule_positive(u[-S]),
-                               classic_cross_from(v[-A + S], m[-MA + M]), rule_positive(u[S])) +
-           rule_classic_across(classic_cross_from(v[0], m[-M]), rule_negative(u[-S]), classic_cross_from(v[S], m[M]),
-                               rule_negative(u[S]));
+    return rule_classic_across(classic_cross_from(v0, m0), u0, classic_cross_from(v1, m1), u1);
 }
 
-// The flow along an axis, w being its open face; v_1 and v_2 are the flows across.
-inline float classic_carry(local const classic_tiles *t, int axis, int across_1, int across_2, int x, int y, int z, float w,
-                           float empty, float gravity)
+// The cells on both sides of a face: fill before and after the move, and the share that leaves.
+typedef struct classic_sides {
+    float m0, m1, after0, after1, leaves0, leaves1;
+} classic_sides;
+
+// The new flow of a face with flow u and what comes in.
+inline float classic_carry(float u, classic_sides c, float in, bool open, float empty, float gravity)
 {
-    int i = FLOW_AT(x, y, z), A = FLOW_STRIDE(axis), MA = FILL_STRIDE(axis), NA = NEXT_STRIDE(axis);
-    local const float *u = t->flow[axis] + i, *v_1 = t->flow[across_1] + i, *v_2 = t->flow[across_2] + i;
-    local const float *m = t->m + FILL_AT(x, y, z), *m2 = t->m2 + NEXT_AT(x, y, z), *leaves = t->leaves + NEXT_AT(x, y, z);
-    float forward = u[0] > 0.0f ? 1.0f : 0.0f;
-    float backward = 1.0f - forward;
-    float leaving = forward * leaves[-NA] + backward * leaves[0];
-    float momentum = u[0] * (forward * m[-MA] + backward * m[0]);
-    float in = rule_classic_along(classic_cross_from(u[-A], m[-2 * MA]), u[-A], classic_cross_from(u[A], m[MA]), u[A]);
-    in = in + (classic_across(u, v_1, m, A, FLOW_STRIDE(across_1), MA, FILL_STRIDE(across_1)) +
-               classic_across(u, v_2, m, A, FLOW_STRIDE(across_2), MA, FILL_STRIDE(across_2)));
-    float p = (momentum - momentum * leaving) + in;
-    float onward = p > 0.0f ? 1.0f : 0.0f;
-    float carrier = onward * m2[-NA] + (1.0f - onward) * m2[0];
-    float holds = carrier > empty ? 1.0f : 0.0f;
-    float touches = m2[-NA] + m2[0] > empty ? 1.0f : 0.0f;
-    float carried = w * p;
-    if (carried != 0.0f) carried = carried / rule_max(carrier, 1e-30f);  // devices divide zero slowly
-    return holds * carried + touches * (w * gravity) + 0.0f;
+    float momentum = u * (u > 0.0f ? c.m0 : c.m1);
+    float p = (momentum - momentum * (u > 0.0f ? c.leaves0 : c.leaves1)) + CLASSIC_C * in;
+    float carrier = p > 0.0f ? c.after0 : c.after1, carried = 0.0f;
+    if (open && carrier > empty && p != 0.0f) carried = p / rule_max(carrier, 1e-30f);  // devices divide zero slowly
+    return carried + (open && c.after0 + c.after1 > empty ? gravity : 0.0f) + 0.0f;
 }
 
-// The fill of some drops; *any remembers that there were some.
-inline float classic_fill(int drops, int *any)
+// What comes in to a cell's low face on x: along its axis, and across it on y and z. So for the other two axes.
+inline float classic_into_x(local const classic_tiles *t, int x, int y, int z, classic_plane low, classic_plane p,
+                            classic_plane high)
 {
-    *any |= drops;
-    return FILL(drops);
+    local const float *m = t->m + FILL_AT(x, y, z);
+    local const float *f_x = t->flow[0] + FLOW_AT(x, y, z), *f_y = t->flow[1] + FLOW_AT(x, y, z);
+    float u0 = f_x[-FLOW_PITCH], u1 = f_x[FLOW_PITCH];
+    float in = rule_classic_along(classic_cross_from(f_x[-1], m[-2]), f_x[-1], classic_cross_from(p.x_x1, p.m_x1), p.x_x1);
+    float by_y = classic_across(f_y[-1], m[-1 - FILL_PITCH], f_y[-1 + FLOW_PITCH], m[-1 + FILL_PITCH], rule_positive(u0),
+                                rule_positive(u1)) +
+                 classic_across(p.y, p.m_y0, p.y_y1, p.m_y1, rule_negative(u0), rule_negative(u1));
+    float by_z = classic_across(p.z_x0, low.m_x0, high.z_x0, high.m_x0, rule_positive(low.x), rule_positive(high.x)) +
+                 classic_across(p.z, low.m, high.z, high.m, rule_negative(low.x), rule_negative(high.x));
+    return in + (by_y + by_z);
+}
+
+inline float classic_into_y(local const classic_tiles *t, int x, int y, int z, classic_plane low, classic_plane p,
+                            classic_plane high)
+{
+    local const float *m = t->m + FILL_AT(x, y, z);
+    local const float *f_x = t->flow[0] + FLOW_AT(x, y, z), *f_y = t->flow[1] + FLOW_AT(x, y, z);
+    float u0 = f_y[-1], u1 = f_y[1], before = f_y[-FLOW_PITCH];
+    float in =
+        rule_classic_along(classic_cross_from(before, m[-2 * FILL_PITCH]), before, classic_cross_from(p.y_y1, p.m_y1), p.y_y1);
+    float by_x = classic_across(f_x[-FLOW_PITCH], m[-FILL_PITCH - 1], f_x[-FLOW_PITCH + 1], m[-FILL_PITCH + 1],
+                                rule_positive(u0), rule_positive(u1)) +
+                 classic_across(p.x, p.m_x0, p.x_x1, p.m_x1, rule_negative(u0), rule_negative(u1));
+    float by_z = classic_across(p.z_y0, low.m_y0, high.z_y0, high.m_y0, rule_positive(low.y), rule_positive(high.y)) +
+                 classic_across(p.z, low.m, high.z, high.m, rule_negative(low.y), rule_negative(high.y));
+    return in + (by_x + by_z);
+}
+
+inline float classic_into_z(local const classic_tiles *t, int x, int y, int z, float m_low, classic_plane low, classic_plane p,
+                            classic_plane high)
+{
+    local const float *f_z = t->flow[2] + FLOW_AT(x, y, z);
+    float y1 = f_z[FLOW_PITCH], x1 = f_z[1];
+    float in = rule_classic_along(classic_cross_from(low.z, m_low), low.z, classic_cross_from(high.z, high.m), high.z);
+    float by_y = classic_across(low.y, low.m_y0, low.y_y1, low.m_y1, rule_positive(p.z_y0), rule_positive(y1)) +
+                 classic_across(p.y, p.m_y0, p.y_y1, p.m_y1, rule_negative(p.z_y0), rule_negative(y1));
+    float by_x = classic_across(low.x, low.m_x0, low.x_x1, low.m_x1, rule_positive(p.z_x0), rule_positive(x1)) +
+                 classic_across(p.x, p.m_x0, p.x_x1, p.m_x1, rule_negative(p.z_x0), rule_negative(x1));
+    return in + (by_y + by_x);
+}
+
+#define CROWDED (1 << 28)  // drops: half of CLASSIC_MOST, and a bit that emptier cells do not have
+
+// The fill after the move of the cells z to end - 1 of a column, and what leaves them. Returns facts if the cells are the pair's own.
+inline int classic_mass(local classic_tiles *t, int x, int y, int z, int end, column c, global const int *mass,
+                        global int *mass_next, bool crowded)
+{
+    bool own = x >= 0 && y >= 0 && c.here >= BRICK_CELLS;
+    int wet = 0, changed = 0;
+    float m = t->m[FILL_AT(x, y, z)], f_z = t->flow[2][FLOW_AT(x, y, z)];
+    int low = classic_drops(f_z, t->m[FILL_AT(x, y, z - 1)], m, crowded);
+    for (; z < end; z++) {
+        local const float *fill = t->m + FILL_AT(x, y, z), *f_x = t->flow[0] + FLOW_AT(x, y, z);
+        local const float *f_y = t->flow[1] + FLOW_AT(x, y, z);
+        float m_high = fill[FILL_LAYER], f_z1 = t->flow[2][FLOW_AT(x, y, z + 1)];
+        float x0 = f_x[0], x1 = f_x[1], y0 = f_y[0], y1 = f_y[FLOW_PITCH];
+        int high = classic_drops(f_z1, m, m_high, crowded);
+        int before = m < 4.0f ? (int)(m * RULE_DROPS) : mass[in_column(c, z)];  // up to there a float counts drops exactly
+        int on_x = classic_drops(x0, fill[-1], m, crowded) - classic_drops(x1, m, fill[1], crowded);
+        int on_y = classic_drops(y0, fill[-FILL_PITCH], m, crowded) - classic_drops(y1, m, fill[FILL_PITCH], crowded);
+        int after = before + on_x + (low - high) + on_y;
+        t->m2[NEXT_AT(x, y, z)] = FILL(after);
+        t->leaves[NEXT_AT(x, y, z)] = rule_classic_leaving(x0, x1, y0, y1, f_z, f_z1);
+        low = high;
+        m = m_high;
+        f_z = f_z1;
+        if (!own || z < 0) continue;
+        mass_next[c.here + 64 * z] = after;
+        wet |= after;
+        changed |= after ^ before;
+    }
+    return (wet ? DEVICE_WET : 0) | (changed ? DEVICE_CHANGED : 0);
 }
 
 // facts[brick] becomes DEVICE_WET and DEVICE_CHANGED as they apply. moved_* may be NULL.
@@ -213,8 +278,7 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
                                global const float *flow_z, global int *mass_next, global float *flow_x_next,
                                global float *flow_y_next, global float *flow_z_next, global float *moved_x,
                                global float *moved_y, global float *moved_z, global uchar *facts, global const uint *open,
-                               global const uchar *clear, global const int *pairs,
-                               device_numbers numbers)
+                               global const uchar *clear, global const int *pairs, device_numbers numbers)
 {
     local classic_tiles t;
     local int *near_here = t.near_here;
@@ -223,26 +287,40 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
     int left = near_here[LEFT], right = near_here[RIGHT];
 
     int any = 0;
-#define LOAD(at) classic_fill(mass[at], &any)
-    LOAD_PAIR(t.m, FILL, LOAD)
-#undef LOAD
-#define LOAD(at) flow_x[at]
-    LOAD_PAIR(t.flow[0], FLOW, LOAD)
-#undef LOAD
-#define LOAD(at) flow_y[at]
-    LOAD_PAIR(t.flow[1], FLOW, LOAD)
-#undef LOAD
-#define LOAD(at) flow_z[at]
-    LOAD_PAIR(t.flow[2], FLOW, LOAD)
-#undef LOAD
+    EACH_FEW(i, COLUMNS(2))
+    {
+        int2 place = column_of_item(i, 2);
+        column c = column_at(near_here, place.x, place.y);
+        int to = FILL_AT(place.x, place.y, -2);
+        if (place.x > 16 || place.y > 8) continue;
+#pragma unroll
+        for (int k = 0; k < 11; k++) {
+            int drops = mass[in_column(c, k - 2)];
+            any |= drops;
+            t.m[to + k * FILL_LAYER] = FILL(drops);
+        }
+    }
+    EACH_FEW(i, COLUMNS(1))
+    {
+        int2 place = column_of_item(i, 1);
+        column c = column_at(near_here, place.x, place.y);
+        int to = FLOW_AT(place.x, place.y, -1);
+#pragma unroll
+        for (int k = 0; k < 10; k++) {
+            int at = in_column(c, k - 1);
+            t.flow[0][to + k * FLOW_LAYER] = flow_x[at];
+            t.flow[1][to + k * FLOW_LAYER] = flow_y[at];
+            t.flow[2][to + k * FLOW_LAYER] = flow_z[at];
+        }
+    }
     if (pair_clear(clear, near_here))
-        EACH(i, MASKS) t.open[i] = ~0u;
+        EACH_FEW(i, MASKS) t.open[i] = ~0u;
     else
         load_masks(t.open, near_here, open);
-    if (any) RAISE(t.any, 1);
+    if (any) RAISE(t.any, any >= CROWDED ? 1 | CROWDED : 1);
     SYNC;
     if (!t.any) {
-        EACH(i, 2 * BRICK_CELLS)
+        EACH_FEW(i, 2 * BRICK_CELLS)
         {
             int brick = i < BRICK_CELLS ? left : right, at = brick * BRICK_CELLS + (i & (BRICK_CELLS - 1));
             if (brick == 0) continue;
@@ -258,51 +336,60 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
     }
 
     // The fill after the move: halves of columns, lower and upper ones four layers apart, then thirds of those at x = -1.
-    EACH(i, 32 * 9 + 3 * 9)
+    EACH_FEW(i, 32 * 9 + 3 * 9)
     {
         int beside = i - 32 * 9, upper = i >> 4 & 1;
         int x = beside < 0 ? i & 15 : -1, y = beside < 0 ? (i >> 5) - 1 : beside % 9 - 1;
         int z = beside < 0 ? 4 * upper - 1 : 3 * (beside / 9) - 1, end = beside < 0 ? 5 * upper + 3 : z + 3;
         column c = column_at(near_here, x, y);
-        bool own = x >= 0 && y >= 0 && c.here >= BRICK_CELLS;
-        int low = classic_moved(&t, 2, x, y, z), wet = 0, changed = 0;
-        for (; z < end; z++) {
-            float m = t.m[FILL_AT(x, y, z)];
-            int at = in_column(c, z), high = classic_moved(&t, 2, x, y, z + 1);
-            int before = m < 4.0f ? (int)(m * RULE_DROPS) : mass[at];  // up to there a float counts drops exactly
-            int after = before + (classic_moved(&t, 0, x, y, z) - classic_moved(&t, 0, x + 1, y, z)) + (low - high) +
-                        (classic_moved(&t, 1, x, y, z) - classic_moved(&t, 1, x, y + 1, z));
-            low = high;
-            t.m2[NEXT_AT(x, y, z)] = FILL(after);
-            t.leaves[NEXT_AT(x, y, z)] = classic_leaves(&t, FLOW_AT(x, y, z));
-            if (!own || z < 0) continue;
-            mass_next[at] = after;
-            wet |= after;
-            changed |= after ^ before;
-        }
-        int found = (wet ? DEVICE_WET : 0) | (changed ? DEVICE_CHANGED : 0);
+        int found = t.any & CROWDED ? classic_mass(&t, x, y, z, end, c, mass, mass_next, true)
+                                    : classic_mass(&t, x, y, z, end, c, mass, mass_next, false);
         if (found) RAISE(t.facts[x >> 3], found);
     }
     SYNC;
     ONCE facts[left] = (uchar)t.facts[0];
     if (right) ONCE facts[right] = (uchar)t.facts[1];
 
-    EACH(i, 256)
+    EACH_FEW(i, 256)
     {
-        int x = i & 15, y = i >> 5, z = HALF * (i >> 4 & 1);
+        int x = i & 15, y = i >> 5, first = HALF * (i >> 4 & 1);
         int brick = x < 8 ? left : right;
         local const uint *o = t.open + MASK_AT(x, y);
         uint bits = o[0], w_x = bits & o[-1], w_y = bits & o[-MASK_PITCH], w_z = bits & bits << 1;
         if (brick == 0) continue;
-        for (int end = z + HALF; z < end; z++) {
-            int at = brick * BRICK_CELLS + (x & 7) + 8 * y + 64 * z;
-            flow_x_next[at] = classic_carry(&t, 0, 1, 2, x, y, z, bit_float(w_x, z + 2), numbers.empty, numbers.gravity_x);
-            flow_y_next[at] = classic_carry(&t, 1, 0, 2, x, y, z, bit_float(w_y, z + 2), numbers.empty, numbers.gravity_y);
-            flow_z_next[at] = classic_carry(&t, 2, 1, 0, x, y, z, bit_float(w_z, z + 2), numbers.empty, numbers.gravity_z);
-            if (moved_x) moved_x[at] = FILL(classic_moved(&t, 0, x, y, z));
-            if (moved_y) moved_y[at] = FILL(classic_moved(&t, 1, x, y, z));
-            if (moved_z) moved_z[at] = FILL(classic_moved(&t, 2, x, y, z));
+        classic_plane low = read_plane(&t, x, y, first - 1), p = read_plane(&t, x, y, first);
+        float m_low = t.m[FILL_AT(x, y, first - 2)];
+        float after_low = t.m2[NEXT_AT(x, y, first - 1)], leaves_low = t.leaves[NEXT_AT(x, y, first - 1)];
+#pragma unroll 1  // twice or more takes more registers than it saves time
+        for (int k = 0; k < HALF; k++) {
+            int z = first + k, at = brick * BRICK_CELLS + (x & 7) + 8 * y + 64 * z;
+            classic_plane high = read_plane(&t, x, y, z + 1);
+            local const float *m2 = t.m2 + NEXT_AT(x, y, z), *leaves = t.leaves + NEXT_AT(x, y, z);
+            float after = m2[0], leaving = leaves[0];
+            classic_sides on_x = {p.m_x0, p.m, m2[-1], after, leaves[-1], leaving};
+            classic_sides on_y = {p.m_y0, p.m, m2[-NEXT_PITCH], after, leaves[-NEXT_PITCH], leaving};
+            classic_sides on_z = {low.m, p.m, after_low, after, leaves_low, leaving};
+            float into_x = classic_into_x(&t, x, y, z, low, p, high), into_y = classic_into_y(&t, x, y, z, low, p, high);
+            float into_z = classic_into_z(&t, x, y, z, m_low, low, p, high);
+            flow_x_next[at] = classic_carry(p.x, on_x, into_x, w_x >> (z + 2) & 1u, numbers.empty, numbers.gravity_x);
+            flow_y_next[at] = classic_carry(p.y, on_y, into_y, w_y >> (z + 2) & 1u, numbers.empty, numbers.gravity_y);
+            flow_z_next[at] = classic_carry(p.z, on_z, into_z, w_z >> (z + 2) & 1u, numbers.empty, numbers.gravity_z);
+            m_low = low.m;
+            after_low = after;
+            leaves_low = leaving;
+            low = p;
+            p = high;
         }
+    }
+    if (!moved_x && !moved_y && !moved_z) return;
+    EACH_FEW(i, 2 * BRICK_CELLS)
+    {
+        int x = i & 15, y = i >> 4 & 7, z = i >> 7, brick = x < 8 ? left : right;
+        int at = brick * BRICK_CELLS + (x & 7) + 8 * y + 64 * z;
+        if (brick == 0) continue;
+        if (moved_x) moved_x[at] = FILL(classic_moved(&t, 0, x, y, z));
+        if (moved_y) moved_y[at] = FILL(classic_moved(&t, 1, x, y, z));
+        if (moved_z) moved_z[at] = FILL(classic_moved(&t, 2, x, y, z));
     }
 }
 
@@ -311,216 +398,299 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
 // 1 over the number of a cell's open faces.
 constant float classic_inverses[7] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
 
-// The same for the cell z of a column of masks; 0 in a solid cell.
-inline float classic_inverse(local const uint *open, int z)
+// Fill that crosses a row of faces.
+inline void flux_between(float F[8], const float flow[8], const float low[8], const float high[8])
 {
-    int bit = z + 2;
-    uint faces = (open[-1] >> bit & 1u) + (open[1] >> bit & 1u) + (open[-MASK_PITCH] >> bit & 1u) +
-                 (open[MASK_PITCH] >> bit & 1u) + (open[0] >> (bit - 1) & 1u) + (open[0] >> (bit + 1) & 1u);
-    return (open[0] >> bit & 1u) ? classic_inverses[faces] : 0.0f;
+    EACH_X F[x] = rule_classic_flux(flow[x], low[x], high[x]);
 }
 
-// What comes in through the low face of a cell and leaves through the high one.
-inline float classic_net(float low, float high, float m_low, float m, float m_high)
+// The excess to come, and the first iteration of the pressure, which starts from nothing. Mass and flow are those after the move.
+// Without local memory: rows of a group look at each other, and the second to look finds them near.
+GROUP_KERNEL void classic_divergence(global const device_place *places, global const uchar *open, global const int *mass,
+                                     global const float *flow_x, global const float *flow_y, global const float *flow_z,
+                                     global float *divergence, global float *pressure, int live)
 {
-    return rule_classic_flux(low, m_low, m) - rule_classic_flux(high, m, m_high);
-}
-
-// The excess to come, and the first iteration of the pressure, which starts from nothing. Mass and flow are those after the
-// move.
-GROUP_KERNEL void classic_divergence(global const int *mass, global const float *flow_x, global const float *flow_y,
-                                     global const float *flow_z, global float *divergence, global float *pressure,
-                                     global const uint *open, global const uchar *clear, global const int *pairs)
-{
-    local int near_here[PAIR];
-    local uint masks[MASKS];
-    load_pair(near_here, pairs);
-    int terrain = !pair_clear(clear, near_here);
-    if (terrain) load_masks(masks, near_here, open);
-    SYNC;
-    EACH(i, 256)
+    const int row = (int)get_local_id(0) & 63, index = (int)get_group_id(0) * (GROUP / ROWS) + ((int)get_local_id(0) >> 6);
+    const device_place place = places[min(index, live - 1)];
+    const rows_around at = look_from(place, row);
+    float m[8], beside[8], flow[8], low[8], high[8], net[8], d[8];
+    load_fill(m, mass, at.self);
     {
-        int2 place = column_of_item(i & 127, 1);
-        int x = place.x, y = place.y, z = HALF * (i >> 7);
-        column c = column_at(near_here, x, y);
-        if (c.here < BRICK_CELLS) continue;
-        int x0 = column_at(near_here, x - 1, y).here, x1 = column_at(near_here, x + 1, y).here;
-        int y0 = column_at(near_here, x, y - 1).here, y1 = column_at(near_here, x, y + 1).here;
-        local const uint *o = masks + MASK_AT(x, y);
-        float m_low = FILL(mass[in_column(c, z - 1)]), m = FILL(mass[c.here + 64 * z]), low = flow_z[c.here + 64 * z];
-        for (int end = z + HALF; z < end; z++) {
-            int at = c.here + 64 * z, above = in_column(c, z + 1);
-            float m_high = FILL(mass[above]), high = flow_z[above];
-            float net_x = classic_net(flow_x[at], flow_x[x1 + 64 * z], FILL(mass[x0 + 64 * z]), m, FILL(mass[x1 + 64 * z]));
-            float net_y = classic_net(flow_y[at], flow_y[y1 + 64 * z], FILL(mass[y0 + 64 * z]), m, FILL(mass[y1 + 64 * z]));
-            float net_z = classic_net(low, high, m_low, m, m_high);
-            float opens = terrain ? bit_float(o[0], z + 2) : 1.0f;
-            float d = opens * ((m - 1.0f) + ((net_x + net_z) + net_y));
-            divergence[at] = d;
-            pressure[at] = rule_classic_pressure(0.0f, d, terrain ? classic_inverse(o, z) : 1.0f / 6.0f);
-            m_low = m;
-            m = m_high;
-            low = high;
+        const float m_low = FILL(mass[8 * at.x0 + 7]), m_high = FILL(mass[8 * at.x1]);
+        load_row(flow, flow_x, at.self);
+        EACH_X beside[x] = x > 0 ? m[(x + 7) & 7] : m_low;
+        flux_between(low, flow, beside, m);
+        const float last = rule_classic_flux(flow_x[8 * at.x1], m[7], m_high);
+        EACH_X net[x] = low[x] - (x < 7 ? low[(x + 1) & 7] : last);
+    }
+    load_fill(beside, mass, at.z0);
+    load_row(flow, flow_z, at.self);
+    flux_between(low, flow, beside, m);
+    load_fill(beside, mass, at.z1);
+    load_row(flow, flow_z, at.z1);
+    flux_between(high, flow, m, beside);
+    EACH_X net[x] = net[x] + (low[x] - high[x]);
+    load_fill(beside, mass, at.y0);
+    load_row(flow, flow_y, at.self);
+    flux_between(low, flow, beside, m);
+    load_fill(beside, mass, at.y1);
+    load_row(flow, flow_y, at.y1);
+    flux_between(high, flow, m, beside);
+    EACH_X d[x] = (m[x] - 1.0f) + (net[x] + (low[x] - high[x]));
+    if (place.clear) {
+        EACH_X net[x] = rule_classic_pressure(0.0f, d[x], 1.0f / 6.0f);
+    } else {
+        bits_around o = look_at_bits(open, at);
+        EACH_X
+        {
+            uint faces = BIT(o.x0, x) + BIT(o.x1, x) + BIT(o.y0, x) + BIT(o.y1, x) + BIT(o.z0, x) + BIT(o.z1, x);
+            d[x] = (float)(int)BIT(o.self, x) * d[x];
+            net[x] = rule_classic_pressure(0.0f, d[x], BIT(o.self, x) ? classic_inverses[faces] : 0.0f);
         }
+    }
+    store_row(divergence, at.self, d);
+    store_row(pressure, at.self, net);
+}
+
+// ---- Marches ---------------------------------------------------------------------------------------------------------------
+
+// Iterations march along x: one group takes the bricks of a run one after the other, so that every row that memory gives at once is
+// used whole. A work-item stays with one row (y, z):
+//
+//     work-items 0 to 63    the run's own rows
+//                64 to 95   those beside them on y and z, for the first iteration
+//                96 to 127  those two beside them; together they also bring the four rows at the edges, a cell each
+//
+// With p up to x = 7 of a brick an iteration gives its cells -1 to 6, and a second one -2 to 5: results come a little later than the
+// bricks.
+#define MARCH_PITCH 13  // in float4; odd, so that rows one above the other on z lie in different banks
+#define MARCH_AT(at) ((at).x + 2 + MARCH_PITCH * ((at).y + 2))
+#define MARCH_ROWS (MARCH_PITCH * 12)
+#define MARCH_KERNEL kernel __attribute__((reqd_work_group_size(DEVICE_MARCH_GROUP, 1, 1)))
+
+typedef struct march_tile {
+    float4 p[2 * MARCH_ROWS], q[2 * MARCH_ROWS];  // before and after the first iteration
+    uint open[2][2][MARCH_ROWS];                  // spread bits of the cells that each iteration gives; of two bricks in turn
+    float before[ROWS];                           // for the gradient: the cells before the rows in q
+    float inverses[16];                           // 1 over the number of open faces, and zeros from 8 on for solid cells
+    int bricks[DEVICE_RUN + 2][9];                // in a plane across x, from before the run to behind it
+    int clear[DEVICE_RUN + 2];
+} march_tile;
+
+// What a work-item knows of its row while it marches.
+typedef struct march_row {
+    int me, at;     // its role, and where its row lies in the tiles
+    int side, row;  // which of the nine bricks of a plane its row lies in, and its number there
+    int edge_side, edge_row, edge_at, edge_cell;
+    float v[10], d[10];  // pressure and divergence from two cells before a brick on
+    uint bits;           // open cells of the brick before and, 8 bits higher, of the brick
+} march_row;
+
+inline int2 march_place(int me)
+{
+    int out = me >> 5, along = me & 7, side = me >> 3 & 3;
+    if (me < 64) return (int2)(along, me >> 3);
+    int across = side & 1 ? 6 + out : 1 - out;
+    return side < 2 ? (int2)(across, along) : (int2)(along, across);
+}
+
+inline int march_side(int2 at)
+{
+    return ((at.x + 8) >> 3) + 3 * ((at.y + 8) >> 3);
+}
+
+inline int march_number(int2 at)
+{
+    return (at.x & 7) + 8 * (at.y & 7);
+}
+
+// Its row in brick j of the run, counted over all bricks, and that at its edge.
+#define ROW_IN(r, t, j) (ROWS * (t)->bricks[(j) + 1][(r)->side] + (r)->row)
+#define EDGE_IN(r, t, j) (ROWS * (t)->bricks[(j) + 1][(r)->edge_side] + (r)->edge_row)
+
+// Eight bits, four apart: so six of them add up to the open faces of eight cells.
+inline uint spread_bits(uint bits)
+{
+    bits &= 255u;
+    bits = (bits | bits << 12) & 0x000f000fu;
+    bits = (bits | bits << 6) & 0x03030303u;
+    return (bits | bits << 3) & 0x11111111u;
+}
+
+inline void begin_march(march_row *r, local march_tile *t, global const device_run *run, global const int *near,
+                        global const uchar *clear, global const float *pressure, global const float *divergence)
+{
+    const int count = run->count;
+    for (int i = (int)get_local_id(0); i < 9 * (count + 2); i += DEVICE_MARCH_GROUP) {
+        int j = i / 9 - 1, side = i % 9, brick = run->brick[j < 0 ? 0 : j < count ? j : count - 1];
+        t->bricks[j + 1][side] = near[27 * brick + (j < 0 ? 0 : j < count ? 1 : 2) + 3 * side];
+        if (side == 0) t->clear[j + 1] = clear[brick];
+    }
+    for (int i = (int)get_local_id(0); i < 16; i += DEVICE_MARCH_GROUP) t->inverses[i] = i < 7 ? classic_inverses[i] : 0.0f;
+    // A processor's quarters share the work best if groups give the roles to different ones.
+    r->me = ((int)get_local_id(0) + 32 * (int)get_group_id(0)) & (DEVICE_MARCH_GROUP - 1);
+    const int2 place = march_place(r->me), edge = (int2)(r->me & 8 ? 8 : -1, r->me & 16 ? 8 : -1);
+    r->at = MARCH_AT(place);
+    r->side = march_side(place);
+    r->row = march_number(place);
+    r->edge_side = march_side(edge);
+    r->edge_row = march_number(edge);
+    r->edge_at = MARCH_AT(edge);
+    r->edge_cell = r->me & 7;
+    r->bits = 0;
+    SYNC;
+    EACH_X r->d[x] = 0.0f;
+    r->d[8] = 0.0f;
+    r->d[9] = divergence[8 * ROW_IN(r, t, -1) + 7];
+    r->v[8] = pressure[8 * ROW_IN(r, t, -1) + 6];
+    r->v[9] = pressure[8 * ROW_IN(r, t, -1) + 7];
+}
+
+// Whether there is terrain near what brick j gives.
+inline bool march_terrain(local const march_tile *t, int j, int count)
+{
+    return !((j == 0 || t->clear[j]) && (j == count || t->clear[j + 1]));
+}
+
+// Brick j of the run: its pressure into the tile, its divergence if the row `iterates`. Ends with a barrier.
+inline void enter_brick(march_row *r, local march_tile *t, int j, int count, bool iterates, global const uchar *open,
+                        global const float *pressure, global const float *divergence)
+{
+    float edge = 0.0f;
+    r->v[0] = r->v[8];
+    r->v[1] = r->v[9];
+    load_row(r->v + 2, pressure, ROW_IN(r, t, j));
+    if (r->me >= 96) edge = pressure[8 * EDGE_IN(r, t, r->edge_cell > 0 ? j : j - 1) + ((r->edge_cell + 7) & 7)];
+    r->d[0] = r->d[8];
+    r->d[1] = r->d[9];
+    if (iterates) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
+    write_row(t->p, MARCH_ROWS, r->at, r->v + 1);
+    if (r->me >= 96) ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
+    if (march_terrain(t, j, count)) {
+        r->bits = open[ROW_IN(r, t, j - 1)] | (uint)open[ROW_IN(r, t, j)] << 8;
+        t->open[j & 1][0][r->at] = spread_bits(r->bits >> 7);
+        t->open[j & 1][1][r->at] = spread_bits(r->bits >> 6);
+        if (r->me >= 96)
+            t->open[j & 1][0][r->edge_at] = spread_bits((open[EDGE_IN(r, t, j - 1)] | (uint)open[EDGE_IN(r, t, j)] << 8) >> 7);
+    }
+    SYNC;
+}
+
+// An iteration on a row: `v` is the row and the cells beside its ends, `tile` has its neighbours on y and z. `bits` is the row's mask
+// from the cell before it on, and the masks of other rows are near `open`.
+inline void march_iterate(float next[8], const float v[10], local const float4 *tile, int at, const float d[8], bool terrain,
+                          uint bits, local const uint *open, local const float *inverses)
+{
+    float y0[8], y1[8], z0[8], z1[8];
+    read_row(y0, tile, MARCH_ROWS, at - 1);
+    read_row(y1, tile, MARCH_ROWS, at + 1);
+    read_row(z0, tile, MARCH_ROWS, at - MARCH_PITCH);
+    read_row(z1, tile, MARCH_ROWS, at + MARCH_PITCH);
+    EACH_X next[x] = ((v[x] + v[x + 2]) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
+    if (terrain) {
+        uint faces = spread_bits(bits) + spread_bits(bits >> 2) + 8u * spread_bits(~bits >> 1);
+        faces += open[at - 1] + open[at + 1] + open[at - MARCH_PITCH] + open[at + MARCH_PITCH];
+        EACH_X next[x] = rule_classic_pressure(next[x], d[x], inverses[faces >> 4 * x & 15u]);
+    } else {
+        EACH_X next[x] = rule_classic_pressure(next[x], d[x], 1.0f / 6.0f);
     }
 }
 
-// The new pressure of a cell, with `p` pointing at it in a tile of this pitch, and its neighbours on z.
-inline float classic_iterate(local const float *p, int pitch, float low, float high, float divergence, float inverse)
+// Two iterations.
+MARCH_KERNEL void classic_pressure(global const device_run *restrict runs, global const int *restrict near,
+                                   global const uchar *restrict open, global const uchar *restrict clear,
+                                   global const float *restrict pressure, global const float *restrict divergence,
+                                   global float *restrict pressure_next)
 {
-    float sum = ((p[-1] + p[1]) + (low + high)) + (p[-pitch] + p[pitch]);
-    return rule_classic_pressure(sum, divergence, inverse);
-}
-
-// Tiles of the pressure, before and after an iteration.
-#define OLD_LOW 2
-#define OLD_HIGH 2
-#define OLD_PITCH 24
-#define OLD_LAYER 288
-#define NEW_LOW 1
-#define NEW_HIGH 1
-#define NEW_PITCH 24
-#define NEW_LAYER 244
-
-// Two iterations, the first also on the cells beside the pair.
-GROUP_KERNEL void classic_pressure(global const float *pressure, global float *pressure_next, global const float *divergence,
-                                   global const uint *open, global const uchar *clear, global const int *pairs)
-{
-    local float p[TILE_SIZE(OLD)], q[TILE_SIZE(NEW)];
-    local uint masks[MASKS];
-    local int near_here[PAIR];
-    load_pair(near_here, pairs);
-    int terrain = !pair_clear(clear, near_here);
-    if (terrain) load_masks(masks, near_here, open);
-#define LOAD(at) pressure[at]
-    LOAD_PAIR(p, OLD, LOAD)
-#undef LOAD
-    SYNC;
-
-    EACH(i, COLUMNS(1))
-    {
-        int2 place = column_of_item(i, 1);
-        column c = column_at(near_here, place.x, place.y);
-        local const float *from = p + TILE_AT(OLD, place.x, place.y, -1);
-        local float *to = q + TILE_AT(NEW, place.x, place.y, -1);
-        local const uint *o = masks + MASK_AT(place.x, place.y);
-        float low = from[-OLD_LAYER], here = from[0];
-#pragma unroll
-        for (int k = 0; k < 10; k++) {
-            float high = from[(k + 1) * OLD_LAYER];
-            float inverse = terrain ? classic_inverse(o, k - 1) : 1.0f / 6.0f;
-            to[k * NEW_LAYER] =
-                classic_iterate(from + k * OLD_LAYER, OLD_PITCH, low, high, divergence[in_column(c, k - 1)], inverse);
-            low = here;
-            here = high;
+    local march_tile tile;
+    local march_tile *t = &tile;
+    global const device_run *run = runs + get_group_id(0);
+    const int count = run->count;
+    march_row r;
+    begin_march(&r, t, run, near, clear, pressure, divergence);
+    float q[10], result[8];
+    EACH_X q[x] = result[x] = 0.0f;
+    q[8] = q[9] = 0.0f;
+    for (int j = 0; j <= count; j++) {
+        const bool terrain = march_terrain(t, j, count);
+        float next[8];
+        enter_brick(&r, t, j, count, r.me < 96, open, pressure, divergence);
+        if (r.me < 96) {
+            march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
+            q[0] = q[8];
+            q[1] = q[9];
+            EACH_X q[x + 2] = next[x];
+            write_row(t->q, MARCH_ROWS, r.at, q + 1);
         }
-    }
-    SYNC;
-    EACH(i, 256)
-    {
-        int x = i & 15, y = i >> 5, first = HALF * (i >> 4 & 1);
-        int at = column_at(near_here, x, y).here + 64 * first;
-        if (at < BRICK_CELLS) continue;
-        local const float *from = q + TILE_AT(NEW, x, y, first);
-        local const uint *o = masks + MASK_AT(x, y);
-        float low = from[-NEW_LAYER], here = from[0];
-#pragma unroll
-        for (int k = 0; k < HALF; k++) {
-            float high = from[(k + 1) * NEW_LAYER];
-            float inverse = terrain ? classic_inverse(o, first + k) : 1.0f / 6.0f;
-            pressure_next[at + 64 * k] =
-                classic_iterate(from + k * NEW_LAYER, NEW_PITCH, low, high, divergence[at + 64 * k], inverse);
-            low = here;
-            here = high;
+        SYNC;
+        if (r.me < 64) {
+            march_iterate(next, q, t->q, r.at, r.d, terrain, r.bits >> 5, t->open[j & 1][1], t->inverses);
+            result[6] = next[0];
+            result[7] = next[1];
+            if (j > 0) store_row(pressure_next, ROW_IN(&r, t, j - 1), result);
+            _Pragma("unroll") for (int x = 0; x < 6; x++) result[x] = next[x + 2];
         }
     }
 }
-
-#define LAST_LOW 2
-#define LAST_HIGH 1
-#define LAST_PITCH 24
-#define LAST_LAYER 264
-#define FINAL_LOW 1
-#define FINAL_HIGH 0
-#define FINAL_PITCH 24
-#define FINAL_LAYER 220
 
 // The last iteration, if `iterations` is 1 and not 0, and the gradient. In place on the flow after the move: no face looks at
 // another face's flow.
-GROUP_KERNEL void classic_gradient(global const float *pressure, global float *pressure_next, global const float *divergence,
-                                   global float *flow_x, global float *flow_y, global float *flow_z, global const uint *open,
-                                   global const uchar *clear, global const int *pairs, device_numbers numbers, int iterations)
+MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, global const int *restrict near,
+                                   global const uchar *restrict open, global const uchar *restrict clear,
+                                   global const float *restrict pressure, global const float *restrict divergence,
+                                   global float *restrict pressure_next, global float *restrict flow_x,
+                                   global float *restrict flow_y, global float *restrict flow_z, device_numbers n,
+                                   int iterations)
 {
-    local float p[TILE_SIZE(LAST)], q[TILE_SIZE(FINAL)];
-    local uint masks[MASKS];
-    local int near_here[PAIR];
-    float keep = numbers.keep, limit = numbers.max_flow;
-    load_pair(near_here, pairs);
-    int terrain = !pair_clear(clear, near_here);
-    if (terrain) load_masks(masks, near_here, open);
-#define LOAD(at) pressure[at]
-    LOAD_PAIR(p, LAST, LOAD)
-#undef LOAD
-    // Asked for before the barrier, so that it comes meanwhile.
-    float f_x[ROUNDS(256)][HALF], f_y[ROUNDS(256)][HALF], f_z[ROUNDS(256)][HALF];
-    EACH(i, 256)
-    {
-        int2 place = column_of_item(i & 127, 1);
-        int at = column_at(near_here, place.x, place.y).here + 64 * HALF * (i >> 7);
-#pragma unroll
-        for (int k = 0; k < HALF; k++) {
-            f_x[i / GROUP][k] = flow_x[at + 64 * k];
-            f_y[i / GROUP][k] = flow_y[at + 64 * k];
-            f_z[i / GROUP][k] = flow_z[at + 64 * k];
+    local march_tile tile;
+    local march_tile *t = &tile;
+    global const device_run *run = runs + get_group_id(0);
+    const int count = run->count;
+    march_row r;
+    begin_march(&r, t, run, near, clear, pressure, divergence);
+    const bool iterates = r.me < 64 || (r.me < 96 && !(r.me & 8));  // beside the run only before its low faces
+    // The gradient of a brick, once all of it has come: half a row for each work-item.
+    const int row = r.me >> 1, upper = r.me & 1;
+    const int2 place = (int2)(row & 7, row >> 3), y0 = (int2)(place.x - 1, place.y), z0 = (int2)(place.x, place.y - 1);
+    const int half_at = MARCH_AT(place) + MARCH_ROWS * upper;
+    global float4 *x_4 = (global float4 *)flow_x, *y_4 = (global float4 *)flow_y, *z_4 = (global float4 *)flow_z;
+    float last[8];  // what the iteration gave last
+    EACH_X last[x] = 0.0f;
+    for (int j = 0; j <= count; j++) {
+        const int brick = t->bricks[j][4], at = 2 * ROWS * brick + r.me;  // the one before
+        float4 f_x, f_y, f_z;
+        f_x = f_y = f_z = (float4)(0.0f, 0.0f, 0.0f, 0.0f);
+        if (j > 0) {
+            f_x = x_4[at];
+            f_y = y_4[at];
+            f_z = z_4[at];
         }
-    }
-    SYNC;
-
-    EACH(i, COLUMNS(1))
-    {
-        int2 place = column_of_item(i, 1);
-        if (place.x >= 16 || place.y >= 8) continue;
-        column c = column_at(near_here, place.x, place.y);
-        local const float *from = p + TILE_AT(LAST, place.x, place.y, -1);
-        local float *to = q + TILE_AT(FINAL, place.x, place.y, -1);
-        local const uint *o = masks + MASK_AT(place.x, place.y);
-        bool own = i < 128 && c.here >= BRICK_CELLS;
-        float low = from[-LAST_LAYER], here = from[0];
-#pragma unroll
-        for (int k = 0; k < 9; k++) {
-            float high = from[(k + 1) * LAST_LAYER], next = here;
-            if (iterations) {
-                int at = in_column(c, k - 1);
-                float inverse = terrain ? classic_inverse(o, k - 1) : 1.0f / 6.0f;
-                next = classic_iterate(from + k * LAST_LAYER, LAST_PITCH, low, high, divergence[at], inverse);
-                if (own && k > 0) pressure_next[at] = next;
-            }
-            to[k * FINAL_LAYER] = next;
-            low = here;
-            here = high;
+        enter_brick(&r, t, j, count, iterates && iterations, open, pressure, divergence);
+        if (iterates) {
+            float next[8], whole[8];
+            EACH_X next[x] = r.v[x + 1];
+            if (iterations)
+                march_iterate(next, r.v, t->p, r.at, r.d + 1, march_terrain(t, j, count), r.bits >> 6, t->open[j & 1][0],
+                              t->inverses);
+            EACH_X whole[x] = x < 7 ? last[(x + 1) & 7] : next[0];
+            write_row(t->q, MARCH_ROWS, r.at, whole);
+            if (r.me < 64) t->before[r.me] = last[0];
+            EACH_X last[x] = next[x];
         }
-    }
-    SYNC;
-    EACH(i, 256)
-    {
-        int2 place = column_of_item(i & 127, 1);
-        int x = place.x, y = place.y, first = HALF * (i >> 7);
-        int at = column_at(near_here, x, y).here + 64 * first;
-        if (at < BRICK_CELLS) continue;
-        local const float *from = q + TILE_AT(FINAL, x, y, first);
-        local const uint *o = masks + MASK_AT(x, y);
-        uint bits = terrain ? o[0] : ~0u;
-        uint w_x = terrain ? bits & o[-1] : ~0u, w_y = terrain ? bits & o[-MASK_PITCH] : ~0u;
-        uint w_z = terrain ? bits & bits << 1 : ~0u;
-        float low = from[-FINAL_LAYER];
-#pragma unroll
-        for (int k = 0; k < HALF; k++, at += 64) {
-            local const float *here = from + k * FINAL_LAYER;
-            int bit = first + k + 2;
-            flow_x[at] = rule_gradient(f_x[i / GROUP][k], bit_float(w_x, bit), here[-1], here[0], keep, limit);
-            flow_y[at] = rule_gradient(f_y[i / GROUP][k], bit_float(w_y, bit), here[-FINAL_PITCH], here[0], keep, limit);
-            flow_z[at] = rule_gradient(f_z[i / GROUP][k], bit_float(w_z, bit), low, here[0], keep, limit);
-            low = here[0];
+        SYNC;
+        if (j == 0) continue;
+        uint w_x = 15u, w_y = 15u, w_z = 15u;
+        if (!t->clear[j]) {
+            const uint here = open[ROWS * brick + row], before = open[ROWS * t->bricks[j - 1][4] + row];
+            w_x = (here & (here << 1 | before >> 7)) >> 4 * upper;
+            w_y = (here & open[ROWS * t->bricks[j][march_side(y0)] + march_number(y0)]) >> 4 * upper;
+            w_z = (here & open[ROWS * t->bricks[j][march_side(z0)] + march_number(z0)]) >> 4 * upper;
         }
+        const float4 q = t->q[half_at];
+        const float before = upper ? t->q[half_at - MARCH_ROWS].w : t->before[row];
+        if (iterations) ((global float4 *)pressure_next)[at] = q;
+        x_4[at] = gradient_4(f_x, w_x, (float4)(before, q.x, q.y, q.z), q, n);
+        y_4[at] = gradient_4(f_y, w_y, t->q[half_at - 1], q, n);
+        z_4[at] = gradient_4(f_z, w_z, t->q[half_at - MARCH_PITCH], q, n);
     }
 }

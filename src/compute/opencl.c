@@ -471,8 +471,8 @@ static void iterate_pressure(opencl_backend *o, int32_t count)
     device_bricks *d = &o->bricks;
     for (o->rest += count; o->rest >= 2; o->rest -= 2) {
         channels c = find_channels(o);
-        LAUNCH(&o->queue, classic_pressure, d->pair_count, A(c.pressure), A(c.pressure_next), A(c.divergence), A(d->open),
-               A(d->clear), A(d->pairs));
+        LAUNCH_ITEMS(&o->queue, classic_pressure, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, A(d->runs),
+                     A(d->near), A(d->open), A(d->clear), A(c.pressure), A(c.divergence), A(c.pressure_next));
         swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
     }
 }
@@ -527,8 +527,8 @@ static void run(backend *base, pass_id pass, int32_t level)
         break;
     case PASS_CLASSIC_DIVERGENCE:
         ask_facts(o);
-        LAUNCH(q, classic_divergence, d->pair_count, A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->open),
-               A(d->clear), A(d->pairs));
+        LAUNCH(q, classic_divergence, ((size_t)d->live * 64 + q->group - 1) / q->group, A(d->places), A(d->open),
+               A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->live));
         o->rest = 0;
         iterate_pressure(o, level - 1);
         break;
@@ -536,8 +536,9 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_CLASSIC_GRADIENT:
         iterate_pressure(o, level);
         c = find_channels(o);
-        LAUNCH(q, classic_gradient, d->pair_count, A(c.pressure), A(c.pressure_next), A(c.divergence), NEXT, A(d->open),
-               A(d->clear), A(d->pairs), A(o->numbers), A(o->rest));
+        LAUNCH_ITEMS(q, classic_gradient, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, A(d->runs), A(d->near),
+                     A(d->open), A(d->clear), A(c.pressure), A(c.divergence), A(c.pressure_next), NEXT, A(o->numbers),
+                     A(o->rest));
         if (o->rest > 0) swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         swap_flow(o);

@@ -174,10 +174,10 @@ typedef struct device_bricks {
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;
-    cl_mem runs;  // live bricks in runs along z, as device_run; for the momentum solver's move
+    cl_mem runs;  // live bricks in runs, as device_run: along z for the move, in the classic solver along x for the pressure
     int64_t runs_bytes;
     int32_t run_count;
-    int32_t *behind;  // of every brick: twice the one behind it on z, and 1 more if it is the first of its line
+    int32_t *behind;  // of every brick: twice the one behind it on its line, and 1 more if it is the first of its line
     int32_t behind_room;
     uint64_t version;  // of the pool that the device knows
     cl_mem names;      // bricks that a copy is about

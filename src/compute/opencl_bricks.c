@@ -185,10 +185,14 @@ static void keep_line(device_bricks *d, int32_t brick)
 {
     const brick_pool *pool = &d->world->bricks;
     const int32_t *near = pool->near[brick];
-    d->behind[brick] = pool->alive[brick] ? 2 * near[NEAR(0, 0, 1)] + (near[NEAR(0, 0, -1)] == BRICK_NOTHING) : 0;
+    const bool classic = d->world->solver == WEIR_SOLVER_CLASSIC;
+    const int32_t before = near[classic ? NEAR(-1, 0, 0) : NEAR(0, 0, -1)],
+                  after = near[classic ? NEAR(1, 0, 0) : NEAR(0, 0, 1)];
+    d->behind[brick] = pool->alive[brick] ? 2 * after + (before == BRICK_NOTHING) : 0;
 }
 
-// The live bricks as runs along z. Long runs do less work twice, but there must be enough of them to keep the device busy.
+// The live bricks as runs along z, or in the classic solver along x. Long runs do less work twice, but there must be enough of them
+// to keep the device busy.
 static weir_status send_runs(device_bricks *d)
 {
     const brick_pool *pool = &d->world->bricks;
@@ -255,7 +259,7 @@ static weir_status send_news(device_bricks *d)
         LAUNCH(d->queue, pair_bricks, d->pair_count, A(d->names), A(d->near), A(d->pairs));
     }
     weir_status status = queue_status(d->queue);
-    if (status == WEIR_OK && d->live > 0 && d->world->solver == WEIR_SOLVER_MOMENTUM) status = send_runs(d);
+    if (status == WEIR_OK && d->live > 0) status = send_runs(d);
     if (status == WEIR_OK) d->version = pool->version;
     return status;
 }

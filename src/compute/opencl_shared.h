@@ -97,9 +97,10 @@ typedef struct device_place {
     int clear;  // as in device_news
 } device_place;
 
-// Bricks one above the other along z that one work-group moves.
+// Bricks in a line that one work-group goes through: along z in the move, along x in the classic solver's pressure.
 #define DEVICE_RUN 8
-#define DEVICE_MOVE_GROUP 128  // work-items that move a run
+#define DEVICE_MOVE_GROUP 128   // work-items that move a run
+#define DEVICE_MARCH_GROUP 128  // and those that iterate on its pressure
 typedef struct device_run {
     int count;
     int brick[DEVICE_RUN];

@@ -265,14 +265,6 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
 #define LOW_ROWS 81
 #define LOW_AT(y, z) ((y) + 1 + 9 * ((z) + 1))
 
-inline float4 gradient_4(float4 f, uint w, float4 low, float4 high, device_numbers n)
-{
-    return (float4)(rule_gradient(f.x, (float)(int)BIT(w, 0), low.x, high.x, n.keep, n.max_flow),
-                    rule_gradient(f.y, (float)(int)BIT(w, 1), low.y, high.y, n.keep, n.max_flow),
-                    rule_gradient(f.z, (float)(int)BIT(w, 2), low.z, high.z, n.keep, n.max_flow),
-                    rule_gradient(f.w, (float)(int)BIT(w, 3), low.w, high.w, n.keep, n.max_flow));
-}
-
 // R8 on the faces outside the brick's own: half a row for each work-item. Its pressure before the brick goes to the tile.
 inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_tile, rim_piece edge, int brick,
                          global const float *pressure, global const float *from_y, global const float *from_z,

@@ -10,7 +10,7 @@
 // Runs over `count` items with all work-items of the group.
 #define EACH(i, count) for (int i = (int)get_local_id(0); i < (count); i += GROUP)
 // What one work-item does for all. A loop, because PoCL 3.1 loses a plain `if` on the work-item's number behind the last barrier.
-#define ONCE EACH(once, 1)
+#define ONCE _Pragma("unroll 1") EACH(once, 1)
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE)
 
 // Sets bits of a flag in local memory that all work-items share; most find them set already.
