@@ -81,7 +81,7 @@ static void a_box_that_nobody_asked_for_is_not_endless(void **state)
     test_fill(world, test_box(0, 0, 0, 1, 1, 1), 1);
     test_fill(world, test_box(100000, 100000, 0, 100001, 100001, 1), 1);
     assert_int_equal(weir_vti_write(path, world, NULL), WEIR_ERROR_LIMIT);
-    assert_says("give a box");
+    assert_says("ask for a box");
     assert_int_not_equal(access(path, F_OK), 0);
     weir_voxels voxels;
     assert_int_equal(weir_voxels_of_world(world, NULL, &voxels), WEIR_ERROR_LIMIT);

@@ -123,12 +123,12 @@ static weir_status make_ground(const height_picture *p, const weir_voxels_def *d
 static weir_status tell_failure(const height_picture *p)
 {
     if (p->too_large) {
-        return format_fail(WEIR_ERROR_LIMIT, "%s has %u x %u pixels; a height map has at most %d", file_tail(p->path), p->width,
+        return format_fail(WEIR_ERROR_LIMIT, "%s has %u x %u pixels; a height map has at most %d", path_tail(p->path), p->width,
                            p->height, PIXELS_MOST);
     }
     if (p->no_memory || !p->png || !p->info)
-        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the pixels of %s", file_tail(p->path));
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", file_tail(p->path), p->said);
+        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the pixels of %s", path_tail(p->path));
+    return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", path_tail(p->path), p->said);
 }
 
 weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
@@ -155,7 +155,7 @@ weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, w
 {
     (void)def;
     *voxels = (weir_voxels){0};
-    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng", file_tail(path));
+    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng", path_tail(path));
 }
 
 #endif

@@ -158,14 +158,14 @@ static weir_status receive(const char *path, int pipe_end, triangle_soup *soup, 
     if (!*whole) return WEIR_OK;
     news.said[sizeof news.said - 1] = '\0';
     if (news.count < 0)
-        return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: %.140s", file_tail(path), news.said);
+        return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: %.140s", path_tail(path), news.said);
     if (news.count > TRIANGLES_MOST) {
-        return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", file_tail(path),
+        return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", path_tail(path),
                            (long long)news.count, TRIANGLES_MOST);
     }
     soup->count = news.count;
     soup->corners = malloc((size_t)(news.count + 1) * 9 * sizeof *soup->corners);
-    if (!soup->corners) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the triangles of %s", file_tail(path));
+    if (!soup->corners) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the triangles of %s", path_tail(path));
     *whole = receive_all(pipe_end, soup->corners, (size_t)news.count * 9 * sizeof *soup->corners);
     return WEIR_OK;
 }
@@ -173,7 +173,7 @@ static weir_status receive(const char *path, int pipe_end, triangle_soup *soup, 
 static weir_status read_triangles(const char *path, rlim_t seconds, triangle_soup *soup)
 {
     int ends[2], how = 0;
-    if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
+    if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", path_tail(path), strerror(errno));
     // A process that another thread starts must not hold the pipe open.
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     pid_t process = fork();
@@ -185,25 +185,25 @@ static weir_status read_triangles(const char *path, rlim_t seconds, triangle_sou
     close(ends[1]);
     bool whole = false;
     weir_status status = process < 0 ? format_fail(WEIR_ERROR_THREAD, "cannot read %s: no process could be started: %s",
-                                                   file_tail(path), strerror(failure))
+                                                   path_tail(path), strerror(failure))
                                      : receive(path, ends[0], soup, &whole);
     close(ends[0]);
     while (process > 0 && waitpid(process, &how, 0) < 0 && errno == EINTR) {
     }
     if (status != WEIR_OK || whole) return status;
     bool slow = WIFSIGNALED(how) && (WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL);
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: its reader %s", file_tail(path),
+    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: its reader %s", path_tail(path),
                        slow ? "takes too long" : "broke down over it");
 }
 
 static weir_status check_file(const char *path, rlim_t *seconds)
 {
     struct stat info;
-    if (stat(path, &info) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
-    if (!S_ISREG(info.st_mode)) return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", file_tail(path));
+    if (stat(path, &info) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", path_tail(path), strerror(errno));
+    if (!S_ISREG(info.st_mode)) return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", path_tail(path));
     *seconds = SECONDS_LEAST + (rlim_t)(info.st_size / SECONDS_BYTES);
     if (info.st_size <= FILE_MOST) return WEIR_OK;
-    return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", file_tail(path), (long long)info.st_size,
+    return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", path_tail(path), (long long)info.st_size,
                        FILE_MOST);
 }
 
@@ -226,7 +226,7 @@ weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, 
     (void)def;
     *voxels = (weir_voxels){0};
     return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no assimp (Debian: libassimp-dev)",
-                       file_tail(path));
+                       path_tail(path));
 }
 
 #endif

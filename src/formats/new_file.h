@@ -2,6 +2,7 @@
 #ifndef WEIR_FORMATS_NEW_FILE_H
 #define WEIR_FORMATS_NEW_FILE_H
 
+#include "base/path.h"
 #include <limits.h>
 #include <locale.h>
 #include <stdarg.h>

@@ -17,7 +17,4 @@ static inline size_t voxels_place(const weir_voxels *v, int32_t x, int32_t y, in
 // The whole of a file, to be freed; *size gets its length. WEIR_ERROR_LIMIT above `most` bytes.
 weir_status file_read(const char *path, size_t most, uint8_t **bytes, size_t *size);
 
-// The end of a path, where the name is: a sentence has room for little more.
-const char *file_tail(const char *path);
-
 #endif
