@@ -121,7 +121,7 @@ static weir_status write_vox(exporter *e, const char *path)
 
 static const export_format formats[] = {
     {".ply", "the water's surface as a PLY mesh", false, write_ply},
-    {".obj", "water and terrain as OBJ meshes", false, write_obj},
+    {".obj", "water and terrain as OBJ meshes, with a .mtl file", false, write_obj},
     {".glb", "water and terrain as binary glTF, with materials", false, write_glb},
     {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", true, write_vti},
     {".nvdb", "fill and flow as NanoVDB grids", false, write_nvdb},

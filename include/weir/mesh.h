@@ -35,9 +35,10 @@ typedef struct weir_mesher weir_mesher;
 
 // How a mesher is made. Zero in any field means its default.
 typedef struct weir_mesher_def {
-    float iso;  // fill at which the surface lies, 0.05 to 0.95; default 0.5. Less makes thin sheets and spray fuller
-    weir_allocator
-        allocator;  // default malloc. Called from the thread that calls the mesher, also while a background step runs
+    // Fill at which the surface lies, 0.05 to 0.95; default 0.5. Less makes thin sheets and spray fuller.
+    float iso;
+    // Default malloc. Called from the thread that calls the mesher, also while a background step runs.
+    weir_allocator allocator;
 } weir_mesher_def;
 
 // Makes a mesher with nothing meshed yet. def may be NULL. Fails on memory, and on an iso that makes no sense.

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILE_MOST = 1 << 30 };
+
 #if WEIR_HAVE_PNG
 
 #include <png.h>
 
-enum { PIXELS_MOST = 1 << 26, FILE_MOST = 1 << 30 };
+enum { PIXELS_MOST = 1 << 26 };
 
 // The picture on its way in. libpng leaves its functions by a jump, so everything it fills lies here and not in a function's variables.
 typedef struct height_picture {
@@ -131,31 +133,41 @@ static weir_status tell_failure(const height_picture *p)
     return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", path_tail(p->path), p->said);
 }
 
-weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
+weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t size, const weir_voxels_def *def,
+                                  weir_voxels *voxels)
 {
-    uint8_t *bytes;
-    size_t size;
     *voxels = (weir_voxels){0};
-    weir_status status = file_read(path, FILE_MOST, &bytes, &size);
-    if (status != WEIR_OK) return status;
     height_picture p = {.path = path, .at = bytes, .end = bytes + size};
     p.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &p, keep_error, keep_silent);
     p.info = p.png ? png_create_info_struct(p.png) : NULL;
-    status = p.info && read_pixels(&p) ? make_ground(&p, def, voxels) : tell_failure(&p);
+    weir_status status = p.info && read_pixels(&p) ? make_ground(&p, def, voxels) : tell_failure(&p);
     png_destroy_read_struct(&p.png, &p.info, NULL);
     free(p.rows);
     free(p.pixels);
-    free(bytes);
     return status;
 }
 
 #else
 
-weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
+weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t size, const weir_voxels_def *def,
+                                  weir_voxels *voxels)
 {
+    (void)bytes;
+    (void)size;
     (void)def;
     *voxels = (weir_voxels){0};
     return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng", path_tail(path));
 }
 
 #endif
+
+weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
+{
+    uint8_t *bytes;
+    size_t size;
+    *voxels = (weir_voxels){0};
+    weir_status status = file_read(path, FILE_MOST, &bytes, &size);
+    if (status == WEIR_OK) status = height_map_read_bytes(path, bytes, size, def, voxels);
+    free(bytes);
+    return status;
+}

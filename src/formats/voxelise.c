@@ -4,7 +4,7 @@
 // Corners are moved to a grid of 1/65536 cells, on which it is exactly known on which side of an edge a ray passes. A ray that meets an
 // edge or a corner counts as one that passes beside it, for all triangles on the same side, so it meets one of two neighbours and never
 // both or none. Triangles that overlap, as where a mesh is made of several bodies, do no harm.
-#include "formats/voxelise.h"
+#include "formats/mesh_read.h"
 
 #include <math.h>
 #include <stdlib.h>
