@@ -91,6 +91,7 @@ int app_check_path(const char *option, const char *path)
 static void print_log(void *user, weir_log_level level, const char *line)
 {
     (void)user;
+    progress_wipe();
     if (level >= WEIR_LOG_INFO) printf("device   %s\n", line);
     fflush(stdout);
 }

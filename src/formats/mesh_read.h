@@ -30,8 +30,10 @@ typedef struct mesh_limits {
 // Whether all came that should.
 typedef enum mesh_answer { MESH_WHOLE, MESH_CUT_SHORT, MESH_TOO_SLOW } mesh_answer;
 
-// Reads a file and sends its triangles. For the process of its own, whose exit status it returns. False if this build has no assimp.
+// Whether this build has assimp.
 bool mesh_can_import(void);
+
+// Reads a file and sends its triangles. For the process of its own, whose exit status it returns.
 int mesh_import(const char *path, int pipe_end);
 
 // Takes what mesh_import sends. Waits up to `seconds` for all of it. A failure that is not one of the answer has its sentence. The
