@@ -6,14 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "app/app.h"
+#include "src/base/path.h"
 #include <weir/formats.h>
 
 typedef struct export_format {
     const char *ending;
     const char *meaning;
+    bool boxed;  // it can be told to hold a part of the world
     weir_status (*write)(exporter *e, const char *path);
 } export_format;
 
@@ -88,9 +89,18 @@ static weir_status write_glb(exporter *e, const char *path)
 
 // ---- Voxels ----------------------------------------------------------------------------------------------------------------
 
+static double cells_of(weir_box box)
+{
+    return ((double)box.max.x - box.min.x) * ((double)box.max.y - box.min.y) * ((double)box.max.z - box.min.z);
+}
+
+// The files of a series have one box, that of a bounded world, so that a program which plays them does not jump.
 static weir_status write_vti(exporter *e, const char *path)
 {
-    return weir_vti_write(path, e->world, NULL);
+    weir_box bounds = weir_world_bounds(e->world);
+    double cells = cells_of(bounds);
+    bool steady = e->every && cells > 0 && cells <= WEIR_VOLUME_LIMIT;
+    return weir_vti_write(path, e->world, e->box ? e->box : steady ? &bounds : NULL);
 }
 
 static weir_status write_nvdb(exporter *e, const char *path)
@@ -101,7 +111,7 @@ static weir_status write_nvdb(exporter *e, const char *path)
 static weir_status write_vox(exporter *e, const char *path)
 {
     weir_voxels voxels;
-    weir_status status = weir_voxels_of_world(e->world, NULL, &voxels);
+    weir_status status = weir_voxels_of_world(e->world, e->box, &voxels);
     if (status == WEIR_OK) status = weir_vox_write(path, &voxels);
     weir_voxels_free(&voxels);
     return status;
@@ -110,26 +120,20 @@ static weir_status write_vox(exporter *e, const char *path)
 // ---- The table -------------------------------------------------------------------------------------------------------------
 
 static const export_format formats[] = {
-    {".ply", "the water's surface as a PLY mesh", write_ply},
-    {".obj", "water and terrain as OBJ meshes", write_obj},
-    {".glb", "water and terrain as binary glTF, with materials", write_glb},
-    {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", write_vti},
-    {".nvdb", "fill and flow as NanoVDB grids", write_nvdb},
-    {".vox", "water and terrain as MagicaVoxel models", write_vox},
+    {".ply", "the water's surface as a PLY mesh", false, write_ply},
+    {".obj", "water and terrain as OBJ meshes, with a .mtl file", false, write_obj},
+    {".glb", "water and terrain as binary glTF, with materials", false, write_glb},
+    {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", true, write_vti},
+    {".nvdb", "fill and flow as NanoVDB grids", false, write_nvdb},
+    {".vox", "water and terrain as MagicaVoxel models", true, write_vox},
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
-static const char *ending_of(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
-    return dot ? dot : name + strlen(name);
-}
-
 static const export_format *find_format(const char *path)
 {
     for (int32_t i = 0; i < FORMAT_COUNT; i++)
-        if (strcasecmp(ending_of(path), formats[i].ending) == 0) return &formats[i];
+        if (path_ends_in(path, formats[i].ending)) return &formats[i];
     return NULL;
 }
 
@@ -142,9 +146,13 @@ void export_print_formats(void)
 int export_check(const app_options *options)
 {
     if (!options->export) {
-        return options->export_every ? app_fail(EXIT_WRONG, "--export-every needs --export FILE to say what to write") : 0;
+        const char *lonely = options->export_every ? "export-every" : options->export_boxed ? "export-box" : NULL;
+        return lonely ? app_fail(EXIT_WRONG, "--%s needs --export FILE to say what to write", lonely) : 0;
     }
-    if (find_format(options->export)) return app_check_path("export", options->export);
+    const export_format *format = find_format(options->export);
+    if (format && options->export_boxed && !format->boxed)
+        return app_fail(EXIT_WRONG, "--export-box is for .vti and .vox files; %s files hold the whole world", format->ending);
+    if (format) return app_check_path("export", options->export);
     char all[256] = "";
     for (int32_t i = 0; i < FORMAT_COUNT; i++) {
         size_t used = strlen(all);
@@ -161,13 +169,17 @@ int export_check(const app_options *options)
 
 exporter export_begin(const app_options *options, weir_world *world)
 {
-    return (exporter){.world = world, .path = options->export, .every = options->export_every, .written = -1};
+    return (exporter){.world = world,
+                      .path = options->export,
+                      .every = options->export_every,
+                      .box = options->export_boxed ? &options->export_box : NULL,
+                      .written = -1};
 }
 
 static weir_status write_now(exporter *e, int64_t update)
 {
     char path[PATH_MAX];
-    const char *ending = ending_of(e->path);
+    const char *ending = path_ending(e->path);
     int length = e->every
                      ? snprintf(path, sizeof path, "%.*s-%06" PRId64 "%s", (int)(ending - e->path), e->path, update, ending)
                      : snprintf(path, sizeof path, "%s", e->path);

@@ -9,6 +9,7 @@ typedef struct exporter {
     weir_world *world;
     const char *path;     // NULL: nothing is exported
     int64_t every;        // 0: only at the end
+    const weir_box *box;  // NULL: all of the world
     int64_t written;      // the update that was exported last; -1: none yet
     weir_mesher *mesher;  // made when a mesh is first asked for
     weir_mesh terrain;

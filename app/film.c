@@ -1,5 +1,6 @@
 #include "app/film.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define UPDATES_PER_SECOND 100.0  // of a world, unless a game says otherwise
 #define DEFAULT_FPS 25
+#define FRAME_NAME "frame-%05" PRId64 ".png"
 
 // ---- Before the run --------------------------------------------------------------------------------------------------------
 
@@ -21,6 +23,10 @@ static weir_picture_def definition(const app_options *options)
     weir_picture_def def = weir_picture_def_default();
     def.look = options->look;
     if (options->picture_width) def.width = options->picture_width, def.height = options->picture_height;
+    if (options->camera_given) {
+        def.camera = options->camera;
+        if (options->fov > 0) def.camera.fov = options->fov;
+    }
     return def;
 }
 
@@ -45,10 +51,6 @@ int film_check(const app_options *options)
     if (options->speed > 0 && options->frame_every > 0)
         return app_fail(EXIT_WRONG, "--speed and --frame-every both say which updates are shown: give one of them");
     weir_picture_def def = definition(options);
-    if (options->camera_given) {
-        def.camera = options->camera;
-        if (options->fov > 0) def.camera.fov = options->fov;
-    }
     int status = check_definition(&def);
     if (!status && options->video) status = video_check(options->video);
     return status;
@@ -88,23 +90,20 @@ static bool has_cells(weir_box box)
     return box.min.x < box.max.x && box.min.y < box.max.y && box.min.z < box.max.z;
 }
 
-static void set_camera(film *f, const app_options *options, const scene_run *run)
+// Without a camera of the user's the scene is framed from its own side.
+static void frame_scene(weir_picture_def *def, const app_options *options, const scene_run *run)
 {
-    weir_picture_def *def = &f->def;
     weir_box bounds = weir_world_bounds(run->world);
     def->direction = run->def->view;
-    if (options->camera_given)
-        def->camera = options->camera;
-    else if (has_cells(bounds))
+    if (!options->camera_given && has_cells(bounds))
         def->camera = weir_camera_frame(bounds, def->direction, options->fov, (double)def->width / def->height);
-    if (options->fov > 0 && options->camera_given) def->camera.fov = options->fov;
 }
 
 int film_open(film *f, const app_options *options, const scene_run *run)
 {
     *f = (film){.on = options->frames || options->video, .def = definition(options), .first = run->update};
     if (!f->on) return 0;
-    set_camera(f, options, run);
+    frame_scene(&f->def, options, run);
     double speed = options->speed > 0 ? options->speed : 1;
     f->updates_per_frame = UPDATES_PER_SECOND * speed / fps_of(options);
     if (options->frame_every > 0) f->updates_per_frame = (double)options->frame_every;
@@ -128,28 +127,28 @@ int film_open(film *f, const app_options *options, const scene_run *run)
 
 static bool keep_time(film *f, double seconds)
 {
-    if (f->count == f->room) {
+    if (f->drawn == f->room) {
         int64_t room = f->room ? 2 * f->room : 256;
         float *times = realloc(f->draw_ms, (size_t)room * sizeof *times);
         if (!times) return false;
         f->draw_ms = times;
         f->room = room;
     }
-    f->draw_ms[f->count++] = (float)(1e3 * seconds);
+    f->draw_ms[f->drawn++] = (float)(1e3 * seconds);
     return true;
 }
 
 static int write_file(const film *f)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/frame-%05" PRId64 ".png", f->folder, f->count - 1) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/" FRAME_NAME, f->folder, f->count) >= (int)sizeof path)
         return app_fail(EXIT_WRONG, "--frames: the name of the folder is too long");
     weir_status status = weir_png_write(path, f->def.width, f->def.height, f->rgb);
     if (status == WEIR_OK) return 0;
     return app_fail(status == WEIR_ERROR_UNSUPPORTED ? EXIT_WRONG : EXIT_FAILED, "%s", weir_error_message());
 }
 
-static int show(film *f, const scene_run *run)
+static int draw(film *f, const scene_run *run)
 {
     // A legend's range only grows, so that colours do not jump from picture to picture.
     float range = weir_world_range(run->world, f->def.look);
@@ -158,27 +157,57 @@ static int show(film *f, const scene_run *run)
     weir_status drawn = weir_world_draw(run->world, &f->def, f->rgb);
     double seconds = progress_clock() - start;
     if (drawn != WEIR_OK) return app_fail(app_exit_status(drawn), "%s", weir_error_message());
-    if (!keep_time(f, seconds)) return app_fail(EXIT_FAILED, "memory ran out for the measurements");
-    int status = f->folder ? write_file(f) : 0;
-    if (!status && f->has_video) status = video_add(&f->video, f->rgb, (size_t)f->def.width * (size_t)f->def.height * 3);
-    return status;
+    return keep_time(f, seconds) ? 0 : app_fail(EXIT_FAILED, "memory ran out for the measurements");
 }
 
+static int add(film *f)
+{
+    int status = f->folder ? write_file(f) : 0;
+    if (status) return status;
+    f->count++;
+    return f->has_video ? video_add(&f->video, f->rgb, (size_t)f->def.width * (size_t)f->def.height * 3) : 0;
+}
+
+static bool is_due(const film *f, const scene_run *run)
+{
+    return f->on && (double)f->first + (double)f->count * f->updates_per_frame < (double)run->update + 0.5;
+}
+
+// In slow motion several pictures show one update; it is drawn once.
 int film_show(film *f, const scene_run *run)
 {
-    while (f->on && (double)f->first + (double)f->count * f->updates_per_frame < (double)run->update + 0.5) {
-        int status = show(f, run);
-        if (status) return status;
-    }
-    return 0;
+    int status = is_due(f, run) ? draw(f, run) : 0;
+    while (!status && is_due(f, run)) status = add(f);
+    return status;
 }
 
 // ---- After it --------------------------------------------------------------------------------------------------------------
 
-int film_close(film *f, bool whole)
+// The number in a name that write_file gives; -1: it gives none of this name.
+static int64_t frame_number(const char *name)
 {
-    int status = f->has_video ? video_close(&f->video, whole) : 0;
+    char again[64];
+    int64_t number;
+    if (sscanf(name, "frame-%18" SCNd64, &number) != 1 || number < 0) return -1;
+    snprintf(again, sizeof again, FRAME_NAME, number);
+    return strcmp(name, again) == 0 ? number : -1;
+}
+
+// A longer run may have left pictures in the folder that would follow the last of this one.
+static void remove_old_frames(film *f)
+{
+    DIR *folder = f->folder ? opendir(f->folder) : NULL;
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        if (frame_number(entry->d_name) >= f->count && unlinkat(dirfd(folder), entry->d_name, 0) == 0) f->removed++;
+    closedir(folder);
+}
+
+int film_close(film *f)
+{
+    int status = f->has_video ? video_close(&f->video, true) : 0;
     f->has_video = false;
+    remove_old_frames(f);
     return status ? status : f->lacks_ffmpeg ? EXIT_FAILED : 0;
 }
 
@@ -193,8 +222,8 @@ void film_free(film *f)
 void film_times(film *f, double *median, double *longest)
 {
     *median = *longest = 0;
-    if (f->count == 0) return;
-    app_sort(f->draw_ms, f->count);
-    *median = f->draw_ms[(f->count - 1) / 2];
-    *longest = f->draw_ms[f->count - 1];
+    if (f->drawn == 0) return;
+    app_sort(f->draw_ms, f->drawn);
+    *median = f->draw_ms[(f->drawn - 1) / 2];
+    *longest = f->draw_ms[f->drawn - 1];
 }

@@ -10,14 +10,16 @@ typedef struct film {
     weir_picture_def def;
     double updates_per_frame;
     int64_t first;  // update of the first picture
-    int64_t count;  // pictures drawn
+    int64_t count;  // pictures that it has
+    int64_t drawn;  // and how many of them were drawn; the others show the same update again
     uint8_t *rgb;
     const char *folder;  // NULL: no files
     char made_folder[PATH_MAX];
     video video;
     bool has_video, lacks_ffmpeg;
-    float *draw_ms;  // one per picture
+    float *draw_ms;  // one per drawing
     int64_t room;
+    int64_t removed;  // pictures of an earlier run that stood behind the last one
 } film;
 
 // Checks the options before anything else is done. Returns 0, or an exit status after telling what is wrong.
@@ -29,8 +31,9 @@ int film_open(film *f, const app_options *options, const scene_run *run);
 // Draws all pictures that are due at the run's update. Returns 0, or an exit status after telling what is wrong.
 int film_show(film *f, const scene_run *run);
 
-// Ends the film; not `whole`: throws it away. Returns 0, or an exit status after telling what is wrong.
-int film_close(film *f, bool whole);
+// Ends the film, and removes pictures of an earlier run from the folder. Returns 0, or an exit status after telling what is wrong.
+int film_close(film *f);
+// Throws a film away that was not ended.
 void film_free(film *f);
 
 // The median and the longest time that drawing a picture took, milliseconds. Sorts the times.

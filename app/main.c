@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/app.h"
+#include "app/progress.h"
 
 static const app_command commands[] = {
     {"run", FOR_RUN, "SCENE [OPTIONS]", "play a scene and measure it", command_run},
@@ -49,6 +50,7 @@ int app_fail(int status, const char *format, ...)
     for (char *c = line; *c; c++) {
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     }
+    progress_wipe();
     fprintf(stderr, "weir: %s\n", line);
     return status;
 }

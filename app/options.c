@@ -180,6 +180,29 @@ static int read_export_every(app_options *options, const char *text)
     return read_integer("export-every", text, 1, 1000000000, &options->export_every) ? 0 : EXIT_WRONG;
 }
 
+static int read_export_box(app_options *options, const char *text)
+{
+    int32_t *const numbers[6] = {&options->export_box.min.x, &options->export_box.min.y, &options->export_box.min.z,
+                                 &options->export_box.max.x, &options->export_box.max.y, &options->export_box.max.z};
+    const char *at = text;
+    options->export_boxed = true;
+    for (int32_t i = 0; i < 6; i++) {
+        char *end;
+        long number = strtol(at, &end, 10);
+        bool good = end != at && !isspace((unsigned char)*at) && *end == (i < 5 ? ',' : '\0') &&
+                    labs(number) <= WEIR_COORD_LIMIT && (i < 3 || number > *numbers[i - 3]);
+        if (!good) {
+            return app_fail(EXIT_WRONG,
+                            "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "
+                            "highest, not '%s'",
+                            text);
+        }
+        *numbers[i] = (int32_t)number;
+        at = end + 1;
+    }
+    return 0;
+}
+
 static int read_frames(app_options *options, const char *text)
 {
     return read_path("frames", text, &options->frames);
@@ -375,6 +398,7 @@ static const option_def table[] = {
     {"export", "FILE", "write the world at the end for other programs; the ending says how, see below", FOR_RUN, read_export},
     {"export-every", "N", "write it every N-th update too, with the update's number before the ending", FOR_RUN,
      read_export_every},
+    {"export-box", "BOX", "only the cells of a box, x0,y0,z0,x1,y1,z1; for .vti and .vox", FOR_RUN, read_export_box},
     {"terrain", "FILE[@x,y,z]", "put terrain from a file into the scene; without a scene, into a world of its size", FOR_RUN,
      read_terrain},
     {"terrain-scale", "N", "cells per unit of a mesh, or height in cells of white in a height map", FOR_RUN,

@@ -35,6 +35,8 @@ typedef struct app_options {
     int32_t setting_count;
     const char *report, *save, *load, *export;
     int64_t export_every;
+    weir_box export_box;
+    bool export_boxed;
     const char *frames, *video;  // where pictures go
     const char *picture_option;  // the last option given that is about pictures
     weir_look look;

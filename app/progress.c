@@ -7,6 +7,8 @@
 #define BAR_WIDTH 40
 #define REDRAW_SECONDS 0.1
 
+static bool shown;  // a bar stands on the terminal's last line; there is one at a time
+
 double progress_clock(void)
 {
     struct timespec now;
@@ -32,10 +34,17 @@ void progress_show(progress_bar *bar, int64_t done)
     drawing[BAR_WIDTH] = '\0';
     fprintf(stderr, "\r%s [%s] %lld/%lld", bar->label, drawing, (long long)done, (long long)bar->total);
     fflush(stderr);
+    shown = true;
+}
+
+void progress_wipe(void)
+{
+    if (shown) fprintf(stderr, "\r\033[K");
+    shown = false;
 }
 
 void progress_end(progress_bar *bar)
 {
-    if (bar->on && bar->drawn > 0) fprintf(stderr, "\r\033[K");
+    progress_wipe();
     bar->on = false;
 }

@@ -18,7 +18,10 @@ double progress_clock(void);
 progress_bar progress_begin(const char *label, int64_t total, bool quiet);
 void progress_show(progress_bar *bar, int64_t done);
 
-// Wipes the bar, so that what is printed next stands on a clean line.
+// Wipes the bar, if one is shown, so that what is printed next stands on a clean line; the next progress_show draws it again.
+void progress_wipe(void);
+
+// Wipes the bar for good.
 void progress_end(progress_bar *bar);
 
 #endif

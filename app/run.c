@@ -17,6 +17,7 @@
 #include "app/report.h"
 #include "app/terrain.h"
 #include "scenes/script.h"
+#include "src/base/path.h"
 
 #define CHANNEL_BYTES_PER_CELL 40.0  // ten channels of four bytes
 
@@ -79,11 +80,9 @@ int app_check_path(const char *option, const char *path)
                         S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
     }
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 2;
-    if (length >= sizeof folder) return app_fail(EXIT_WRONG, "--%s %s cannot be written: its name is too long", option, path);
-    memcpy(folder, slash ? path : "./", length);
-    folder[length] = '\0';
+    int length = (int)(path_name(path) - path);
+    if (length >= PATH_MAX) return app_fail(EXIT_WRONG, "--%s %s cannot be written: its name is too long", option, path);
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
     if (access(folder, W_OK) == 0) return 0;
     return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path, strerror(errno));
 }
@@ -92,14 +91,9 @@ int app_check_path(const char *option, const char *path)
 static void print_log(void *user, weir_log_level level, const char *line)
 {
     (void)user;
+    progress_wipe();
     if (level >= WEIR_LOG_INFO) printf("device   %s\n", line);
     fflush(stdout);
-}
-
-static bool is_script(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 4 && strcmp(name + length - 4, ".lua") == 0;
 }
 
 // The scene that is asked for, built in, a script or made for the terrain.
@@ -109,7 +103,7 @@ static int find_scene(const app_options *options, const scene_options *play, con
     const char *name = options->name_count > 0 ? options->names[0] : NULL;
     if (options->name_count > 1)
         return app_fail(EXIT_WRONG, "weir run takes one scene, and got '%s' as well", options->names[1]);
-    if (name && is_script(name)) {
+    if (name && path_ends_in(name, ".lua")) {
         weir_status status = scene_script_open(name, play, script);
         if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", scene_error());
         *def = scene_script_def(*script);
@@ -140,6 +134,7 @@ static int open_scene(const app_options *options, const report_file *report, con
     play.settings = options->settings;
     play.setting_count = options->setting_count;
     play.load = options->load;
+    play.before_print = progress_wipe;
     if (options->backend != WEIR_BACKEND_CPU && !options->quiet && !report_on_stdout(report)) play.def.logger.write = print_log;
     const scene_def *def = NULL;
     int status = find_scene(options, &play, terrain, script, &def);
@@ -186,37 +181,38 @@ static bool record_update(run_record *record, const scene_run *run, int64_t hash
     return hash_every == 0 || run->update % hash_every != 0 || record_hash(record, run);
 }
 
+static int play_update(scene_run *run, const app_options *options, run_record *record, exporter *exports)
+{
+    const int64_t before = run->update;
+    weir_status status = scene_update(run);
+    if (run->update > before && !record_update(record, run, options->hash_every))
+        return app_fail(EXIT_FAILED, "memory ran out for the measurements");
+    // The scene's own work is done between updates.
+    if (status != WEIR_OK && run->status != WEIR_OK)
+        return app_fail(EXIT_FAILED, "after update %" PRId64 ": %s", run->update, scene_error());
+    if (status != WEIR_OK) return app_fail(EXIT_FAILED, "update %" PRId64 " failed: %s", run->update + 1, scene_error());
+    if (export_update(exports, run->update) != WEIR_OK) return app_fail(EXIT_FAILED, "%s", weir_error_message());
+    return film_show(&record->film, run);
+}
+
 static int play(scene_run *run, const app_options *options, int64_t updates, run_record *record, exporter *exports)
 {
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &action, &before);
     progress_bar bar = progress_begin(run->def->name, updates, options->quiet);
-    int status = 0;
     record->start = weir_world_ledger(run->world);
     record->cells_before = weir_world_stats(run->world).cells_updated;
-    status = film_show(&record->film, run);
+    int status = film_show(&record->film, run);
 
     for (int64_t i = 0; i < updates && !interrupted && !status; i++) {
         progress_show(&bar, i);
-        weir_status step = scene_update(run);
-        if (step != WEIR_OK) {
-            progress_end(&bar);
-            // The scene's own work is done between updates.
-            status = run->status == WEIR_OK
-                         ? app_fail(EXIT_FAILED, "update %" PRId64 " failed: %s", run->update + 1, scene_error())
-                         : app_fail(EXIT_FAILED, "after update %" PRId64 ": %s", run->update, scene_error());
-        } else if (!record_update(record, run, options->hash_every)) {
-            progress_end(&bar);
-            status = app_fail(EXIT_FAILED, "memory ran out for the measurements");
-        } else if (export_update(exports, run->update) != WEIR_OK) {
-            progress_end(&bar);
-            status = app_fail(EXIT_FAILED, "%s", weir_error_message());
-        } else {
-            status = film_show(&record->film, run);
-        }
+        status = play_update(run, options, record, exports);
     }
     progress_end(&bar);
     record->played = weir_world_stats(run->world);
+    // A world whose device was lost has gone back to a checkpoint.
+    run->update = record->played.updates;
+    if (record->updates > run->update - run->first) record->updates = run->update - run->first;
     sigaction(SIGINT, &before, NULL);
     return status;
 }
@@ -233,41 +229,21 @@ static void sort_times(run_record *record, run_result *result)
     result->max_ms = record->update_ms[n - 1];
 }
 
-static int32_t least(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
-static int32_t most(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-static weir_box cut(weir_box a, weir_box b)
-{
-    return (weir_box){{most(a.min.x, b.min.x), most(a.min.y, b.min.y), most(a.min.z, b.min.z)},
-                      {least(a.max.x, b.max.x), least(a.max.y, b.max.y), least(a.max.z, b.max.z)}};
-}
-
-// Goes through the live bricks, since a box around them all may be mostly empty. Scenes are always bounded.
+// Goes through the live bricks, since a box around them all may be mostly empty.
 static bool measure_fill(const weir_world *world, run_result *result)
 {
     int32_t count = weir_world_bricks(world, NULL, 0);
-    weir_coord *origins = malloc(sizeof *origins * (size_t)most(count, 1));
+    weir_coord *origins = malloc(sizeof *origins * ((size_t)count + 1));
     if (!origins) return false;
     weir_world_bricks(world, origins, count);
 
-    weir_box bounds = weir_world_bounds(world);
     float empty = weir_world_params(world).empty, fill[WEIR_BRICK_CELLS];
     double excess = 0;
     int64_t wet = 0;
     for (int32_t i = 0; i < count; i++) {
         weir_coord o = origins[i];
-        weir_box box = cut((weir_box){o, {o.x + 8, o.y + 8, o.z + 8}}, bounds);
-        if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) continue;
-        if (weir_world_read_fill(world, box, fill) != WEIR_OK) continue;
-        int32_t cells = (box.max.x - box.min.x) * (box.max.y - box.min.y) * (box.max.z - box.min.z);
-        for (int32_t c = 0; c < cells; c++) {
+        if (weir_world_read_fill(world, (weir_box){o, {o.x + 8, o.y + 8, o.z + 8}}, fill) != WEIR_OK) continue;
+        for (int32_t c = 0; c < WEIR_BRICK_CELLS; c++) {
             if (fill[c] <= empty) continue;
             wet++;
             excess += fmax(0, (double)fill[c] - 1);
@@ -422,6 +398,8 @@ static void print_table(const app_options *options, const scene_run *run, const 
                record->film.def.width, record->film.def.height, weir_look_name(record->film.def.look), result->frame_ms,
                result->frame_max_ms);
     }
+    if (record->film.removed > 0)
+        printf("         %" PRId64 " of an earlier run removed from %s\n", record->film.removed, record->film.folder);
     printf("cells    %.2f million per second; at most %" PRId64 " at a time\n", 1e-6 * cells_per_second(record, result),
            result->peak_cells);
     printf("memory   %.1f MB at most, %.1f bytes per cell\n", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
@@ -444,6 +422,25 @@ static void print_table(const app_options *options, const scene_run *run, const 
 
 // ---- The command -----------------------------------------------------------------------------------------------------------
 
+static int fail_as_weir(void)
+{
+    return app_fail(EXIT_FAILED, "%s", weir_error_message());
+}
+
+// Writes all that was asked for. A part that fails does not keep the others from being written.
+static int finish(const app_options *options, scene_run *run, run_record *record, exporter *exports, report_file *report,
+                  run_result *result)
+{
+    bool failed = measure(run, record, result) != 0, measured = !failed;
+    if (export_last(exports, run->update) != WEIR_OK) failed = fail_as_weir();
+    if (film_close(&record->film) != 0) failed = true;
+    if (options->save && weir_world_save(run->world, options->save) != WEIR_OK) failed = fail_as_weir();
+    if (!measured) return EXIT_FAILED;
+    if (report->path) write_report(report, options, run, record, result);
+    if (!options->quiet && !report_on_stdout(report)) print_table(options, run, record, result);
+    return report_close(report) != 0 || failed ? EXIT_FAILED : 0;
+}
+
 static int run_scene(const app_options *options, scene_run *run, run_record *record, report_file *report)
 {
     int64_t updates = options->updates_given ? options->updates : run->def->updates;
@@ -451,21 +448,13 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
     exporter exports = export_begin(options, run->world);
     int status = film_open(&record->film, options, run);
     if (!status) status = play(run, options, updates, record, &exports);
-    if (!status) status = measure(run, record, &result);
-    weir_status exported = status ? WEIR_OK : export_last(&exports, run->update);
+    // Of a run that failed on its way, what was done is told all the same.
+    if (!status || record->updates > 0) {
+        int finished = finish(options, run, record, &exports, report, &result);
+        if (!status) status = finished;
+    }
     export_end(&exports);
     if (status) return status;
-    int filmed = film_close(&record->film, true);
-
-    if (exported != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
-    if (options->save) {
-        weir_status saved = weir_world_save(run->world, options->save);
-        if (saved != WEIR_OK) status = app_fail(EXIT_FAILED, "%s", weir_error_message());
-    }
-    if (report->path) write_report(report, options, run, record, &result);
-    if (!options->quiet && !report_on_stdout(report)) print_table(options, run, record, &result);
-    int closed = report_close(report);
-    if (status || closed || filmed) return EXIT_FAILED;
     if (result.ledger.drift != 0) {
         return app_fail(EXIT_FAILED, "the ledger does not balance: drift of %" PRId64 " drops", result.ledger.drift);
     }

@@ -21,7 +21,7 @@ int terrain_read(terrain_file *terrain, const app_options *options)
         if (options->fluid_index != 0) return app_fail(EXIT_WRONG, "--fluid-index needs --terrain FILE");
         return 0;
     }
-    if (options->load)
+    if (options->load && !wants_own_scene(options))
         return app_fail(EXIT_WRONG, "--terrain and --load cannot go together: the snapshot has its terrain already");
     const weir_voxels_def def = {.scale = options->terrain_scale};
     weir_status status = weir_voxels_read(options->terrain, &def, &terrain->voxels);

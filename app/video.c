@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "src/base/path.h"
 
 extern char **environ;
 
@@ -31,11 +32,8 @@ static const video_kind kinds[] = {
 
 static const video_kind *kind_of(const char *path)
 {
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        size_t ending = strlen(kinds[i].ending);
-        if (length > ending && strcmp(path + length - ending, kinds[i].ending) == 0) return &kinds[i];
-    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (path_ends_in(path, kinds[i].ending)) return &kinds[i];
     return NULL;
 }
 

@@ -69,7 +69,8 @@ typedef struct scene_options {
     weir_world_def def;             // solver, threads, simd, hooks...; the scene overwrites bounds, open_sides and params
     const scene_setting *settings;  // parameters, on top of the solver's defaults and the scene's wishes
     int32_t setting_count;
-    const char *load;  // NULL, or a snapshot of this scene to go on from in place of its beginning
+    const char *load;            // NULL, or a snapshot of this scene to go on from in place of its beginning
+    void (*before_print)(void);  // NULL, or what to do before a script prints a line to stderr
 } scene_options;
 
 // A scene being played.

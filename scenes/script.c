@@ -12,6 +12,7 @@
 #ifdef WEIR_HAVE_LUA
 
 #include "scenes/script_inside.h"
+#include "src/base/path.h"
 
 enum {
     TEXT_MAX = 1 << 20,           // bytes of a script
@@ -237,10 +238,10 @@ static char *read_text(const char *path, size_t *size)
     *size = text ? fread(text, 1, TEXT_MAX + 1, file) : 0;
     bool failed = !file || !text || ferror(file);
     char sentence[256];
-    if (failed) snprintf(sentence, sizeof sentence, "cannot read %.160s: %s", path, strerror(errno ? errno : EIO));
+    if (failed) snprintf(sentence, sizeof sentence, "cannot read %s: %s", path_tail(path), strerror(errno ? errno : EIO));
     if (file) fclose(file);
     if (!failed && *size > TEXT_MAX) {
-        snprintf(sentence, sizeof sentence, "%.160s is larger than a script may be, which is 1 MiB", path);
+        snprintf(sentence, sizeof sentence, "%s is larger than a script may be, which is 1 MiB", path_tail(path));
         failed = true;
     }
     if (!failed) return text;
@@ -252,14 +253,12 @@ static char *read_text(const char *path, size_t *size)
 // The file's name without folders and ending, and its folder.
 static void name_script(scene_script *script, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    const char *file = path_name(path);
     size_t length = strlen(path);
     snprintf(script->path, sizeof script->path, "%s",
              length < sizeof script->path ? path : path + length + 1 - sizeof script->path);
     snprintf(script->folder, sizeof script->folder, "%.*s", (int)(file - path), path);
-    snprintf(script->name, sizeof script->name, "%s", file);
-    char *dot = strrchr(script->name, '.');
-    if (dot && dot != script->name) *dot = '\0';
+    snprintf(script->name, sizeof script->name, "%.*s", (int)(path_ending(path) - file), file);
 }
 
 // Runs protected: making the tables may want more memory than there is.
@@ -312,7 +311,7 @@ static weir_status begin(scene_script *script, const char *path, const scene_opt
     weir_status status = go_on(script);
     if (status == WEIR_OK && !script->described) {
         char sentence[256];
-        snprintf(sentence, sizeof sentence, "%.160s has no world: it never calls world{...}", path);
+        snprintf(sentence, sizeof sentence, "%s has no world: it never calls world{...}", path_tail(path));
         weir_error_set(status = WEIR_ERROR_ARGUMENT, sentence);
     }
     if (status != WEIR_OK) return status;
@@ -337,6 +336,7 @@ weir_status scene_script_open(const char *path, const scene_options *options, sc
     script->world_def.params = &script->params;
     script->world_def.memory_limit = (int64_t)WORLD_GIGABYTES << 30;
     script->random = scene_random_seeded(options->seed);
+    script->before_print = options->before_print;
     name_script(script, path);
     script->def = (scene_def){.name = script->name,
                               .summary = script->summary,

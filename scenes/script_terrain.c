@@ -7,12 +7,12 @@
 #ifdef WEIR_HAVE_LUA
 
 #include "scenes/script_inside.h"
+#include "src/base/path.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <weir/formats.h>
 
 enum { VOXELS_MOST = 1 << 26, VOXELS_PER_INSTRUCTION = 16 };
@@ -24,12 +24,6 @@ static bool leads_up(const char *name)
     return false;
 }
 
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t length = strlen(name), of_ending = strlen(ending);
-    return length > of_ending && strcasecmp(name + length - of_ending, ending) == 0;
-}
-
 // The file as the system knows it; or a Lua error.
 static void find_file(lua_State *lua, const char *name, char path[PATH_MAX])
 {
@@ -37,7 +31,7 @@ static void find_file(lua_State *lua, const char *name, char path[PATH_MAX])
     char given[PATH_MAX], folder[PATH_MAX];
     if (name[0] == '/' || leads_up(name))
         luaL_error(lua, "terrain(\"%s\"): only files in the script's own folder can be read", name);
-    if (!ends_in(name, ".vox") && !ends_in(name, ".png"))
+    if (!path_ends_in(name, ".vox") && !path_ends_in(name, ".png"))
         luaL_error(lua, "terrain(\"%s\"): a script can read .vox and .png files; meshes are for --terrain", name);
     if (snprintf(given, sizeof given, "%s%s", script->folder, name) >= (int)sizeof given)
         luaL_error(lua, "terrain: the name of the file is too long");

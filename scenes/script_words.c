@@ -288,6 +288,7 @@ static int random_whole(lua_State *lua)
 static int print_line(lua_State *lua)
 {
     int count = lua_gettop(lua);
+    if (script_of(lua)->before_print) script_of(lua)->before_print();
     for (int i = 1; i <= count; i++) {
         size_t length;
         const char *text = luaL_tolstring(lua, i, &length);

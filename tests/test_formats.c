@@ -6,9 +6,12 @@
 
 #include <cmocka.h>
 
+#include "base/path.h"
+#include "formats/mesh_read.h"
 #include "test_files.h"
 #include "test_world.h"
 #include <math.h>
+#include <sys/stat.h>
 #include <weir/formats.h>
 
 // A quarter of a pool on uneven ground, a few updates on.
@@ -81,7 +84,7 @@ static void a_box_that_nobody_asked_for_is_not_endless(void **state)
     test_fill(world, test_box(0, 0, 0, 1, 1, 1), 1);
     test_fill(world, test_box(100000, 100000, 0, 100001, 100001, 1), 1);
     assert_int_equal(weir_vti_write(path, world, NULL), WEIR_ERROR_LIMIT);
-    assert_says("give a box");
+    assert_says("ask for a box");
     assert_int_not_equal(access(path, F_OK), 0);
     weir_voxels voxels;
     assert_int_equal(weir_voxels_of_world(world, NULL, &voxels), WEIR_ERROR_LIMIT);
@@ -498,6 +501,74 @@ static void a_file_that_breaks_its_reader_is_refused(void **state)
     unlink(path);
 }
 
+// Reads triangles with limits of our own; they must not come.
+static void assert_no_triangles(const char *path, mesh_limits limits)
+{
+    triangle_soup soup;
+    if (!mesh_can_import()) skip();
+    assert_int_equal(mesh_triangles_read(path, &limits, &soup), WEIR_ERROR_FORMAT);
+    free(soup.corners);
+}
+
+// assimp opens a material's file whatever it is, and of a pipe that nobody writes to waits for the first byte.
+static void a_reader_that_waits_for_ever_is_ended(void **state)
+{
+    const char *path = test_path(".obj"), *pipe_path = test_path(".mtl");
+    test_bytes b = {0};
+    unlink(pipe_path);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    put_line(&b, "mtllib %s\n", path_name(pipe_path));
+    put_box(&b, 0, (weir_vec){0, 0, 0}, (weir_vec){1, 1, 1}, false);
+    test_write(path, b.at, b.size);
+    free(b.at);
+    assert_no_triangles(path, (mesh_limits){.seconds = 0.3, .memory = 1 << 30});
+    assert_says("takes too long");
+    unlink(path);
+    unlink(pipe_path);
+}
+
+static void a_reader_that_takes_too_much_memory_is_told_from_a_slow_one(void **state)
+{
+    const char *path = test_path(".ply");
+    test_bytes b = {0};
+    put_line(&b, "ply\nformat binary_little_endian 1.0\nelement vertex 100000000\nproperty float x\nproperty float y\n");
+    put_line(&b, "property float z\nelement face 1\nproperty list uchar uint vertex_indices\nend_header\n");
+    test_write(path, b.at, b.size);
+    free(b.at);
+    assert_no_triangles(path, (mesh_limits){.seconds = 60, .memory = 1 << 28});
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_says("too much memory");
+#endif
+    unlink(path);
+}
+
+static void an_answer_that_lies_or_ends_early_is_refused(void **state)
+{
+    const mesh_news lying = {.count = INT64_MAX}, empty = {.count = 2}, silent = {.count = INT64_MIN};
+    const struct {
+        const void *bytes;
+        size_t size;
+        weir_status status;
+        mesh_answer answer;
+    } answers[] = {{&lying, sizeof lying, WEIR_ERROR_LIMIT, MESH_WHOLE},
+                   {&empty, sizeof empty, WEIR_OK, MESH_CUT_SHORT},
+                   {&silent, sizeof silent, WEIR_ERROR_FORMAT, MESH_WHOLE},
+                   {&empty, sizeof empty - 1, WEIR_OK, MESH_CUT_SHORT},
+                   {&empty, 0, WEIR_OK, MESH_CUT_SHORT}};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        int ends[2];
+        triangle_soup soup;
+        mesh_answer answer;
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], answers[i].bytes, answers[i].size), answers[i].size);
+        close(ends[1]);
+        assert_int_equal(mesh_receive("test.obj", ends[0], 60, &soup, &answer), answers[i].status);
+        assert_int_equal(answer, answers[i].answer);
+        close(ends[0]);
+        free(soup.corners);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +585,9 @@ int main(void)
         cmocka_unit_test(bodies_may_overlap_and_faces_be_turned),
         cmocka_unit_test(meshes_that_enclose_nothing_are_refused),
         cmocka_unit_test(a_file_that_breaks_its_reader_is_refused),
+        cmocka_unit_test(a_reader_that_waits_for_ever_is_ended),
+        cmocka_unit_test(a_reader_that_takes_too_much_memory_is_told_from_a_slow_one),
+        cmocka_unit_test(an_answer_that_lies_or_ends_early_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

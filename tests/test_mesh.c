@@ -586,6 +586,65 @@ static void a_brick_that_lost_its_mesh_is_listed_once_more(void **state)
     weir_world_destroy(world);
 }
 
+// What a game does with the list of changes.
+typedef struct upload {
+    int64_t mark;
+    weir_coord shown[64];
+    int32_t count;
+} upload;
+
+static int32_t upload_changes(upload *u, const weir_mesher *mesher)
+{
+    enum { ROOM = sizeof u->shown / sizeof u->shown[0] };
+    weir_mesh_brick bricks[ROOM];
+    int32_t count = weir_mesher_changed(mesher, &u->mark, bricks, ROOM);
+    assert_true(count <= ROOM);
+    for (int32_t i = 0; i < count; i++) {
+        int32_t at = 0;
+        while (at < u->count && memcmp(&u->shown[at], &bricks[i].mesh.origin, sizeof u->shown[0]) != 0) at++;
+        if (at < u->count) u->shown[at] = u->shown[--u->count];
+        if (bricks[i].mesh.triangle_count > 0) u->shown[u->count++] = bricks[i].mesh.origin;
+    }
+    return count;
+}
+
+static void water_that_wanders_leaves_no_trail_in_the_mesher(void **state)
+{
+    enum { JUMPS = 9 * WEIR_MESHER_MEMORY / 4 };
+    weir_world_def def = weir_world_def_default();
+    def.solver = WEIR_SOLVER_CLASSIC;  // the quicker one
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    test_memory out = {0};
+    weir_mesher *mesher;
+    assert_ok(weir_mesher_create(world, &(weir_mesher_def){.allocator = test_memory_hooks(&out)}, &mesher));
+    upload often = {0}, late = {0}, never = {0};
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < JUMPS; i++) {
+        const int32_t x = 16 * i;
+        assert_ok(weir_world_drain(world, test_box(x - 16, 0, 0, x, 8, 8)));
+        test_fill(world, test_box(x + 2, 2, 2, x + 6, 6, 6), 1);
+        test_step(world, 1);
+        assert_ok(weir_mesher_update(mesher, NULL));
+        assert_true(upload_changes(&often, mesher) >= 1);
+        assert_int_equal(often.count, 1);
+        if (i == 0) upload_changes(&never, mesher);
+        if (i == JUMPS - WEIR_MESHER_MEMORY / 2) upload_changes(&late, mesher);
+        if (i == JUMPS - WEIR_MESHER_MEMORY) bytes = out.bytes;
+    }
+    // Every jump leaves 27 bricks behind, of which it must not keep more than it did before.
+    assert_true(out.bytes < bytes + 4096);
+    weir_mesh_brick brick;
+    int64_t mark = late.mark;
+    assert_int_equal(weir_mesher_changed(mesher, &mark, &brick, 1), WEIR_MESHER_MEMORY / 2);
+    assert_int_equal(upload_changes(&never, mesher), -1);
+    never = (upload){0};
+    assert_int_equal(upload_changes(&never, mesher), 1);
+    assert_memory_equal(never.shown, often.shown, sizeof never.shown[0]);
+    weir_mesher_destroy(mesher);
+    weir_world_destroy(world);
+}
+
 static void after_a_load_the_mesh_is_that_of_the_file(void **state)
 {
     const char *path = "test_mesh.weir";
@@ -777,6 +836,7 @@ int main(void)
         cmocka_unit_test(a_change_in_one_brick_is_meshed_there_and_beside_it_only),
         cmocka_unit_test(whatever_changes_the_mesh_is_as_if_new),
         cmocka_unit_test(a_brick_that_lost_its_mesh_is_listed_once_more),
+        cmocka_unit_test(water_that_wanders_leaves_no_trail_in_the_mesher),
         cmocka_unit_test(after_a_load_the_mesh_is_that_of_the_file),
         cmocka_unit_test(the_mesh_is_the_same_on_any_number_of_threads),
         cmocka_unit_test(during_a_background_step_the_last_finished_state_is_meshed),

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "test_files.h"
+#include "test_locale.h"
 #include "test_world.h"
 #include <math.h>
 #include <stdio.h>
@@ -122,8 +124,23 @@ static void assimp_reads_an_obj(void **state)
     scene = read_file("test_meshfiles.obj", aiProcess_JoinIdenticalVertices);
     assert_int_equal(mesh_named(scene, "water")->mNumVertices, m.water.vertex_count);
     assert_int_equal(mesh_named(scene, "terrain")->mNumVertices, m.terrain.vertex_count);
+    // Each with a material of its own.
+    for (int32_t i = 0; i < 2; i++) {
+        const char *name = i ? "terrain" : "water";
+        const struct aiMaterial *material = scene->mMaterials[mesh_named(scene, name)->mMaterialIndex];
+        struct aiString found;
+        struct aiColor4D colour;
+        float opacity = 1;
+        assert_int_equal(aiGetMaterialString(material, AI_MATKEY_NAME, &found), aiReturn_SUCCESS);
+        assert_string_equal(found.data, name);
+        assert_int_equal(aiGetMaterialColor(material, AI_MATKEY_COLOR_DIFFUSE, &colour), aiReturn_SUCCESS);
+        assert_true(i ? colour.r > colour.b : colour.b > colour.r);
+        aiGetMaterialFloatArray(material, AI_MATKEY_OPACITY, &opacity, NULL);
+        assert_true(i ? opacity == 1 : opacity < 1);
+    }
     aiReleaseImport(scene);
     unlink("test_meshfiles.obj");
+    unlink("test_meshfiles.mtl");
     free_meshes(&m);
 }
 
@@ -233,6 +250,25 @@ static void nothing_makes_a_file_of_nothing(void **state)
     assert_ok(weir_obj_write("test_meshfiles.obj", NULL, NULL));
     unlink("test_meshfiles.ply");
     unlink("test_meshfiles.obj");
+    unlink("test_meshfiles.mtl");
+}
+
+static void numbers_have_points_in_every_locale(void **state)
+{
+    meshes m = make_meshes();
+    assert_ok(weir_obj_write("test_meshfiles.obj", &m.water, &m.terrain));
+    test_bytes plain = test_read("test_meshfiles.obj");
+    if (!test_begin_comma()) skip();
+    assert_ok(weir_obj_write("test_meshfiles.obj", &m.water, &m.terrain));
+    test_end_comma();
+    test_bytes file = test_read("test_meshfiles.obj");
+    assert_int_equal(file.size, plain.size);
+    assert_memory_equal(file.at, plain.at, plain.size);
+    free(file.at);
+    free(plain.at);
+    unlink("test_meshfiles.obj");
+    unlink("test_meshfiles.mtl");
+    free_meshes(&m);
 }
 
 static void a_place_that_cannot_be_written_is_told(void **state)
@@ -257,6 +293,7 @@ int main(void)
     print_message("assimp is not here (Debian: libassimp-dev), so nobody else reads the files that Weir writes\n");
 #endif
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_have_points_in_every_locale),
 #if WEIR_TEST_ASSIMP
         cmocka_unit_test(assimp_reads_a_ply),
         cmocka_unit_test(assimp_reads_an_obj),

@@ -9,6 +9,7 @@
 #include "test_memory.h"
 
 #include "surface/picture_scene.h"
+#include "test_locale.h"
 #include "test_world.h"
 #include <math.h>
 
@@ -587,6 +588,29 @@ static void memory_that_runs_out_is_told(void **state)
     assert_int_equal(hooks.bytes, 0);
 }
 
+static void a_legend_has_points_in_every_locale(void **state)
+{
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    weir_picture_def view = small(WEIR_LOOK_FLOW);
+    view.width = 320;
+    view.range = 0.25f;
+    picture plain = draw(world, &view);
+    if (!test_begin_comma()) skip();
+    char number[16];
+    snprintf(number, sizeof number, "%g", 0.5);
+    assert_string_equal(number, "0,5");
+    picture p = draw(world, &view);
+    snprintf(number, sizeof number, "%g", 0.5);
+    test_end_comma();
+    assert_string_equal(number, "0,5");  // the game has its locale back
+    assert_same(&plain, &p);
+    free(plain.rgb);
+    free(p.rgb);
+    weir_world_destroy(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +634,7 @@ int main(void)
         cmocka_unit_test(the_map_grows_lighter_evenly),
         cmocka_unit_test(a_range_is_a_round_number_above_nearly_all),
         cmocka_unit_test(definitions_that_make_no_sense_are_refused),
+        cmocka_unit_test(a_legend_has_points_in_every_locale),
         cmocka_unit_test(memory_that_runs_out_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

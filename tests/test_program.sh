@@ -242,6 +242,11 @@ refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube"
 refuses "cannot be written" run tube --updates 1 --export "$work/missing/tube.ply"
 refuses "needs --export" run tube --updates 1 --export-every 5
 refuses "out of range" run tube --updates 1 --export "$work/tube.ply" --export-every 0
+refuses "needs --export" run tube --updates 1 --export-box 0,0,0,1,1,1
+refuses "for .vti and .vox files" run tube --updates 1 --export "$work/tube.ply" --export-box 0,0,0,1,1,1
+for box in '' 1 0,0,0,1,1 0,0,0,1,1,1,1 0,0,0,1,1,0 2,0,0,1,1,1 0,0,0,1,1,1.5 '0, 0,0,1,1,1' 0,0,0,1,1,9999999999 0,0,0,1,1,; do
+    refuses "six whole numbers" run tube --updates 1 --export "$work/tube.vti" --export-box "$box"
+done
 refuses "" run tube --load "$work/missing.weir"
 refuses "" run tube --load "$work"
 : >"$work/empty.weir"
@@ -296,6 +301,28 @@ for ending in ply OBJ; do
     works run tube --size 24 --updates 2 --quiet --export "$work/tube.$ending"
     [ -s "$work/tube.$ending" ] || fail "no tube.$ending was written"
 done
+
+# The files of a series have one box, that of the world; one that is asked for goes before it.
+extents() { cat "$@" | grep -a -o 'WholeExtent="[^"]*"' | sort -u; }
+works run fall --size 8 --updates 40 --quiet --export "$work/fall.vti" --export-every 10
+same "files of a series" 4 "$(ls "$work"/fall-0000*.vti | wc -l)"
+same "boxes of a series" 1 "$(extents "$work"/fall-0000*.vti | wc -l)"
+works run fall --size 8 --updates 10 --quiet --export "$work/fall.vti" --export-every 5 --export-box=-1,2,3,4,6,8
+same "the box that was asked for" 'WholeExtent="0 5 0 4 0 5"' "$(extents "$work/fall-000005.vti")"
+works run tube --size 24 --updates 2 --quiet --export "$work/part.vox" --export-box 0,0,0,5,6,7
+same "the size of a part, their z up" "5 7 6" "$(od -An -td4 -j32 -N12 "$work/part.vox" | xargs)"
+
+# An export that fails ends the run; report and snapshot tell of what was done up to there.
+mkdir "$work/cut-000030.ply"
+run run tube --size 24 --updates 60 --quiet --export "$work/cut.ply" --export-every 15 --report "$work/cut.json" \
+    --save "$work/cut.weir"
+[ "$status" -eq 1 ] || fail "an export that fails: status $status, expected 1"
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "an export that fails is not told in one line"
+parses "$work/cut.json"
+same "updates up to the failure" 30 "$(value updates "$work/cut.json")"
+works run tube --size 24 --updates 10 --load "$work/cut.weir" --report -
+same "hash after a failure and a load" "$hash" "$(value hash "$work/out")"
+rm "$work/cut.json" "$work/cut.weir"
 
 # A run cut in two by a snapshot ends where the whole one does.
 works run tube --size 24 --updates 15 --quiet --save "$work/tube.weir"
@@ -392,8 +419,35 @@ if [ "$status" -eq 0 ]; then
     same "twice as fast" 3 "$(ls "$work/fast" | wc -l)"
     works run dambreak --size 16 --updates 2 --picture 64x48 --quiet --frames "$work/slow" --speed 0.5 --fps 100 --look fill
     same "half as fast" 5 "$(ls "$work/slow" | wc -l)"
+    checks=$((checks + 1))
+    cmp -s "$work/slow/frame-00001.png" "$work/slow/frame-00002.png" || fail "two pictures of one update differ"
     works run dambreak --size 16 --updates 0 --picture 1x1 --quiet --frames "$work/one" --look pressure
     is_picture "$work/one/frame-00000.png" 1 1
+
+    # Pictures of an earlier, longer run go, and nothing else in the folder.
+    touch "$work/frames/frame-1.png" "$work/frames/frame-000009.png" "$work/frames/frame-00009.png.old" "$work/frames/notes"
+    works run dambreak --size 16 --updates 4 --picture 64x48 --frames "$work/frames"
+    says "1 of an earlier run removed"
+    same "the folder after a shorter run" "frame-00000.png frame-000009.png frame-00001.png frame-00009.png.old frame-1.png notes" \
+        "$(cd "$work/frames" && LC_ALL=C ls | xargs)"
+
+    # A picture that fails ends the run; report and snapshot tell of what was done up to there.
+    mkdir -p "$work/cut/frame-00002.png"
+    run run dambreak --size 16 --updates 40 --picture 64x48 --frames "$work/cut" --report "$work/cut.json" --save "$work/cut.weir"
+    [ "$status" -eq 1 ] || fail "a picture that fails: status $status, expected 1"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "a picture that fails is not told in one line"
+    parses "$work/cut.json"
+    says "updates  8 in"
+    same "updates up to the failure" 8 "$(value updates "$work/cut.json")"
+    same "pictures up to the failure" 2 "$(value frames "$work/cut.json")"
+    works run dambreak --size 16 --updates 1 --load "$work/cut.weir" --quiet
+    # On a terminal the sentence has a line of its own.
+    if script -qec true /dev/null >/dev/null 2>&1; then
+        checks=$((checks + 1))
+        script -qec "'$weir' run dambreak --size 16 --updates 40 --picture 64x48 --frames '$work/cut'" /dev/null >"$work/out" </dev/null
+        printf '\r\033[Kweir: cannot write' >"$work/wanted"
+        grep -qF "$(cat "$work/wanted")" "$work/out" || fail "a failure is printed into the progress bar"
+    fi
 
     # Without ffmpeg the run is made all the same, and its pictures are kept.
     mkdir "$work/no-path"
@@ -455,6 +509,12 @@ refuses "a place is for scenes" run --terrain "$work/pool.vox@0,0,0"
 works run --terrain "$work/pool.vox" --fluid-index 1 --solver classic --updates 2 --report -
 same "scene of a file" terrain "$(value scene "$work/out")"
 same "water of a file" $((16 * 16 * 8 * 4194304)) "$(value mass_start "$work/out")"
+works run --terrain "$work/pool.vox" --updates 30 --report -
+hash=$(value hash "$work/out")
+works run --terrain "$work/pool.vox" --updates 12 --quiet --save "$work/ground.weir"
+works run --terrain "$work/pool.vox" --updates 18 --load "$work/ground.weir" --report -
+same "hash of a file's world after save and load" "$hash" "$(value hash "$work/out")"
+refuses "not scene terrain" run --terrain "$work/pool.vox" --load "$work/tube.weir"
 refuses "there are .ply" run pool --export "$work/pool.xyz"
 
 # An interrupt ends the run after the update at work, with a report of what was done.

@@ -279,6 +279,51 @@ static void rotations_are_read_as_the_format_says(void **state)
     free(b.at);
 }
 
+// A model of 4 x 3 x 2, whose middle is (2, 1, 1): on the axes of even length that is the model's true middle, on the odd one it is rounded
+// down. Seen from there the centres of its three voxels are
+//
+//     a (-1.5, -0.5, -0.5)     b (1.5, 0.5, -0.5)     c (-0.5, 1.5, 0.5)
+//
+// Every turn puts them at the places below, worked out by hand: turned, shifted by (10, 20, 30), rounded down.
+static void turns_keep_the_middle_of_models_that_are_no_cubes(void **state)
+{
+    static const uint8_t voxels[3][4] = {{0, 0, 0, 1}, {3, 1, 0, 2}, {1, 2, 1, 3}};
+    static const struct {
+        const char *turn;
+        int32_t size[3], places[3][3];
+    } turns[] = {
+        {"4", {4, 3, 2}, {{8, 19, 29}, {11, 20, 29}, {9, 21, 30}}},    // (x, y, z)
+        {"17", {3, 4, 2}, {{10, 18, 29}, {9, 21, 29}, {8, 19, 30}}},   // (-y, x, z)
+        {"52", {4, 3, 2}, {{11, 20, 29}, {8, 19, 29}, {10, 18, 30}}},  // (-x, -y, z)
+        {"40", {4, 2, 3}, {{8, 20, 29}, {11, 20, 30}, {9, 19, 31}}},   // (x, -z, y)
+        {"9", {3, 2, 4}, {{9, 19, 28}, {10, 19, 31}, {11, 20, 29}}},   // (y, z, x)
+        {"2", {2, 4, 3}, {{9, 18, 29}, {9, 21, 30}, {10, 19, 31}}},    // (z, x, y)
+        {"68", {4, 3, 2}, {{8, 19, 30}, {11, 20, 30}, {9, 21, 29}}},   // (x, y, -z), a mirror
+        {"121", {3, 2, 4}, {{10, 20, 31}, {9, 20, 28}, {8, 19, 30}}},  // (-y, -z, -x)
+    };
+    const int32_t child = 2;
+    for (size_t t = 0; t < sizeof turns / sizeof turns[0]; t++) {
+        test_bytes b = begin_file();
+        put_model(&b, 4, 3, 2, voxels, 3);
+        put_transform(&b, 0, 1, -1, false, NULL, NULL);
+        put_group(&b, 1, &child, 1);
+        put_transform(&b, 2, 3, 0, false, turns[t].turn, "10 20 30");
+        put_shape(&b, 3, 0);
+        weir_voxels v;
+        assert_ok(parse(&b, &v));
+        const int32_t *size = turns[t].size;
+        assert_true(v.size.x == size[0] && v.size.y == size[2] && v.size.z == size[1]);
+        for (int32_t i = 0; i < 3; i++) {
+            // Their (x, y, z) is our (x, z, -1 - y).
+            const int32_t *p = turns[t].places[i], x = p[0] - v.origin.x, y = p[2] - v.origin.y, z = -1 - p[1] - v.origin.z;
+            assert_true(x >= 0 && y >= 0 && z >= 0 && x < v.size.x && y < v.size.y && z < v.size.z);
+            if (value_at(&v, x, y, z) != i + 1) fail_msg("turn %s puts voxel %d elsewhere", turns[t].turn, i);
+        }
+        weir_voxels_free(&v);
+        free(b.at);
+    }
+}
+
 static void transforms_add_up_and_what_is_hidden_is_left_out(void **state)
 {
     const int32_t upper[3] = {2, 6, 8}, lower[2] = {4, 10};
@@ -515,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_world_becomes_water_and_terrain),
         cmocka_unit_test(a_model_alone_lies_at_the_origin_with_z_up_turned_to_y_up),
         cmocka_unit_test(rotations_are_read_as_the_format_says),
+        cmocka_unit_test(turns_keep_the_middle_of_models_that_are_no_cubes),
         cmocka_unit_test(transforms_add_up_and_what_is_hidden_is_left_out),
         cmocka_unit_test(colours_have_the_numbers_that_the_editor_shows),
         cmocka_unit_test(a_file_that_ends_anywhere_is_refused),

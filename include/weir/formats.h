@@ -23,7 +23,8 @@ WEIR_API weir_status weir_png_write(const char *path, int32_t width, int32_t hei
 // relative to the mesh's origin, which stands in a comment.
 WEIR_API weir_status weir_ply_write(const char *path, const weir_mesh *mesh);
 
-// Writes water and terrain as OBJ, as two objects of these names with normals. Positions are in cells of the world.
+// Writes water and terrain as OBJ, as two objects of these names with normals. Positions are in cells of the world. Their materials go
+// into a second file beside it, of the same name but for the ending .mtl.
 WEIR_API weir_status weir_obj_write(const char *path, const weir_mesh *water, const weir_mesh *terrain);
 
 // Writes water and terrain as glTF 2.0 in its binary form, one file: two meshes of these names with a material each. A node scales cells
@@ -65,9 +66,9 @@ WEIR_API void weir_voxels_free(weir_voxels *voxels);
 
 // How a file becomes voxels. Zero in any field means its default.
 typedef struct weir_voxels_def {
-    float
-        scale;  // height maps: height in cells of the brightest value; meshes: cells per unit. Default: the height of white, or the
-                // longest side of the mesh, is WEIR_VOXELS_EDGE cells. Files in voxels have no scale
+    // Height maps: height in cells of white; meshes: cells per unit. Default: the height of white, or the longest side of the mesh, is
+    // WEIR_VOXELS_EDGE cells. Files in voxels have no scale.
+    float scale;
     int64_t limit;  // most cells of the box, at most and by default WEIR_VOXELS_LIMIT
 } weir_voxels_def;
 

@@ -35,9 +35,10 @@ typedef struct weir_mesher weir_mesher;
 
 // How a mesher is made. Zero in any field means its default.
 typedef struct weir_mesher_def {
-    float iso;  // fill at which the surface lies, 0.05 to 0.95; default 0.5. Less makes thin sheets and spray fuller
-    weir_allocator
-        allocator;  // default malloc. Called from the thread that calls the mesher, also while a background step runs
+    // Fill at which the surface lies, 0.05 to 0.95; default 0.5. Less makes thin sheets and spray fuller.
+    float iso;
+    // Default malloc. Called from the thread that calls the mesher, also while a background step runs.
+    weir_allocator allocator;
 } weir_mesher_def;
 
 // Makes a mesher with nothing meshed yet. def may be NULL. Fails on memory, and on an iso that makes no sense.
@@ -59,9 +60,12 @@ typedef struct weir_mesh_brick {
     weir_mesh mesh;  // its origin is that of the brick; valid until the next update
 } weir_mesh_brick;
 
+#define WEIR_MESHER_MEMORY 1000
+
 // Bricks whose mesh changed since a mark, in coordinate order (z, then y, then x). A mark is what the last call returned in *mark;
 // begin with 0. Writes up to `room` of them and returns how many there are; call again with more room if that is larger. A brick
-// that has lost its mesh is listed once more with no triangles.
+// that has lost its mesh is listed once more with no triangles; WEIR_MESHER_MEMORY updates later the mesher may have forgotten it.
+// Whoever has not asked for so long, and missed one that is forgotten, gets -1: drop all meshes and begin again with a mark of 0.
 WEIR_API int32_t weir_mesher_changed(const weir_mesher *mesher, int64_t *mark, weir_mesh_brick *bricks, int32_t room);
 
 // The whole surface as one mesh. It is closed: every edge belongs to exactly two triangles, which run along it in opposite

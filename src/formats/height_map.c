@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILE_MOST = 1 << 30 };
+
 #if WEIR_HAVE_PNG
 
 #include <png.h>
 
-enum { PIXELS_MOST = 1 << 26, FILE_MOST = 1 << 30 };
+enum { PIXELS_MOST = 1 << 26 };
 
 // The picture on its way in. libpng leaves its functions by a jump, so everything it fills lies here and not in a function's variables.
 typedef struct height_picture {
@@ -123,13 +125,41 @@ static weir_status make_ground(const height_picture *p, const weir_voxels_def *d
 static weir_status tell_failure(const height_picture *p)
 {
     if (p->too_large) {
-        return format_fail(WEIR_ERROR_LIMIT, "%s has %u x %u pixels; a height map has at most %d", file_tail(p->path), p->width,
+        return format_fail(WEIR_ERROR_LIMIT, "%s has %u x %u pixels; a height map has at most %d", path_tail(p->path), p->width,
                            p->height, PIXELS_MOST);
     }
     if (p->no_memory || !p->png || !p->info)
-        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the pixels of %s", file_tail(p->path));
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", file_tail(p->path), p->said);
+        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the pixels of %s", path_tail(p->path));
+    return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", path_tail(p->path), p->said);
 }
+
+weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t size, const weir_voxels_def *def,
+                                  weir_voxels *voxels)
+{
+    *voxels = (weir_voxels){0};
+    height_picture p = {.path = path, .at = bytes, .end = bytes + size};
+    p.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &p, keep_error, keep_silent);
+    p.info = p.png ? png_create_info_struct(p.png) : NULL;
+    weir_status status = p.info && read_pixels(&p) ? make_ground(&p, def, voxels) : tell_failure(&p);
+    png_destroy_read_struct(&p.png, &p.info, NULL);
+    free(p.rows);
+    free(p.pixels);
+    return status;
+}
+
+#else
+
+weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t size, const weir_voxels_def *def,
+                                  weir_voxels *voxels)
+{
+    (void)bytes;
+    (void)size;
+    (void)def;
+    *voxels = (weir_voxels){0};
+    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng", path_tail(path));
+}
+
+#endif
 
 weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
 {
@@ -137,25 +167,7 @@ weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, w
     size_t size;
     *voxels = (weir_voxels){0};
     weir_status status = file_read(path, FILE_MOST, &bytes, &size);
-    if (status != WEIR_OK) return status;
-    height_picture p = {.path = path, .at = bytes, .end = bytes + size};
-    p.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &p, keep_error, keep_silent);
-    p.info = p.png ? png_create_info_struct(p.png) : NULL;
-    status = p.info && read_pixels(&p) ? make_ground(&p, def, voxels) : tell_failure(&p);
-    png_destroy_read_struct(&p.png, &p.info, NULL);
-    free(p.rows);
-    free(p.pixels);
+    if (status == WEIR_OK) status = height_map_read_bytes(path, bytes, size, def, voxels);
     free(bytes);
     return status;
 }
-
-#else
-
-weir_status weir_height_map_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
-{
-    (void)def;
-    *voxels = (weir_voxels){0};
-    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng", file_tail(path));
-}
-
-#endif

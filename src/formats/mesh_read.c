@@ -1,28 +1,22 @@
-// Triangle meshes in, by assimp, and made solid.
-//
-// assimp knows some forty formats, and hostile files can crash some of its readers. So it works in a process of its own, with limits on
-// time and memory, that hands over triangles through a pipe: whatever happens there, here it is a sentence.
-#include "formats/voxelise.h"
+// Meshes in: a process of its own reads the file, and here its triangles are taken and made solid; see mesh_read.h.
+#include "formats/mesh_read.h"
 
-#if WEIR_HAVE_ASSIMP
-
-#include <assimp/cimport.h>
-#include <assimp/config.h>
-#include <assimp/postprocess.h>
-#include <assimp/scene.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 30, TRIANGLES_MOST = 1 << 26, SECONDS_LEAST = 10, SECONDS_BYTES = 1 << 20 };  // a second more per MiB
+enum { FILE_MOST = 1 << 30, SECONDS_LEAST = 20, SECONDS_BYTES = 1 << 19 };  // bytes of a file that get a second more
+enum { TRIANGLES_MOST = 1 << 26, TRIANGLES_FIRST = 4096, TRIANGLE_BYTES = 9 * sizeof(float) };  // room before any has come
 
-#define MEMORY_MOST ((rlim_t)8 << 30)
+#define MEMORY_MOST ((uint64_t)8 << 30)
 
 // A sanitizer's own memory is larger than any limit.
 #if defined(__SANITIZE_ADDRESS__)
@@ -36,72 +30,7 @@ enum { FILE_MOST = 1 << 30, TRIANGLES_MOST = 1 << 26, SECONDS_LEAST = 10, SECOND
 #define LIMIT_MEMORY 1
 #endif
 
-// What comes through the pipe first; then the triangles.
-typedef struct mesh_news {
-    int64_t count;  // of triangles; -1: there are none, and this is why
-    char said[160];
-} mesh_news;
-
-// ---- In a process of its own -----------------------------------------------------------------------------------------------
-
-static bool send_all(int pipe_end, const void *bytes, size_t size)
-{
-    for (const char *at = bytes; size > 0;) {
-        ssize_t sent = write(pipe_end, at, size);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return false;
-        at += sent;
-        size -= (size_t)sent;
-    }
-    return true;
-}
-
-static const struct aiScene *import(const char *path)
-{
-    struct aiPropertyStore *wishes = aiCreatePropertyStore();
-    if (!wishes) return NULL;
-    aiSetImportPropertyInteger(wishes, AI_CONFIG_PP_SBP_REMOVE, aiPrimitiveType_POINT | aiPrimitiveType_LINE);
-    const struct aiScene *scene = aiImportFileExWithProperties(
-        path, aiProcess_Triangulate | aiProcess_SortByPType | aiProcess_PreTransformVertices, NULL, wishes);
-    aiReleasePropertyStore(wishes);
-    return scene;
-}
-
-static bool is_triangle(const struct aiMesh *mesh, const struct aiFace *face)
-{
-    if (face->mNumIndices != 3) return false;
-    for (int32_t i = 0; i < 3; i++)
-        if (face->mIndices[i] >= mesh->mNumVertices) return false;
-    return true;
-}
-
-static int64_t count_triangles(const struct aiScene *scene)
-{
-    int64_t count = 0;
-    for (unsigned m = 0; m < scene->mNumMeshes; m++)
-        for (unsigned f = 0; f < scene->mMeshes[m]->mNumFaces; f++)
-            count += is_triangle(scene->mMeshes[m], &scene->mMeshes[m]->mFaces[f]);
-    return count;
-}
-
-static bool send_mesh(int pipe_end, const struct aiMesh *mesh)
-{
-    enum { BATCH = 512 };
-    float corners[BATCH][9];
-    size_t count = 0;
-    for (unsigned f = 0; f < mesh->mNumFaces; f++) {
-        if (!is_triangle(mesh, &mesh->mFaces[f])) continue;
-        for (int32_t i = 0; i < 3; i++) {
-            const struct aiVector3D *at = &mesh->mVertices[mesh->mFaces[f].mIndices[i]];
-            float *to = &corners[count][3 * i];
-            to[0] = (float)at->x, to[1] = (float)at->y, to[2] = (float)at->z;
-        }
-        if (++count < BATCH) continue;
-        if (!send_all(pipe_end, corners, sizeof corners)) return false;
-        count = 0;
-    }
-    return send_all(pipe_end, corners, count * sizeof corners[0]);
-}
+// ---- The process of its own ------------------------------------------------------------------------------------------------
 
 // Addresses in use: what the game has mapped counts here as well.
 static rlim_t memory_now(void)
@@ -114,7 +43,19 @@ static rlim_t memory_now(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-static void work_apart(const char *path, rlim_t seconds, int pipe_end)
+static void limit_itself(const mesh_limits *limits)
+{
+    // Processor time ends it also where nobody is left to wait for it. The first limit's signal is told from being killed.
+    const rlim_t seconds = (rlim_t)limits->seconds + 1;
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (LIMIT_MEMORY) {
+        rlim_t most = memory_now() + (rlim_t)limits->memory;
+        setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+    }
+}
+
+static void work_apart(const char *path, const mesh_limits *limits, int pipe_end)
 {
     // What the program does when it breaks down is not for this process.
     const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGPIPE};
@@ -122,111 +63,141 @@ static void work_apart(const char *path, rlim_t seconds, int pipe_end)
     int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
     if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);
-    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds});
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    if (LIMIT_MEMORY) {
-        rlim_t most = memory_now() + MEMORY_MOST;
-        setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
-    }
-    const struct aiScene *scene = import(path);
-    mesh_news news = {.count = scene ? count_triangles(scene) : -1};
-    if (!scene) snprintf(news.said, sizeof news.said, "%s", aiGetErrorString());
-    bool sent = send_all(pipe_end, &news, sizeof news);
-    for (unsigned m = 0; scene && sent && m < scene->mNumMeshes; m++) sent = send_mesh(pipe_end, scene->mMeshes[m]);
-    _exit(sent ? 0 : 1);
+    limit_itself(limits);
+    _exit(mesh_import(path, pipe_end));
 }
 
 // ---- Here ------------------------------------------------------------------------------------------------------------------
 
-static bool receive_all(int pipe_end, void *bytes, size_t size)
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// False when it got too late for bytes to come. That the pipe has ended is for the reading to find out.
+static bool wait_for_bytes(int pipe_end, double deadline)
+{
+    for (;;) {
+        double left = deadline - seconds_now();
+        if (left <= 0) return false;
+        struct pollfd waited = {.fd = pipe_end, .events = POLLIN};
+        int ready = poll(&waited, 1, left < 1000 ? (int)(1000 * left) + 1 : 1000000);
+        if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+    }
+}
+
+static mesh_answer receive_all(int pipe_end, double deadline, void *bytes, size_t size)
 {
     for (char *at = bytes; size > 0;) {
+        if (!wait_for_bytes(pipe_end, deadline)) return MESH_TOO_SLOW;
         ssize_t got = read(pipe_end, at, size);
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
+        if (got <= 0) return MESH_CUT_SHORT;
         at += got;
         size -= (size_t)got;
     }
-    return true;
+    return MESH_WHOLE;
 }
 
-// *whole gets whether all of it came.
-static weir_status receive(const char *path, int pipe_end, triangle_soup *soup, bool *whole)
+static weir_status cannot_read(const char *path, const char *why)
 {
-    mesh_news news;
-    *whole = receive_all(pipe_end, &news, sizeof news);
-    if (!*whole) return WEIR_OK;
-    news.said[sizeof news.said - 1] = '\0';
-    if (news.count < 0)
-        return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: %.140s", file_tail(path), news.said);
-    if (news.count > TRIANGLES_MOST) {
-        return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", file_tail(path),
-                           (long long)news.count, TRIANGLES_MOST);
+    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: %.140s", path_tail(path), why);
+}
+
+// Room is made as they come: so many are only said to come.
+static weir_status receive_triangles(const char *path, int pipe_end, double deadline, int64_t count, triangle_soup *soup,
+                                     mesh_answer *answer)
+{
+    while (soup->count < count && *answer == MESH_WHOLE) {
+        int64_t room = soup->count ? 2 * soup->count : TRIANGLES_FIRST;
+        if (room > count) room = count;
+        float *corners = realloc(soup->corners, (size_t)room * TRIANGLE_BYTES);
+        if (!corners) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the triangles of %s", path_tail(path));
+        soup->corners = corners;
+        *answer = receive_all(pipe_end, deadline, corners + 9 * soup->count, (size_t)(room - soup->count) * TRIANGLE_BYTES);
+        if (*answer == MESH_WHOLE) soup->count = room;
     }
-    soup->count = news.count;
-    soup->corners = malloc((size_t)(news.count + 1) * 9 * sizeof *soup->corners);
-    if (!soup->corners) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the triangles of %s", file_tail(path));
-    *whole = receive_all(pipe_end, soup->corners, (size_t)news.count * 9 * sizeof *soup->corners);
     return WEIR_OK;
 }
 
-static weir_status read_triangles(const char *path, rlim_t seconds, triangle_soup *soup)
+weir_status mesh_receive(const char *path, int pipe_end, double seconds, triangle_soup *soup, mesh_answer *answer)
+{
+    const double deadline = seconds_now() + seconds;
+    mesh_news news;
+    *soup = (triangle_soup){0};
+    *answer = receive_all(pipe_end, deadline, &news, sizeof news);
+    if (*answer != MESH_WHOLE) return WEIR_OK;
+    news.said[sizeof news.said - 1] = '\0';
+    if (news.count < 0)
+        return cannot_read(path, strstr(news.said, "bad_alloc") ? "its reader needs too much memory" : news.said);
+    if (news.count > TRIANGLES_MOST) {
+        return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", path_tail(path),
+                           (long long)news.count, TRIANGLES_MOST);
+    }
+    return receive_triangles(path, pipe_end, deadline, news.count, soup, answer);
+}
+
+// Why not all came, by how the process ended.
+static const char *tell_end(mesh_answer answer, int how)
+{
+    if (answer == MESH_TOO_SLOW || (WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU)) return "its reader takes too long";
+    if (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL) return "its reader was killed, perhaps because memory ran out";
+    return "its reader broke down over it";
+}
+
+weir_status mesh_triangles_read(const char *path, const mesh_limits *limits, triangle_soup *soup)
 {
     int ends[2], how = 0;
-    if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
+    *soup = (triangle_soup){0};
+    if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", path_tail(path), strerror(errno));
     // A process that another thread starts must not hold the pipe open.
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     pid_t process = fork();
     if (process == 0) {
         close(ends[0]);
-        work_apart(path, seconds, ends[1]);
+        work_apart(path, limits, ends[1]);
     }
     int failure = errno;
     close(ends[1]);
-    bool whole = false;
-    weir_status status = process < 0 ? format_fail(WEIR_ERROR_THREAD, "cannot read %s: no process could be started: %s",
-                                                   file_tail(path), strerror(failure))
-                                     : receive(path, ends[0], soup, &whole);
-    close(ends[0]);
-    while (process > 0 && waitpid(process, &how, 0) < 0 && errno == EINTR) {
+    if (process < 0) {
+        close(ends[0]);
+        return format_fail(WEIR_ERROR_THREAD, "cannot read %s: no process could be started: %s", path_tail(path),
+                           strerror(failure));
     }
-    if (status != WEIR_OK || whole) return status;
-    bool slow = WIFSIGNALED(how) && (WTERMSIG(how) == SIGXCPU || WTERMSIG(how) == SIGKILL);
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: its reader %s", file_tail(path),
-                       slow ? "takes too long" : "broke down over it");
+    mesh_answer answer;
+    weir_status status = mesh_receive(path, ends[0], limits->seconds, soup, &answer);
+    close(ends[0]);
+    if (answer != MESH_CUT_SHORT) kill(process, SIGKILL);  // it has nothing more to say that we wait for
+    while (waitpid(process, &how, 0) < 0 && errno == EINTR) {
+    }
+    return status != WEIR_OK || answer == MESH_WHOLE ? status : cannot_read(path, tell_end(answer, how));
 }
 
-static weir_status check_file(const char *path, rlim_t *seconds)
+static weir_status check_file(const char *path, mesh_limits *limits)
 {
     struct stat info;
-    if (stat(path, &info) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", file_tail(path), strerror(errno));
-    if (!S_ISREG(info.st_mode)) return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", file_tail(path));
-    *seconds = SECONDS_LEAST + (rlim_t)(info.st_size / SECONDS_BYTES);
+    if (stat(path, &info) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", path_tail(path), strerror(errno));
+    if (!S_ISREG(info.st_mode)) return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", path_tail(path));
+    *limits = (mesh_limits){.seconds = SECONDS_LEAST + (double)info.st_size / SECONDS_BYTES, .memory = MEMORY_MOST};
     if (info.st_size <= FILE_MOST) return WEIR_OK;
-    return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", file_tail(path), (long long)info.st_size,
+    return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", path_tail(path), (long long)info.st_size,
                        FILE_MOST);
 }
 
 weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
 {
     *voxels = (weir_voxels){0};
+    if (!mesh_can_import()) {
+        return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no assimp (Debian: libassimp-dev)",
+                           path_tail(path));
+    }
     triangle_soup soup = {0};
-    rlim_t seconds = 0;
-    weir_status status = check_file(path, &seconds);
-    if (status == WEIR_OK) status = read_triangles(path, seconds, &soup);
+    mesh_limits limits;
+    weir_status status = check_file(path, &limits);
+    if (status == WEIR_OK) status = mesh_triangles_read(path, &limits, &soup);
     if (status == WEIR_OK) status = voxelise(path, &soup, def, voxels);
     free(soup.corners);
     return status;
 }
-
-#else
-
-weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
-{
-    (void)def;
-    *voxels = (weir_voxels){0};
-    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no assimp (Debian: libassimp-dev)",
-                       file_tail(path));
-}
-
-#endif

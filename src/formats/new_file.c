@@ -18,9 +18,7 @@ weir_status format_fail(weir_status status, const char *format, ...)
 
 static weir_status cannot_write(const char *path, const char *why)
 {
-    // The end of a long path tells more than its beginning.
-    size_t length = strlen(path);
-    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", length > 160 ? path + length - 160 : path, why);
+    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", path_tail(path), why);
 }
 
 weir_status new_file_open(new_file *f, const char *path)
@@ -37,18 +35,14 @@ weir_status new_file_open(new_file *f, const char *path)
         return cannot_write(path, strerror(ENAMETOOLONG));
     f->file = fopen(f->beside, "wb");
     if (!f->file) return cannot_write(path, strerror(errno));
-    f->plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    f->games = f->plain ? uselocale(f->plain) : (locale_t)0;
+    f->numbers = plain_numbers_begin();
     return WEIR_OK;
 }
 
 weir_status new_file_close(new_file *f, bool whole)
 {
     if (!f->file) return WEIR_OK;
-    if (f->plain) {
-        uselocale(f->games);
-        freelocale(f->plain);
-    }
+    plain_numbers_end(&f->numbers);
     errno = 0;
     bool written = fflush(f->file) == 0 && !ferror(f->file);
     int failure = errno ? errno : EIO;

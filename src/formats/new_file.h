@@ -2,8 +2,9 @@
 #ifndef WEIR_FORMATS_NEW_FILE_H
 #define WEIR_FORMATS_NEW_FILE_H
 
+#include "base/path.h"
+#include "base/plain_numbers.h"
 #include <limits.h>
-#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 // Until it is closed, numbers are written with a point on this thread, whatever the game's locale is.
 typedef struct new_file {
     FILE *file;
-    locale_t plain, games;
+    plain_numbers numbers;
     char path[PATH_MAX], beside[PATH_MAX];
 } new_file;
 

@@ -1,4 +1,5 @@
-// Meshes as OBJ: plain text, a line for every vertex, normal and face. Indices count from 1 through the whole file.
+// Meshes as OBJ: plain text, a line for every vertex, normal and face. Indices count from 1 through the whole file. The materials, the
+// same for every world, stand in a second file beside it.
 #include "formats/new_file.h"
 
 // Returns the number of vertices of the file so far.
@@ -6,7 +7,7 @@ static int64_t write_object(FILE *file, const char *name, const weir_mesh *mesh,
 {
     if (!mesh || mesh->triangle_count == 0) return before;
     const double origin[3] = {mesh->origin.x, mesh->origin.y, mesh->origin.z};
-    fprintf(file, "o %s\n", name);
+    fprintf(file, "o %s\nusemtl %s\n", name, name);
     for (int32_t v = 0; v < mesh->vertex_count; v++) {
         const float *p = mesh->positions + 3 * (size_t)v;
         fprintf(file, "v %.14g %.14g %.14g\n", origin[0] + (double)p[0], origin[1] + (double)p[1], origin[2] + (double)p[2]);
@@ -23,12 +24,30 @@ static int64_t write_object(FILE *file, const char *name, const weir_mesh *mesh,
     return before + mesh->vertex_count;
 }
 
+static weir_status write_materials(const char *path)
+{
+    new_file f;
+    weir_status status = new_file_open(&f, path);
+    if (status != WEIR_OK) return status;
+    fputs("newmtl water\nKd 0.05 0.27 0.45\nKs 0.5 0.5 0.5\nNs 900\nNi 1.33\nd 0.6\nillum 2\n\n"
+          "newmtl terrain\nKd 0.38 0.33 0.27\nKs 0 0 0\nillum 1\n",
+          f.file);
+    return new_file_close(&f, true);
+}
+
 weir_status weir_obj_write(const char *path, const weir_mesh *water, const weir_mesh *terrain)
 {
     new_file f;
     weir_status status = new_file_open(&f, path);
     if (status != WEIR_OK) return status;
-    fprintf(f.file, "# made by Weir %s; positions in cells, y up\n", weir_version());
+    char materials[PATH_MAX];
+    snprintf(materials, sizeof materials, "%.*s.mtl", (int)(path_ending(path) - path), path);
+    status = write_materials(materials);
+    if (status != WEIR_OK) {
+        new_file_close(&f, false);
+        return status;
+    }
+    fprintf(f.file, "# made by Weir %s; positions in cells, y up\nmtllib %s\n", weir_version(), path_name(materials));
     int64_t count = write_object(f.file, "water", water, 0);
     write_object(f.file, "terrain", terrain, count);
     return new_file_close(&f, true);

@@ -61,7 +61,7 @@ weir_status weir_png_write(const char *path, int32_t width, int32_t height, cons
     (void)width;
     (void)height;
     (void)rgb;
-    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot write %.120s: this build of Weir has no libpng", path);
+    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot write %s: this build of Weir has no libpng", path_tail(path));
 }
 
 #endif

@@ -14,10 +14,11 @@ static inline size_t voxels_place(const weir_voxels *v, int32_t x, int32_t y, in
     return (size_t)x + (size_t)v->size.x * ((size_t)y + (size_t)v->size.y * (size_t)z);
 }
 
+// The whole way from the bytes of a file; for weir_height_map_read and for the tests that throw bytes at it.
+weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t size, const weir_voxels_def *def,
+                                  weir_voxels *voxels);
+
 // The whole of a file, to be freed; *size gets its length. WEIR_ERROR_LIMIT above `most` bytes.
 weir_status file_read(const char *path, size_t most, uint8_t **bytes, size_t *size);
-
-// The end of a path, where the name is: a sentence has room for little more.
-const char *file_tail(const char *path);
 
 #endif

@@ -25,6 +25,7 @@ int32_t weir_mesher_changed(const weir_mesher *m, int64_t *mark, weir_mesh_brick
 {
     assert(mark && room >= 0 && (bricks || room == 0));
     int32_t count = 0;
+    if (*mark != 0 && *mark < m->forgotten) return -1;
     for (int32_t i = 0; i < m->order_count; i++) {
         const mesher_entry *e = &m->entries[m->order[i].entry];
         // Who begins has no old mesh to forget.

@@ -333,7 +333,9 @@ weir_status weir_mesher_update(weir_mesher *m, int32_t *meshed)
 
     m->change++;
     if (found) run(m, sum_up, m, m->entry_count, SUM_GRAIN);
-    if (!found || !mesh_todo(m, pool) || !mesher_sort(m)) {
+    found = found && mesh_todo(m, pool);
+    if (found) mesher_forget(m);
+    if (!found || !mesher_sort(m)) {
         m->anew = true;
         return no_memory(m);
     }

@@ -1,7 +1,7 @@
 // The inside of a mesher, for the files that make, list and join its meshes.
 //
-// The mesher knows bricks by their coordinate, since those of the world come, go and move. It remembers every brick that water has
-// been near, some sixty bytes each, so that one that lost its mesh long ago can still be told of.
+// The mesher knows bricks by their coordinate, since those of the world come, go and move. It remembers those that are gone for a while,
+// so that one that lost its mesh can still be told of, and forgets them then: water that wanders through an endless world leaves no trail.
 #ifndef WEIR_SURFACE_MESHER_H
 #define WEIR_SURFACE_MESHER_H
 
@@ -58,10 +58,11 @@ typedef struct mesh_batch {
 struct weir_mesher {
     memory mem;
     weir_world *world;
-    int32_t iso;     // drops
-    int64_t mark;    // the world's change up to which all is meshed
-    int64_t change;  // number of the last update
-    bool anew;       // the last update failed: all has to be meshed again
+    int32_t iso;        // drops
+    int64_t mark;       // the world's change up to which all is meshed
+    int64_t change;     // number of the last update
+    int64_t forgotten;  // number of the last update that changed the mesh of a brick which is forgotten
+    bool anew;          // the last update failed: all has to be meshed again
     mesher_entry *entries;
     int32_t entry_count, entry_room;
     int32_t *slots;  // hash table: entry + 1 or 0
@@ -94,6 +95,8 @@ static inline bool mesh_is_near(weir_coord cell)
 int32_t mesher_find(const weir_mesher *m, weir_coord coord);
 // The same, made if there is none; -1: memory ran out. Entries may move.
 int32_t mesher_find_or_add(weir_mesher *m, weir_coord coord);
+// Forgets bricks that are gone, when they are more than half of all. Entries may move.
+void mesher_forget(weir_mesher *m);
 // Brings m->order in line with the entries; false if memory ran out.
 bool mesher_sort(weir_mesher *m);
 // An array with room for `count` items: the same or a larger one; false if memory ran out, and the old one stays.

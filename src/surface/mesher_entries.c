@@ -71,6 +71,30 @@ int32_t mesher_find_or_add(weir_mesher *m, weir_coord c)
     return m->entry_count++;
 }
 
+static bool can_forget(const weir_mesher *m, const mesher_entry *e)
+{
+    bool gone = e->brick == BRICK_NOTHING && !e->block && !(e->flags & ENTRY_WANTED);
+    return gone && (e->change == 0 || e->change + WEIR_MESHER_MEMORY <= m->change);
+}
+
+void mesher_forget(weir_mesher *m)
+{
+    int32_t gone = 0, count = 0;
+    for (int32_t i = 0; i < m->entry_count; i++) gone += can_forget(m, &m->entries[i]);
+    if (gone <= m->entry_count / 2) return;
+    for (int32_t i = 0; i < m->entry_count; i++) {
+        const mesher_entry *e = &m->entries[i];
+        if (!can_forget(m, e))
+            m->entries[count++] = *e;
+        else if (e->change > m->forgotten)
+            m->forgotten = e->change;
+    }
+    m->entry_count = count;
+    m->order_count = 0;
+    memset(m->slots, 0, (size_t)m->slot_count * sizeof *m->slots);
+    for (int32_t i = 0; i < count; i++) insert(m, i);
+}
+
 static int compare_places(const void *a, const void *b)
 {
     weir_coord p = ((const mesher_place *)a)->coord, q = ((const mesher_place *)b)->coord;
@@ -79,7 +103,7 @@ static int compare_places(const void *a, const void *b)
     return (p.x > q.x) - (p.x < q.x);
 }
 
-// Entries are only ever added, and always at the end.
+// Since the last time entries were only added, at the end, or mesher_forget has emptied the list.
 bool mesher_sort(weir_mesher *m)
 {
     if (m->order_count == m->entry_count) return true;

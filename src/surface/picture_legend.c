@@ -1,4 +1,5 @@
 // Colour maps and their legend, with a small font to write it.
+#include "base/plain_numbers.h"
 #include "surface/picture_scene.h"
 
 #include <stdio.h>
@@ -112,6 +113,7 @@ enum { MARGIN = 8, PAD = 6, BAR_WIDTH = 144, BAR_HEIGHT = 8, PANEL_HEIGHT = 2 * 
 
 static void write_numbers(const canvas *c, int32_t x, int32_t y, float range)
 {
+    plain_numbers numbers = plain_numbers_begin();
     for (int32_t i = 0; i <= 2; i++) {
         char number[24];
         snprintf(number, sizeof number, "%g", (double)(0.5f * (float)i * range));
@@ -120,6 +122,7 @@ static void write_numbers(const canvas *c, int32_t x, int32_t y, float range)
         fill_unit(c, at, y - 2, vec(0.10f, 0.13f, 0.18f), 1);
         write_text(c, i == 0 ? x : i == 1 ? at - width / 2 : x + BAR_WIDTH - width, y, number);
     }
+    plain_numbers_end(&numbers);
 }
 
 void picture_legend(const picture_scene *s, uint8_t *rgb)
