@@ -186,6 +186,7 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
                     const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
                     const float *restrict F_z_next, float dust, float cap)
 {
+    const float full = LIMIT_FULL - dust;
     for (int y = y0; y <= y1; y++) {
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             LANES
@@ -193,7 +194,7 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
                 float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
                 float in = rule_entering(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
                 q[i] = rule_giving(m[i], out, dust);
-                h[i] = rule_taking(m[i], out, in, dust, cap);
+                h[i] = rule_taking(m[i], out, in, full, cap);
             }
         }
     }

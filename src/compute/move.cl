@@ -14,11 +14,14 @@
 // One work-group marches up a run of bricks along z, two planes of 8 x 8 cells a step, each rule as soon as the one before has come
 // far enough:
 //
-//     step z    fluxes of z and z + 1  | barrier | shares of z - 1 and z       | barrier | moved faces of z - 1 and z
-//               new fill of z - 4, - 3 |         | new flow of z - 4 and z - 3 |         | fill and flow for the next steps
+//     step z    fluxes of z and z + 1 | barrier | new flow of z - 4 and z - 3 | barrier | moved faces of z - 1 and z | barrier |
+//                                     |         | shares of z - 1 and z       |         |                            |         |
+//               new fill of z - 2 and z - 1
 //
 // A work-item stays with one column of cells and their low faces, so what its rules leave for each other, and for the planes above,
-// it keeps to itself. What other columns look at lies in rings of planes in local memory, plane z in slot z & 3, fill in slot z & 7.
+// it keeps to itself. What other columns look at lies in rings of planes in local memory: plane z in slot z & 3, fill and flow in
+// slot z & 7, shares in slot z & 1. Fill and all that crosses faces is counted in drops, which floats hold exactly. Local memory is
+// what the march waits for most, so whatever a work-item needs again of its own column it keeps.
 //
 // Planes reach as far out as the rules look: fill from -4 to 10, fluxes and flow from -2 to 9, shares from -2 to 8, moved faces from
 // -1 to 8. Widths are such that rows 0, 2, 4 and 6 of a brick lie in different banks.
@@ -30,33 +33,50 @@
 #define RING_FILL_AT(at) (((at).x + 4) + FILL_WIDTH * ((at).y + 4))
 #define FILL_CELLS (FILL_WIDTH * FILL_SIDE)
 
+// Where planes begin in the rings.
+#define RING(z) (PLANE_CELLS * ((z)&3))
+#define RING_FLOW(z) (PLANE_CELLS * ((z)&7))
+#define RING_FILL(z) (FILL_CELLS * ((z)&7))
+
+// The rings one behind the other, so that one place of a column in a plane, and a constant, lead to all of its values there.
+#define RING_CELLS (4 * PLANE_CELLS)
+#define FLOW_CELLS (8 * PLANE_CELLS)
+enum {
+    FLUX_X = 0,  // in rings
+    FLUX_Y = RING_CELLS,
+    MOVED_X = 2 * RING_CELLS,
+    MOVED_Y = 3 * RING_CELLS,
+    MOVED_Z = 4 * RING_CELLS,
+    FLOW_X = 0,  // in flow
+    FLOW_Y = FLOW_CELLS,
+    FLOW_Z = 2 * FLOW_CELLS,
+    SHARE_Q = 0,  // in shares
+    SHARE_H = 2 * PLANE_CELLS
+};
+
 typedef struct move_tile {
+    float rings[5 * RING_CELLS];  // fluxes on x and y, moved faces
+    float flow[3 * FLOW_CELLS];
     float fill[8 * FILL_CELLS];
-    float flow[3][4 * PLANE_CELLS];
-    float flux[2][4 * PLANE_CELLS];  // on x and y
-    float moved[3][4 * PLANE_CELLS];
-    float2 shares[4 * PLANE_CELLS];  // q and h
-    float2 fills[4 * PLANE_CELLS];   // before and after
-    uint open[8][18];                // two words of each of the nine bricks in a plane
-    int bricks[DEVICE_RUN + 2][9];   // those nine, from below the run to above it
+    float2 fills[RING_CELLS];       // before and after
+    float shares[4 * PLANE_CELLS];  // q in an even plane and in an odd one, then h
+    uint open[8][18];               // two words of each of the nine bricks in a plane
+    int bricks[DEVICE_RUN + 2][9];  // where the cells of those nine begin, from below the run to above it
     int clear[DEVICE_RUN + 2];
     int found[DEVICE_RUN];        // bits of facts
     int wet_end;                  // no water was seen in this plane or above it
     int self[DEVICE_MOVE_GROUP];  // see self_again
 } move_tile;
 
-// Where planes begin in the rings.
-#define RING(z) (PLANE_CELLS * ((z)&3))
-#define RING_FILL(z) (FILL_CELLS * ((z)&7))
-
 // Planes this far above the last water are dry, and so is all that the rings and the work-items still hold.
 #define DRY_BEYOND 16
 
-// The columns in a list: those of the run, those beside its low faces, others that are crossed, others with shares. The last have no
-// cell, and a face on x apart from that on y.
-#define OWN_COLUMNS 64
+// The columns in a list: those of the run and those beside its low faces, which get new fill; those beside them, with shares only;
+// those beside its high faces, which are crossed; more with shares. The last have no cell, and a face on x apart from that on y.
+// Columns beside each other share cache lines, so each 32 are from two sides.
 #define FILL_COLUMNS 81
-#define MOVED_COLUMNS 99
+#define HIGH_COLUMNS 96
+#define HIGH_END 114
 #define SHARE_COLUMNS 117
 
 // Every other row of a brick belongs to one of two times 32 work-items, so that their reads do not meet in one bank.
@@ -70,9 +90,10 @@ inline int2 x_face(int i)
     if (i < 64) return own_cell(i);
     if (i < 73) return (int2)(-1, i - 65);
     if (i < 81) return (int2)(i - 73, -1);
-    if (i < 90) return (int2)(8, i - 82);
-    if (i < 99) return (int2)(i - 91, 8);
-    if (i < 108) return (int2)(-2, i - 100);
+    if (i < 90) return (int2)(-2, i - 82);
+    if (i < 96) return (int2)(i - 91, -2);
+    if (i < 105) return (int2)(8, i - 97);
+    if (i < 114) return (int2)(i - 106, 8);
     if (i < 117) return (int2)(i - 109, -2);
     return i < 118 ? (int2)(8, 8) : i < 119 ? (int2)(8, -2) : (int2)(9, i - 120);
 }
@@ -83,17 +104,30 @@ inline int2 y_face(int i)
     return i < SHARE_COLUMNS ? at : (int2)(at.y, at.x);
 }
 
+// Cells that are looked at and have no column: seven lines of 11 beside the columns, and four corners.
+#define FAR_CELLS 81
+inline int2 far_cell(int i)
+{
+    const int line = i / 11, along = i % 11 - 2;
+    if (line < 3) return (int2)(line < 2 ? line - 4 : 10, along);
+    if (line < 7) return (int2)(along, line < 5 ? line - 7 : line + 4);
+    return (int2)(along & 1 ? 9 : -2, along & 2 ? 8 : -2);
+}
+
 // What a work-item keeps of its column between steps. Vectors hold one value for the low face on each axis.
 typedef struct move_column {
-    int i;
-    int x, y, fill_x, fill_y;    // where its faces lie in planes of the rings; the cell lies at x
-    int from_x, from_y;          // and in planes of the nine bricks: 64 * brick + cell
-    float3 u_below, u, u_above;  // flow in planes z - 1, z and z + 1
-    float m_low, m_below, m;     // fill in planes z - 2, z - 1 and z
-    float3 flux;                 // in plane z - 1
-    float2 share;                // in plane z - 2
+    float3 u, u_above;                 // flow in planes z and z + 1
+    float m_low, m_below, m, m_above;  // fill in planes z - 2 to z + 1
+    int next;                          // where its cell lies in plane z + 2
+    int2 drops, far_drops;             // in planes z + 2 and z + 3, of its cell and of a far one
+    uint open;                         // a word of plane z or z + 1
+    float3 flux;                       // in plane z - 1
+    float2 share;                      // in plane z - 2
+    float3 moved;                      // in plane z - 2
+    float4 below;                      // flow and moved face on z in the plane below that of its new flow
 } move_column;
 
+// Where a cell lies in planes of the nine bricks: 64 * brick + cell.
 inline int nine_at(int2 at)
 {
     return 64 * (((at.x + 8) >> 3) + 3 * ((at.y + 8) >> 3)) + (at.x & 7) + 8 * (at.y & 7);
@@ -101,12 +135,12 @@ inline int nine_at(int2 at)
 
 inline int column_cell(local const move_tile *t, int from, int z)
 {
-    return t->bricks[(z >> 3) + 1][from >> 6] * BRICK_CELLS + (from & 63) + 64 * (z & 7);
+    return t->bricks[(z >> 3) + 1][from >> 6] + (from & 63) + 64 * (z & 7);
 }
 
 inline uint open_word(local const move_tile *t, global const uint *open, int word, int z)
 {
-    return open[16 * t->bricks[(z >> 3) + 1][word >> 1] + 2 * (z & 7) + (word & 1)];
+    return open[t->bricks[(z >> 3) + 1][word >> 1] / 32 + 2 * (z & 7) + (word & 1)];
 }
 
 inline float plane_open(local const move_tile *t, int x, int y, int z)
@@ -143,31 +177,25 @@ inline void begin_run(local move_tile *t, global const device_run *run, global c
     SYNC;
     ONCE t->wet_end = -2 * DRY_BEYOND;
     if (j <= count) {
-        t->bricks[j + 1][side] = beside;
+        t->bricks[j + 1][side] = beside * BRICK_CELLS;
         if (side == 0) t->clear[j + 1] = is_clear;
     }
     SYNC;
 }
 
-inline bool run_clear(local const move_tile *t, int count)
+// Bit j: brick j of the run is clear.
+inline int clear_bits(local const move_tile *t, int count)
 {
-    bool all = true;
-    for (int j = 1; j <= count; j++) all = all && t->clear[j];
-    return all;
-}
-
-// Fill of a cell in planes z and z + 1, z even.
-inline void put_fill(local move_tile *t, int i, int z, int2 drops)
-{
-    t->fill[RING_FILL(z) + i] = (float)drops.x * RULE_DROP;
-    t->fill[RING_FILL(z) + FILL_CELLS + i] = (float)drops.y * RULE_DROP;
+    int bits = 0;
+    for (int j = 0; j < count; j++) bits |= t->clear[j + 1] << j;
+    return bits;
 }
 
 // A note of where there is water: whole bricks count. `known` may be an older one.
-inline void note_water(local move_tile *t, int z, int known, int2 drops, int2 others)
+inline void note_water(local move_tile *t, int z, int known, int drops)
 {
     const int end = (z | 7) + 1;
-    if ((drops.x | drops.y | others.x | others.y) != 0 && known < end) atomic_max(&t->wet_end, end);
+    if (drops != 0 && known < end) atomic_max(&t->wet_end, end);
 }
 
 inline int2 two_drops(global const int *mass, int cell)
@@ -175,100 +203,108 @@ inline int2 two_drops(global const int *mass, int cell)
     return (int2)(mass[cell], mass[cell + 64]);
 }
 
-inline int2 fill_cell(int i)
+// Fill of a cell in two planes.
+inline void put_fill(local float *fill, int2 drops)
 {
-    return (int2)(i % FILL_SIDE - 4, i / FILL_SIDE - 4);
+    fill[0] = (float)drops.x;
+    fill[FILL_CELLS] = (float)drops.y;
 }
 
-// Where a cell lies in a plane of fill; -1 where no rule looks.
-inline int fill_place(int2 at)
+// Flow through the faces of a column in a plane.
+inline void put_flow(local float *x, local float *y, float3 u)
 {
-    int2 out = max(max(-1 - at, at - 7), 0);
-    return out.x + out.y <= 3 ? RING_FILL_AT(at) : -1;
+    x[FLOW_X] = u.x;
+    y[FLOW_Y] = u.y;
+    x[FLOW_Z] = u.z;
 }
 
-// R1 in a plane that begins at `ring` and `fill` in the rings; m is the fill of the column's cells around it.
-inline float3 fluxes(local move_tile *t, const move_column *c, int ring, int fill, float3 u, float4 m)
+// R1 on the faces of a plane: x and y point to the fill of the cells behind the faces on x and y, m is that of the column's cells.
+// `apart`: the cell behind the face on y is not the column's.
+inline float3 fluxes(local const float *x, local const float *y, float3 u, float4 m, bool apart)
 {
-    local const float *x = t->fill + fill + c->fill_x, *y = t->fill + fill + c->fill_y;
-    float3 flux;
-    flux.x = rule_flux(u.x, x[-2], x[-1], m.z, x[1]);
-    flux.y = rule_flux(u.y, y[-2 * FILL_WIDTH], y[-FILL_WIDTH], y[0], y[FILL_WIDTH]);
-    flux.z = rule_flux(u.z, m.x, m.y, m.z, m.w);
-    t->flux[0][ring + c->x] = flux.x;
-    t->flux[1][ring + c->y] = flux.y;
-    return flux;
+    float m_y = m.z;
+    if (apart) m_y = y[0];
+    return (float3)(rule_flux(u.x, x[-2], x[-1], m.z, x[1]),
+                    rule_flux(u.y, y[-2 * FILL_WIDTH], y[-FILL_WIDTH], m_y, y[FILL_WIDTH]), rule_flux(u.z, m.x, m.y, m.z, m.w));
 }
 
-// R2: the shares of a cell, at p in the rings, with fill m.
-inline float2 shares(local move_tile *t, int p, float m, float3 low, float z1, device_numbers n)
+// What leaves and what enters a cell with these fluxes through its low and high faces.
+inline float2 turnover(float3 low, float x1, float y1, float z1)
 {
-    float x1 = t->flux[0][p + 1], y1 = t->flux[1][p + WIDTH];
-    float out = rule_leaving(low.x, x1, low.y, y1, low.z, z1), in = rule_entering(low.x, x1, low.y, y1, low.z, z1);
-    float2 share = (float2)(m < n.dust ? 0.0f : 1.0f, 1.0f);
-    if (rule_limited(m, out, in, n.dust, n.fill_cap))
-        share = (float2)(rule_giving(m, out, n.dust), rule_taking(m, out, in, n.dust, n.fill_cap));
-    t->shares[p] = share;
-    return share;
+    return (float2)(rule_leaving(low.x, x1, low.y, y1, low.z, z1), rule_entering(low.x, x1, low.y, y1, low.z, z1));
 }
 
-// R2, dust: what falls through the open face between two cells, the higher one the work-item's own.
-inline float fallen(local const move_tile *t, float low, float high, int z, device_numbers n)
+inline bool is_limited(float m, float2 turns, device_numbers n)
+{
+    return rule_limited(m, turns.x, turns.y, n.dust, n.full, n.fill_cap);
+}
+
+// R2: the shares of a cell with fill m, most often and always.
+inline float2 plain_shares(float m, device_numbers n)
+{
+    return (float2)(m < n.dust ? 0.0f : 1.0f, 1.0f);
+}
+
+inline float2 shares(float m, float2 turns, device_numbers n)
+{
+    return (float2)(rule_giving(m, turns.x, n.dust), rule_taking(m, turns.x, turns.y, n.full, n.fill_cap));
+}
+
+inline void put_shares(local float *at, float2 share)
+{
+    at[SHARE_Q] = share.x;
+    at[SHARE_H] = share.y;
+}
+
+// R2: whole drops that cross a face. Of a neighbour's shares only the one that counts is looked at.
+inline float crossed(float flux, local const float *low, float2 high)
+{
+    const float share = low[flux > 0.0f ? SHARE_Q : SHARE_H];
+    return trunc(rule_limited_flux(flux, share, share, high.x, high.y));
+}
+
+inline float3 crossed_faces(float3 flux, local const float *shares, float2 below, float2 here)
+{
+    return (float3)(crossed(flux.x, shares - 1, here), crossed(flux.y, shares - WIDTH, here),
+                    trunc(rule_limited_flux(flux.z, below.x, below.y, here.x, here.y)));
+}
+
+// R2, dust: whether any may fall through a low face of a cell with fill m.
+inline bool dust_falls(float m, device_numbers n)
+{
+    return (m > n.falls_above) & (m < n.falls_below);
+}
+
+// What falls through a cell's low face on the axis along which it falls; `fill` points to its fill m.
+inline float3 fallen(local const move_tile *t, local const float *fill, float m_below, float m, int z, device_numbers n)
 {
     const bool down = n.down_sign < 0;
-    const float from = down ? high : low, to = down ? low : high;
-    if (!(from < n.dust && to < LIMIT_FULL - n.dust)) return 0.0f;
+    const float low = n.down_axis == 2 ? m_below : fill[n.down_axis == 0 ? -1 : -FILL_WIDTH];
+    const float from = down ? m : low, to = down ? low : m;
+    const float3 none = (float3)(0.0f, 0.0f, 0.0f);
+    if (!(from < n.dust && to < n.full)) return none;
     float open = 1.0f;
     if (!t->clear[(z >> 3) + 1]) {
         const int2 at = place_again(t);
         open = down ? plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2))
                     : plane_open(t, at.x, at.y, z);
     }
-    return down ? -(open * from) : open * from;
+    const float dust = down ? -(open * from) : open * from;
+    return (float3)(n.down_axis == 0 ? dust : 0.0f, n.down_axis == 1 ? dust : 0.0f, n.down_axis == 2 ? dust : 0.0f);
 }
 
-inline float crossed(float flux, float2 low, float2 high)
+inline void put_moved(local float *at, float3 moved)
 {
-    return (float)rule_moved(flux, low.x, low.y, high.x, high.y) * RULE_DROP;
+    at[MOVED_X] = moved.x;
+    at[MOVED_Y] = moved.y;
+    at[MOVED_Z] = moved.z;
 }
 
-// R2: what crosses a column's faces in plane z in whole drops and as dust, as fill. They lie at p in the rings; m is their cell's
-// fill, which lies at `fill`.
-inline void cross_faces(local move_tile *t, int p, int fill, int z, float3 flux, float2 below, float2 here, float m_below,
-                        float m, device_numbers n)
+// R3 on a cell whose faces lie at `at` in the rings: `in` comes in through its low ones, `up` goes out through that on top. Gives the
+// fill before and after.
+inline float2 new_fill(local const float *at, float3 in, float up, float before)
 {
-    float x = crossed(flux.x, t->shares[p - 1], here);
-    float y = crossed(flux.y, t->shares[p - WIDTH], here);
-    float up = crossed(flux.z, below, here);
-    if (n.down_sign < 0 ? m != 0.0f && m < n.dust : n.down_sign > 0) {
-        float low = n.down_axis == 2 ? m_below : t->fill[fill - (n.down_axis == 0 ? 1 : FILL_WIDTH)];
-        float dust = fallen(t, low, m, z, n);
-        x += n.down_axis == 0 ? dust : 0.0f;
-        y += n.down_axis == 1 ? dust : 0.0f;
-        up += n.down_axis == 2 ? dust : 0.0f;
-    }
-    t->moved[0][p] = x;
-    t->moved[1][p] = y;
-    t->moved[2][p] = up;
-}
-
-// R3 on a cell that lies at p and `fill` in the rings, with the face above it at `above`. Gives the fill before and after.
-inline float2 new_fill(local move_tile *t, int p, int above, int fill)
-{
-    local const float *X = t->moved[0] + p, *Y = t->moved[1] + p;
-    float before = t->fill[fill];
-    float after = before + (((X[0] - X[1]) + (t->moved[2][p] - t->moved[2][above])) + (Y[0] - Y[WIDTH]));
-    float2 fills = (float2)(before, after);
-    t->fills[p] = fills;
-    return fills;
-}
-
-// The drops of a new fill; returns what is found of them.
-inline int put_drops(global int *restrict mass_next, int cell, float2 fills)
-{
-    int drops = (int)(fills.y * RULE_DROPS);
-    mass_next[cell] = drops;
-    return (drops != 0 ? DEVICE_WET : 0) | (fills.y != fills.x ? DEVICE_CHANGED : 0);
+    return (float2)(before, before + (((in.x - at[MOVED_X + 1]) + (in.z - up)) + (in.y - at[MOVED_Y + WIDTH])));
 }
 
 // Momentum that comes in through one side of a control volume less what goes out through the other.
@@ -277,44 +313,52 @@ inline float carried(float in, float out, float u_low, float u, float u_high)
     return rule_carried(in, u_low, u) - rule_carried(out, u, u_high);
 }
 
-// R4 and gravity on the three low faces of a cell in plane z, at p in a plane.
-inline float3 carry(local const move_tile *t, int p, int z, bool all_clear, device_numbers n)
+// Flow and moved face on z of a cell at p in plane z.
+inline float4 flow_and_face(local const move_tile *t, int p, int z)
 {
-    const int here = RING(z) + p, below = RING(z - 1) + p, above = RING(z + 1) + p;
-    local const float *X = t->moved[0] + here, *Y = t->moved[1] + here, *Z = t->moved[2] + here, *Z1 = t->moved[2] + above;
-    const float2 fill = t->fills[here];
+    local const float *flow = t->flow + p + RING_FLOW(z);
+    return (float4)(flow[FLOW_X], flow[FLOW_Y], flow[FLOW_Z], t->rings[p + RING(z) + MOVED_Z]);
+}
+
+// R4 and gravity on the three low faces of a cell in plane z, at p in a plane, with this fill; and what is below and above it.
+inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 below, float4 above, bool is_clear,
+                    device_numbers n)
+{
+    local const float *rings = t->rings + p, *flows = t->flow + p;
+    local const float *at = rings + RING(z), *at_below = rings + RING(z - 1), *flow = flows + RING_FLOW(z);
+    local const float *X = at + MOVED_X, *Y = at + MOVED_Y, *Z = at + MOVED_Z, *Z1 = rings + RING(z + 1) + MOVED_Z;
+    local const float2 *fills = t->fills + p + RING(z);
     float3 open = (float3)(1.0f, 1.0f, 1.0f), next;
-    if (!all_clear && !t->clear[(z >> 3) + 1]) {
-        const int2 at = own_cell(self_again(t));
-        float w = plane_open(t, at.x, at.y, z);
-        open.x = plane_open(t, at.x - 1, at.y, z) * w;
-        open.y = plane_open(t, at.x, at.y - 1, z) * w;
-        open.z = plane_open(t, at.x, at.y, z - 1) * w;
+    if (!is_clear) {
+        const int2 cell = own_cell(self_again(t));
+        float w = plane_open(t, cell.x, cell.y, z);
+        open.x = plane_open(t, cell.x - 1, cell.y, z) * w;
+        open.y = plane_open(t, cell.x, cell.y - 1, z) * w;
+        open.z = plane_open(t, cell.x, cell.y, z - 1) * w;
     }
     {
-        local const float *u = t->flow[0] + here;
+        local const float *u = flow + FLOW_X;
         float by_x = carried(X[-1] + X[0], X[0] + X[1], u[-1], u[0], u[1]);
         float by_y = carried(Y[-1] + Y[0], Y[WIDTH - 1] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_z = carried(Z[-1] + Z[0], Z1[-1] + Z1[0], t->flow[0][below], u[0], t->flow[0][above]);
-        float2 low = t->fills[here - 1];
-        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_x + (by_y + by_z), open.x, n.empty, n.gravity_x);
+        float by_z = carried(Z[-1] + Z[0], Z1[-1] + above.w, below.x, u[0], above.x);
+        float2 low = fills[-1];
+        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_x + (by_y + by_z), open.x, n.empty_drops, n.gravity_x);
     }
     {
-        local const float *u = t->flow[1] + here;
+        local const float *u = flow + FLOW_Y;
         float by_y = carried(Y[-WIDTH] + Y[0], Y[0] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
         float by_x = carried(X[-WIDTH] + X[0], X[1 - WIDTH] + X[1], u[-1], u[0], u[1]);
-        float by_z = carried(Z[-WIDTH] + Z[0], Z1[-WIDTH] + Z1[0], t->flow[1][below], u[0], t->flow[1][above]);
-        float2 low = t->fills[here - WIDTH];
-        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_y + (by_x + by_z), open.y, n.empty, n.gravity_y);
+        float by_z = carried(Z[-WIDTH] + Z[0], Z1[-WIDTH] + above.w, below.y, u[0], above.y);
+        float2 low = fills[-WIDTH];
+        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_y + (by_x + by_z), open.y, n.empty_drops, n.gravity_y);
     }
     {
-        local const float *u = t->flow[2] + here, *X0 = t->moved[0] + below, *Y0 = t->moved[1] + below,
-                          *Z0 = t->moved[2] + below;
-        float by_z = carried(Z0[0] + Z[0], Z[0] + Z1[0], t->flow[2][below], u[0], t->flow[2][above]);
+        local const float *u = flow + FLOW_Z, *X0 = at_below + MOVED_X, *Y0 = at_below + MOVED_Y;
+        float by_z = carried(below.w + Z[0], Z[0] + above.w, below.z, u[0], above.z);
         float by_y = carried(Y0[0] + Y[0], Y0[WIDTH] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
         float by_x = carried(X0[0] + X[0], X0[1] + X[1], u[-1], u[0], u[1]);
-        float2 low = t->fills[below];
-        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_z + (by_y + by_x), open.z, n.empty, n.gravity_z);
+        float2 low = t->fills[p + RING(z - 1)];
+        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_z + (by_y + by_x), open.z, n.empty_drops, n.gravity_z);
     }
     return next;
 }
@@ -332,138 +376,156 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
     global const device_run *run = runs + get_group_id(0);
     const int me = (int)get_local_id(0), end = 8 * run->count;
     begin_run(t, run, near, clear);
-    const bool all_clear = run_clear(t, run->count);
+    const int clear_here = clear_bits(t, run->count);
+    const bool all_clear = clear_here == (1 << run->count) - 1;
+
+    // Where its faces lie in planes of the rings and in those of the nine bricks; the cell goes with the face on x.
+    const int2 at_x = x_face(me), at_y = y_face(me), at_far = far_cell(me);
+    const int x = PLANE_AT(at_x), y = PLANE_AT(at_y), from_x = nine_at(at_x), from_y = nine_at(at_y);
+    const int fill_x = RING_FILL_AT(at_x), fill_y = RING_FILL_AT(at_y);
+    const bool crosses = me < FILL_COLUMNS || (me >= HIGH_COLUMNS && me < HIGH_END), apart = me >= SHARE_COLUMNS;
+    const bool has_far = me < FAR_CELLS;
+    const int far = has_far ? RING_FILL_AT(at_far) : 0, from_far = has_far ? nine_at(at_far) : 0;
+    // The cell and the plane of which it makes the new flow.
+    const int own = PLANE_AT(own_cell(me)), own_plane = me >> 6, own_from = (nine_at(own_cell(me)) & 63) + 64 * own_plane;
+    t->self[me] = me | x << 8;
+    local float *const rings = t->rings + x, *const fill = t->fill + fill_x;
 
     move_column c;
+    for (int z = -4; z < 0; z += 2) {
+        c.drops = two_drops(mass, column_cell(t, from_x, z));
+        c.far_drops = has_far ? two_drops(mass, column_cell(t, from_far, z)) : (int2)(0, 0);
+        put_fill(fill + RING_FILL(z), c.drops);
+        if (has_far) put_fill(t->fill + RING_FILL(z) + far, c.far_drops);
+        note_water(t, z, -2 * DRY_BEYOND, c.drops.x | c.drops.y | c.far_drops.x | c.far_drops.y);
+    }
+    c.m_low = fill[RING_FILL(-4)];
+    c.m_below = fill[RING_FILL(-3)];
+    c.m = (float)c.drops.x;
+    c.m_above = (float)c.drops.y;
+    c.next = column_cell(t, from_x, 0);
+    c.drops = two_drops(mass, c.next);
+    c.far_drops = has_far ? two_drops(mass, column_cell(t, from_far, 0)) : (int2)(0, 0);
     {
-        const int2 at_x = x_face(me), at_y = y_face(me);
-        c.i = me;
-        c.x = PLANE_AT(at_x);
-        t->self[me] = me | c.x << 8;
-        c.y = PLANE_AT(at_y);
-        c.fill_x = RING_FILL_AT(at_x);
-        c.fill_y = RING_FILL_AT(at_y);
-        c.from_x = nine_at(at_x);
-        c.from_y = nine_at(at_y);
-        c.u_below = c.flux = (float3)(0.0f, 0.0f, 0.0f);
-        c.share = (float2)(0.0f, 0.0f);
-        int x = column_cell(t, c.from_x, -2), y = column_cell(t, c.from_y, -2);
-        c.u = (float3)(flow_x[x], flow_y[y], flow_z[x]);
-        c.u_above = (float3)(flow_x[x + 64], flow_y[y + 64], flow_z[x + 64]);
-        c.m_low = FILL_OF(x - 128);
-        c.m_below = FILL_OF(x - 64);
-        c.m = FILL_OF(x);
+        const int to_x = column_cell(t, from_x, -2), to_y = column_cell(t, from_y, -2);
+        c.u = (float3)(flow_x[to_x], flow_y[to_y], flow_z[to_x]);
+        c.u_above = (float3)(flow_x[to_x + 64], flow_y[to_y + 64], flow_z[to_x + 64]);
     }
-    const int carry_from = nine_at(own_cell(me));
-    // Two cells of fill.
-    const int2 fill_at0 = fill_cell(me), fill_at1 = fill_cell(me + DEVICE_MOVE_GROUP);
-    const int fill_to0 = fill_place(fill_at0), fill_to1 = fill_place(fill_at1);
-    const int fill_from0 = nine_at(fill_at0), fill_from1 = nine_at(fill_at1);
-    for (int z = -4; z < 2; z += 2) {
-        int2 drops0 = (int2)(0, 0), drops1 = drops0;
-        if (fill_to0 >= 0) drops0 = two_drops(mass, column_cell(t, fill_from0, z));
-        if (fill_to1 >= 0) drops1 = two_drops(mass, column_cell(t, fill_from1, z));
-        if (fill_to0 >= 0) put_fill(t, fill_to0, z, drops0);
-        if (fill_to1 >= 0) put_fill(t, fill_to1, z, drops1);
-        note_water(t, z, -2 * DRY_BEYOND, drops0, drops1);
-    }
-    if (me < 72) t->open[(me / 18 - 2) & 7][me % 18] = open_word(t, open, me % 18, me / 18 - 2);
+    c.flux = c.moved = (float3)(0.0f, 0.0f, 0.0f);
+    c.share = (float2)(0.0f, 0.0f);
+    c.below = (float4)(0.0f, 0.0f, 0.0f, 0.0f);
+    c.open = me < 36 ? open_word(t, open, me % 18, -2 + me / 18) : 0;
     SYNC;
 
-    int found = 0;
+    int found = 0, changed = 0;  // not 0: the brick has water, and it changed
     for (int z = -2; z <= end + 2; z += 2) {
         const int wet_end = t->wet_end;
         const bool wet = wet_end > z - DRY_BEYOND, rises = wet && z <= end;
-        const int here = RING(z) + c.x, below = RING(z - 1) + c.x;
-        const float3 u = c.u, u_above = c.u_above;
-        int2 drops0 = (int2)(0, 0), drops1 = drops0;
-        float3 flux, flux_above;
-        float2 share_below, share;
-        float m_above, m_high;
-        uint open_next = 0;
-        if (z < end) {  // asked for now, so that it is there when it is needed
-            if (fill_to0 >= 0) drops0 = two_drops(mass, column_cell(t, fill_from0, z + 4));
-            if (fill_to1 >= 0) drops1 = two_drops(mass, column_cell(t, fill_from1, z + 4));
-            int x = column_cell(t, c.from_x, z + 2), y = column_cell(t, c.from_y, z + 2);
-            c.u = (float3)(flow_x[x], flow_y[y], flow_z[x]);
-            c.u_above = (float3)(flow_x[x + 64], flow_y[y + 64], flow_z[x + 64]);
-            if (!all_clear && me < 36) open_next = open_word(t, open, self_again(t) % 18, z + 2 + self_again(t) / 18);
-        }
+        local float *here = rings + RING(z), *there = rings + RING(z - 2);  // planes z and z - 2
+        local float *flow = t->flow + x + RING_FLOW(z), *flow_beside = flow + (y - x);
+        const float m_high = (float)c.drops.x, m_higher = (float)c.drops.y;
+        const int drops = c.drops.x | c.drops.y | c.far_drops.x | c.far_drops.y;
+        const float3 nothing = (float3)(0.0f, 0.0f, 0.0f);
+        float3 flux, flux_above, moved = nothing, moved_below = nothing;
+        float2 share_below = (float2)(0.0f, 0.0f), share = share_below;
+        put_fill(fill + RING_FILL(z + 2), c.drops);
+        if (has_far) put_fill(t->fill + far + RING_FILL(z + 2), c.far_drops);
+        if (!all_clear && me < 36) t->open[(z + self_again(t) / 18) & 7][self_again(t) % 18] = c.open;
+        put_flow(flow, flow_beside, c.u);
+        put_flow(flow + PLANE_CELLS, flow_beside + PLANE_CELLS, c.u_above);
         if (rises) {
-            m_above = t->fill[RING_FILL(z) + FILL_CELLS + c.fill_x];
-            m_high = t->fill[RING_FILL(z + 2) + c.fill_x];
-            flux = fluxes(t, &c, RING(z), RING_FILL(z), u, (float4)(c.m_low, c.m_below, c.m, m_above));
-            flux_above = fluxes(t, &c, RING(z) + PLANE_CELLS, RING_FILL(z) + FILL_CELLS, u_above,
-                                (float4)(c.m_below, c.m, m_above, m_high));
-        }
-        if (wet && z >= 2) {
-            if (c.i < FILL_COLUMNS) {
-                const int fill = RING_FILL(z - 4) + c.fill_x;
-                float2 low = new_fill(t, here, here + PLANE_CELLS, fill);
-                float2 high = new_fill(t, here + PLANE_CELLS, RING(z - 2) + c.x, fill + FILL_CELLS);
-                if (z >= 4 && c.i < OWN_COLUMNS) {
-                    const int to = column_cell(t, c.from_x, z - 4);
-                    found |= put_drops(mass_next, to, low) | put_drops(mass_next, to + 64, high);
-                }
-            }
-            if ((z & 7) == 2 && z > 2) {  // the last planes of a brick
-                if (found != 0) RAISE(t->found[(z - 4) >> 3], found);
-                found = 0;
-            }
+            local const float *m_x = fill + RING_FILL(z), *m_y = m_x + (fill_y - fill_x);
+            local float *beside = here + (y - x);
+            flux = fluxes(m_x, m_y, c.u, (float4)(c.m_low, c.m_below, c.m, c.m_above), apart);
+            flux_above =
+                fluxes(m_x + FILL_CELLS, m_y + FILL_CELLS, c.u_above, (float4)(c.m_below, c.m, c.m_above, m_high), apart);
+            here[FLUX_X] = flux.x;
+            beside[FLUX_Y] = flux.y;
+            here[FLUX_X + PLANE_CELLS] = flux_above.x;
+            beside[FLUX_Y + PLANE_CELLS] = flux_above.y;
+        } else {
+            flux = flux_above = nothing;
         }
         SYNC;
-        if (rises && c.i < SHARE_COLUMNS) {
-            share_below = shares(t, below, c.m_below, c.flux, flux.z, n);
-            share = shares(t, here, c.m, flux, flux_above.z, n);
+        if (z < end) {  // asked for now, so that it is there when it is needed
+            const int to_x = c.next, to_y = column_cell(t, from_y, z + 2);
+            c.next = column_cell(t, from_x, z + 4);
+            c.drops = two_drops(mass, c.next);
+            if (has_far) c.far_drops = two_drops(mass, column_cell(t, from_far, z + 4));
+            c.u = (float3)(flow_x[to_x], flow_y[to_y], flow_z[to_x]);
+            c.u_above = (float3)(flow_x[to_x + 64], flow_y[to_y + 64], flow_z[to_x + 64]);
+            if (!all_clear && me < 36) c.open = open_word(t, open, self_again(t) % 18, z + 2 + self_again(t) / 18);
         }
+        const int d = z - 4 + own_plane;
+        const float4 above = flow_and_face(t, own, d + 1);
         if (z >= 4) {
-            const int2 at = own_cell(me);
-            const int d = z - 4 + (me >> 6), to = column_cell(t, carry_from, d);
+            const int brick = (z - 4) >> 3, to = t->bricks[brick + 1][4] + own_from + 64 * ((z - 4) & 7);
             if (wet) {
-                const int p = RING(d) + PLANE_AT(at);
-                float3 next = carry(t, PLANE_AT(at), d, all_clear, n);
+                const float2 fill = t->fills[own + RING(d)];
+                const int after = (int)fill.y;
+                float3 next = carry(t, own, d, fill, c.below, above, clear_here >> brick & 1, n);
+                mass_next[to] = after;
                 next_x[to] = next.x;
                 next_y[to] = next.y;
                 next_z[to] = next.z;
-                if (moved_x) {
-                    moved_x[to] = t->moved[0][p];
-                    moved_y[to] = t->moved[1][p];
-                    moved_z[to] = t->moved[2][p];
+                if (moved_x) {  // adding 0 turns a negative zero into a plain one
+                    local const float *at = t->rings + own + RING(d);
+                    moved_x[to] = at[MOVED_X] * RULE_DROP + 0.0f;
+                    moved_y[to] = at[MOVED_Y] * RULE_DROP + 0.0f;
+                    moved_z[to] = at[MOVED_Z] * RULE_DROP + 0.0f;
                 }
+                found |= after;
+                changed |= as_int(fill.x) ^ as_int(fill.y);
             } else {
                 mass_next[to] = 0;
                 next_x[to] = next_y[to] = next_z[to] = 0.0f;
                 if (moved_x) moved_x[to] = moved_y[to] = moved_z[to] = 0.0f;
             }
-        }
-        SYNC;
-        if (rises) {
-            if (c.i < MOVED_COLUMNS && z >= 0) {
-                cross_faces(t, below, RING_FILL(z - 1) + c.fill_x, z - 1, c.flux, c.share, share_below, c.m_low, c.m_below, n);
-                cross_faces(t, here, RING_FILL(z) + c.fill_x, z, flux, share_below, share, c.m_below, c.m, n);
+            if ((z & 7) == 2) {  // the last planes of a brick
+                found = (found != 0 ? DEVICE_WET : 0) | (changed != 0 ? DEVICE_CHANGED : 0);
+                if (found != 0) RAISE(t->found[brick], found);
+                found = changed = 0;
             }
-            c.flux = flux_above;
-            c.share = share;
-            c.m_low = c.m;
-            c.m_below = m_above;
-            c.m = m_high;
         }
-        if (z <= end) {
-            t->flow[0][below] = c.u_below.x;
-            t->flow[1][RING(z - 1) + c.y] = c.u_below.y;
-            t->flow[2][below] = c.u_below.z;
-            t->flow[0][here] = u.x;
-            t->flow[1][RING(z) + c.y] = u.y;
-            t->flow[2][here] = u.z;
-            c.u_below = u_above;
-        }
-        if (z < end) {
-            if (fill_to0 >= 0) put_fill(t, fill_to0, z + 4, drops0);
-            if (fill_to1 >= 0) put_fill(t, fill_to1, z + 4, drops1);
-            note_water(t, z + 4, wet_end, drops0, drops1);
-            if (!all_clear && me < 36) t->open[(z + 2 + self_again(t) / 18) & 7][self_again(t) % 18] = open_next;
+        c.below = above;
+        note_water(t, z + 2, wet_end, drops);
+        if (rises && me < SHARE_COLUMNS) {
+            local const float *below = there + PLANE_CELLS;
+            const float2 turns_below = turnover(c.flux, below[FLUX_X + 1], below[FLUX_Y + WIDTH], flux.z);
+            const float2 turns = turnover(flux, here[FLUX_X + 1], here[FLUX_Y + WIDTH], flux_above.z);
+            share_below = plain_shares(c.m_below, n);
+            share = plain_shares(c.m, n);
+            if (is_limited(c.m_below, turns_below, n) | is_limited(c.m, turns, n)) {
+                share_below = shares(c.m_below, turns_below, n);
+                share = shares(c.m, turns, n);
+            }
+            put_shares(t->shares + x, share);
+            put_shares(t->shares + x + PLANE_CELLS, share_below);
         }
         SYNC;
+        if (rises && z >= 0 && crosses) {
+            moved = crossed_faces(flux, t->shares + x, share_below, share);
+            moved_below = crossed_faces(c.flux, t->shares + x + PLANE_CELLS, c.share, share_below);
+            if (dust_falls(c.m, n) | dust_falls(c.m_below, n)) {
+                moved += fallen(t, fill + RING_FILL(z), c.m_below, c.m, z, n);
+                moved_below += fallen(t, fill + RING_FILL(z - 1), c.m_low, c.m_below, z - 1, n);
+            }
+            put_moved(here, moved);
+            put_moved(there + PLANE_CELLS, moved_below);
+        }
+        SYNC;
+        if (rises && z >= 0 && me < FILL_COLUMNS) {
+            local float2 *fills = t->fills + x;
+            fills[RING(z - 2)] = new_fill(there, c.moved, moved_below.z, c.m_low);
+            fills[RING(z - 2) + PLANE_CELLS] = new_fill(there + PLANE_CELLS, moved_below, moved.z, c.m_below);
+        }
+        c.moved = moved;
+        c.flux = flux_above;
+        c.share = share;
+        c.m_low = c.m;
+        c.m_below = c.m_above;
+        c.m = m_high;
+        c.m_above = m_higher;
     }
     for (int j = me; j < run->count; j += DEVICE_MOVE_GROUP) facts[run->brick[j]] = (uchar)t->found[j];
 }

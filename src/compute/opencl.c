@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "compute/rule_host.h"
+#include "rules/limit.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,6 +198,7 @@ static void set_numbers(opencl_backend *o)
     const weir_params *p = &world->params;
     float scale = 1.0f / world_speed(world);
     backend_down down = backend_find_down(p);
+    float dust = down.sign != 0 ? p->dust : 0.0f;
     o->numbers = (device_numbers){
         .gravity_x = p->gravity.x * scale,
         .gravity_y = p->gravity.y * scale,
@@ -207,13 +209,17 @@ static void set_numbers(opencl_backend *o)
         .inverse_head = down.inverse_head,
         .keep = 1.0f - p->damping,
         .max_flow = p->max_flow,
-        .dust = down.sign != 0 ? p->dust : 0.0f,
-        .fill_cap = p->fill_cap,
         .empty = p->empty,
         .excess_rate = p->excess_rate,
         .excess_cap = p->excess_cap,
         .viscosity = p->viscosity,
         .noise = p->noise,
+        .dust = dust * RULE_DROPS,
+        .fill_cap = p->fill_cap * RULE_DROPS,
+        .full = (LIMIT_FULL - dust) * RULE_DROPS,
+        .empty_drops = p->empty * RULE_DROPS,
+        .falls_above = down.sign > 0 ? -1.0f : 0.0f,
+        .falls_below = down.sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS,
         .force_scale = scale,
         .noise_seed = p->noise_seed,
         .update = (uint32_t)world->update,

@@ -5,7 +5,7 @@
 // The compressive (hyper-C) face value keeps the surface sharp: it leans as far towards the acceptor as stays bounded. With
 // donor md, acceptor ma and the cell behind the donor mu, the document's value is  mu + min(t/c, 1)*d,  d = ma - mu,
 // t = (md - mu)/d, c = max(|f|, 0.02), taken while 0 < t < 1. Multiplied out with f the divisions cancel:
-// f*(md - mu)/c is (md - mu) times f/c, and f/c is 50 f clamped to [-1, 1].
+// |f|*(md - mu)/c is (md - mu) times |f|/c, and |f|/c is 50 |f|, at most 1. The flux has the sign of f.
 #ifndef WEIR_RULES_FLUX_H
 #define WEIR_RULES_FLUX_H
 
@@ -23,11 +23,12 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     float d_size = rule_abs(d);
     float f_size = rule_abs(f);
     float c = rule_most(f_size, 0.02f);
-    float steep = f * mu + rule_with_sign(rule_least(50.0f * f_size, 1.0f), f) * e;
+    float steep = f_size * mu + rule_least(50.0f * f_size, 1.0f) * e;
     int between = (e * d > 0.0f) & (e_size < d_size);
-    float plain = f * (between ? ma : md);
+    float plain = f_size * (between ? ma : md);
     int leans = between & (e_size < c * d_size);
-    return leans ? steep : plain;
+    float size = leans ? steep : plain;
+    return rule_times_sign(size, f);
 }
 
 #endif

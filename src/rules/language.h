@@ -7,7 +7,6 @@
 #pragma OPENCL FP_CONTRACT OFF
 #define RULE static inline
 #define rule_abs fabs
-#define rule_with_sign copysign
 #define rule_as_int as_int
 #define rule_as_float as_float
 typedef uint rule_bits;
@@ -15,7 +14,6 @@ typedef uint rule_bits;
 #include <stdint.h>
 #define RULE static inline __attribute__((always_inline))
 #define rule_abs __builtin_fabsf
-#define rule_with_sign __builtin_copysignf
 typedef uint32_t rule_bits;
 
 RULE int rule_as_int(float a)
@@ -53,6 +51,12 @@ RULE float rule_negative(float a)
 {
     int bits = rule_as_int(a);
     return rule_as_float(bits < 0 ? bits : 0);
+}
+
+// a where b is positive, -a where it is negative.
+RULE float rule_times_sign(float a, float b)
+{
+    return rule_as_float(rule_as_int(a) ^ (rule_as_int(b) & (int)0x80000000u));
 }
 
 RULE float rule_min(float a, float b)

@@ -40,34 +40,39 @@ RULE float rule_giving(float m, float out, float dust)
     return rule_rounded_share(m < dust ? 0.0f : q);
 }
 
-// What a cell with fill m that `out` leaves has room for.
-RULE float rule_room(float m, float out, float dust, float cap)
+// What a cell with fill m that `out` leaves has room for; from `full` on it takes in nothing, not even dust.
+RULE float rule_room(float m, float out, float full, float cap)
 {
     float room = rule_most(cap - m, 0.0f) + rule_least(out, m);
-    return m < LIMIT_FULL - dust ? room : 0.0f;
+    return m < full ? room : 0.0f;
 }
 
 // h of a cell with fill m that `out` leaves and `in` enters.
-RULE float rule_taking(float m, float out, float in, float dust, float cap)
+RULE float rule_taking(float m, float out, float in, float full, float cap)
 {
-    float room = rule_room(m, out, dust, cap);
+    float room = rule_room(m, out, full, cap);
     float fit = room / rule_most(in, 1e-30f);
     return rule_rounded_share(in > room ? fit : 1.0f);
 }
 
 // Whether any share of a cell takes a division: if not, h is 1, and q is 1 as well unless the cell holds mere dust.
-RULE int rule_limited(float m, float out, float in, float dust, float cap)
+RULE int rule_limited(float m, float out, float in, float dust, float full, float cap)
 {
-    return (out > m && m >= dust) || in > rule_room(m, out, dust, cap);
+    return ((out > m) & (m >= dust)) | (in > rule_room(m, out, full, cap));
 }
 
-// Whole drops that cross a face with unlimited flux F, between a low and a high cell with these shares.
-RULE int rule_moved(float F, float q_low, float h_low, float q_high, float h_high)
+// What is left of an unlimited flux F between a low and a high cell with these shares.
+RULE float rule_limited_flux(float F, float q_low, float h_low, float q_high, float h_high)
 {
     float up = q_low * h_high;
     float down = q_high * h_low;
-    float share = F > 0.0f ? up : down;
-    return (int)(F * share * RULE_DROPS);
+    return F * (F > 0.0f ? up : down);
+}
+
+// Whole drops of it that cross the face.
+RULE int rule_moved(float F, float q_low, float h_low, float q_high, float h_high)
+{
+    return (int)(rule_limited_flux(F, q_low, h_low, q_high, h_high) * RULE_DROPS);
 }
 
 #endif
