@@ -6,8 +6,9 @@
 
 enum {
     BRICK_BYTES = BRICK_CELLS * 4,
-    STATE_FIXED = 5,    // channels of the state that every world has
-    RUNS_WANTED = 1024  // before they get longer than one brick
+    STATE_FIXED = 5,     // channels of the state that every world has
+    RUNS_WANTED = 1024,  // before they get longer than one brick
+    RUNS_LAST = 512      // that many of a length are still to come when they become shorter
 };
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
@@ -192,24 +193,28 @@ static void keep_line(device_bricks *d, int32_t brick)
 }
 
 // The live bricks as runs along z, or in the classic solver along x. Long runs do less work twice, but there must be enough of them
-// to keep the device busy.
+// to keep the device busy; and the last ones are short, so that all of its processors end at about the same time.
 static weir_status send_runs(device_bricks *d)
 {
     const brick_pool *pool = &d->world->bricks;
     int32_t most = pool->live / RUNS_WANTED;
-    most = most < 1 ? 1 : most > DEVICE_RUN ? DEVICE_RUN : most;
+    const bool tapers = most >= DEVICE_RUN;  // shorter runs are many enough as they are
+    most = most < 1 ? 1 : tapers ? DEVICE_RUN : most;
     device_run *runs = host_room(d, (size_t)pool->live * sizeof *runs);
     if (!runs) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
+    int32_t left = pool->live;
     d->run_count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!(d->behind[b] & 1)) continue;
         device_run *run = NULL;
         for (int32_t at = b; at != BRICK_NOTHING; at = d->behind[at] >> 1) {
             if (!run || run->count == most) {
+                while (tapers && most > 1 && left < most * RUNS_LAST) most /= 2;
                 run = &runs[d->run_count++];
                 *run = (device_run){0};
             }
             run->brick[run->count++] = at;
+            left--;
         }
     }
     int64_t bytes = d->run_count * (int64_t)sizeof *runs;
