@@ -15,7 +15,7 @@
 #include "world/world.h"
 #include <weir/picture.h>
 
-#define GRID_SURFACE 0.3f
+#define GRID_SURFACE 0.4f  // below the half, which is where level water ends, so that jets and sheets of a cell are seen
 
 enum {
     GRID_TILE_EDGE = 10,     // a brick and a rim of one cell
