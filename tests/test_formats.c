@@ -510,6 +510,8 @@ static void meshes_that_enclose_nothing_are_refused(void **state)
     assert_int_equal(read_obj(&b, 100000, &v), WEIR_ERROR_LIMIT);
     assert_int_equal(read_obj(&b, 16000, &v), WEIR_ERROR_LIMIT);
     assert_int_equal(read_obj(&b, -1, &v), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(read_obj(&b, 0.25f, &v), WEIR_ERROR_FORMAT);
+    assert_says("fills no cell");
     free(b.at);
     assert_int_equal(weir_voxels_read("/nowhere/at/all.obj", NULL, &v), WEIR_ERROR_FILE);
     assert_int_equal(weir_voxels_read("/nowhere/at/all", NULL, &v), WEIR_ERROR_ARGUMENT);
