@@ -11,10 +11,12 @@
 #include "src/base/path.h"
 #include <weir/formats.h>
 
+#define VTI_CELLS 0x1p40  // 23 TB
+
 typedef struct export_format {
     const char *ending;
     const char *meaning;
-    bool boxed;  // it can be told to hold a part of the world
+    double box_cells;  // most cells of a part of the world that it can be told to hold; 0: it holds the whole
     weir_status (*write)(exporter *e, const char *path);
 } export_format;
 
@@ -120,12 +122,12 @@ static weir_status write_vox(exporter *e, const char *path)
 // ---- The table -------------------------------------------------------------------------------------------------------------
 
 static const export_format formats[] = {
-    {".ply", "the water's surface as a PLY mesh", false, write_ply},
-    {".obj", "water and terrain as OBJ meshes, with a .mtl file", false, write_obj},
-    {".glb", "water and terrain as binary glTF, with materials", false, write_glb},
-    {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", true, write_vti},
-    {".nvdb", "fill and flow as NanoVDB grids", false, write_nvdb},
-    {".vox", "water and terrain as MagicaVoxel models", true, write_vox},
+    {".ply", "the water's surface as a PLY mesh", 0, write_ply},
+    {".obj", "water and terrain as OBJ meshes, with a .mtl file", 0, write_obj},
+    {".glb", "water and terrain as binary glTF, with materials", 0, write_glb},
+    {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", VTI_CELLS, write_vti},
+    {".nvdb", "fill and flow as NanoVDB grids", 0, write_nvdb},
+    {".vox", "water and terrain as MagicaVoxel models", WEIR_VOXELS_LIMIT, write_vox},
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
@@ -143,6 +145,37 @@ void export_print_formats(void)
     for (int32_t i = 0; i < FORMAT_COUNT; i++) printf("  %-22s %s\n", formats[i].ending, formats[i].meaning);
 }
 
+static int check_box(const export_format *format, weir_box box)
+{
+    if (format->box_cells == 0)
+        return app_fail(EXIT_WRONG, "--export-box is for .vti and .vox files; %s files hold the whole world", format->ending);
+    if (cells_of(box) <= format->box_cells) return 0;
+    return app_fail(EXIT_WRONG, "--export-box has %.0f cells, and a %s file holds at most %.0f", cells_of(box), format->ending,
+                    format->box_cells);
+}
+
+static int check_paths(const export_format *format, const char *path)
+{
+    int status = app_check_path("export", path);
+    if (status || strcmp(format->ending, ".obj") != 0) return status;
+    char materials[PATH_MAX];
+    int length = snprintf(materials, sizeof materials, "%.*s.mtl", (int)(path_ending(path) - path), path);
+    return length < (int)sizeof materials ? app_check_path("export", materials) : 0;
+}
+
+static int unknown_format(const char *path)
+{
+    char all[256] = "";
+    for (int32_t i = 0; i < FORMAT_COUNT; i++) {
+        size_t used = strlen(all);
+        const char *before = i == 0 ? "" : i == FORMAT_COUNT - 1 ? " and " : ", ";
+        snprintf(all + used, sizeof all - used, "%s%s", before, formats[i].ending);
+    }
+    if (path_ending(path)[0] == '\0')
+        return app_fail(EXIT_WRONG, "--export %s: the name has no ending, which says what to write; there are %s", path, all);
+    return app_fail(EXIT_WRONG, "--export %s: there is no format of this ending; there are %s", path, all);
+}
+
 int export_check(const app_options *options)
 {
     if (!options->export) {
@@ -150,19 +183,20 @@ int export_check(const app_options *options)
         return lonely ? app_fail(EXIT_WRONG, "--%s needs --export FILE to say what to write", lonely) : 0;
     }
     const export_format *format = find_format(options->export);
-    if (format && options->export_boxed && !format->boxed)
-        return app_fail(EXIT_WRONG, "--export-box is for .vti and .vox files; %s files hold the whole world", format->ending);
-    if (format) return app_check_path("export", options->export);
-    char all[256] = "";
-    for (int32_t i = 0; i < FORMAT_COUNT; i++) {
-        size_t used = strlen(all);
-        snprintf(all + used, sizeof all - used, "%s%s",
-                 i == 0                  ? ""
-                 : i == FORMAT_COUNT - 1 ? " and "
-                                         : ", ",
-                 formats[i].ending);
-    }
-    return app_fail(EXIT_WRONG, "--export %s: there is no format of this ending; there are %s", options->export, all);
+    if (!format) return unknown_format(options->export);
+    int status = options->export_boxed ? check_box(format, options->export_box) : 0;
+    return status ? status : check_paths(format, options->export);
+}
+
+int export_check_box(const app_options *options, const weir_world *world)
+{
+    const weir_box w = weir_world_bounds(world), b = options->export_box;
+    const bool bounded = w.min.x < w.max.x;
+    const bool meets = b.min.x < w.max.x && b.min.y < w.max.y && b.min.z < w.max.z &&  //
+                       w.min.x < b.max.x && w.min.y < b.max.y && w.min.z < b.max.z;
+    if (!options->export_boxed || !bounded || meets) return 0;
+    return app_fail(EXIT_WRONG, "--export-box lies outside the world, which is (%d, %d, %d) to (%d, %d, %d)", w.min.x, w.min.y,
+                    w.min.z, w.max.x, w.max.y, w.max.z);
 }
 
 // ---- During the run --------------------------------------------------------------------------------------------------------

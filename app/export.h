@@ -19,6 +19,9 @@ typedef struct exporter {
 // wrong.
 int export_check(const app_options *options);
 
+// When the world is there: whether the box of --export-box meets it. Returns as export_check.
+int export_check_box(const app_options *options, const weir_world *world);
+
 exporter export_begin(const app_options *options, weir_world *world);
 
 // After an update: writes the file if it is time for one; at the end, if it is not written yet. Failures have their sentence in

@@ -1,6 +1,5 @@
 #include "app/film.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 
 #define UPDATES_PER_SECOND 100.0  // of a world, unless a game says otherwise
 #define DEFAULT_FPS 25
-#define FRAME_NAME "frame-%05" PRId64 ".png"
 
 // ---- Before the run --------------------------------------------------------------------------------------------------------
 
@@ -138,11 +136,16 @@ static bool keep_time(film *f, double seconds)
     return true;
 }
 
+// Whether there was room for it.
+static bool frame_path(const film *f, int64_t number, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/frame-%05" PRId64 ".png", f->folder, number) < PATH_MAX;
+}
+
 static int write_file(const film *f)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/" FRAME_NAME, f->folder, f->count) >= (int)sizeof path)
-        return app_fail(EXIT_WRONG, "--frames: the name of the folder is too long");
+    if (!frame_path(f, f->count, path)) return app_fail(EXIT_WRONG, "--frames: the name of the folder is too long");
     weir_status status = weir_png_write(path, f->def.width, f->def.height, f->rgb);
     if (status == WEIR_OK) return 0;
     return app_fail(status == WEIR_ERROR_UNSUPPORTED ? EXIT_WRONG : EXIT_FAILED, "%s", weir_error_message());
@@ -183,31 +186,17 @@ int film_show(film *f, const scene_run *run)
 
 // ---- After it --------------------------------------------------------------------------------------------------------------
 
-// The number in a name that write_file gives; -1: it gives none of this name.
-static int64_t frame_number(const char *name)
+void film_remove_older(film *f)
 {
-    char again[64];
-    int64_t number;
-    if (sscanf(name, "frame-%18" SCNd64, &number) != 1 || number < 0) return -1;
-    snprintf(again, sizeof again, FRAME_NAME, number);
-    return strcmp(name, again) == 0 ? number : -1;
-}
-
-// A longer run may have left pictures in the folder that would follow the last of this one.
-static void remove_old_frames(film *f)
-{
-    DIR *folder = f->folder ? opendir(f->folder) : NULL;
-    if (!folder) return;
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
-        if (frame_number(entry->d_name) >= f->count && unlinkat(dirfd(folder), entry->d_name, 0) == 0) f->removed++;
-    closedir(folder);
+    char path[PATH_MAX];
+    while (f->folder && frame_path(f, f->count + f->removed, path) && unlink(path) == 0) f->removed++;
 }
 
 int film_close(film *f)
 {
-    int status = f->has_video ? video_close(&f->video, true) : 0;
+    // A film without a picture is none.
+    int status = f->has_video ? video_close(&f->video, f->count > 0) : 0;
     f->has_video = false;
-    remove_old_frames(f);
     return status ? status : f->lacks_ffmpeg ? EXIT_FAILED : 0;
 }
 

@@ -19,7 +19,7 @@ typedef struct film {
     bool has_video, lacks_ffmpeg;
     float *draw_ms;  // one per drawing
     int64_t room;
-    int64_t removed;  // pictures of an earlier run that stood behind the last one
+    int64_t removed;  // pictures of an earlier run that followed the last one
 } film;
 
 // Checks the options before anything else is done. Returns 0, or an exit status after telling what is wrong.
@@ -31,8 +31,12 @@ int film_open(film *f, const app_options *options, const scene_run *run);
 // Draws all pictures that are due at the run's update. Returns 0, or an exit status after telling what is wrong.
 int film_show(film *f, const scene_run *run);
 
-// Ends the film, and removes pictures of an earlier run from the folder. Returns 0, or an exit status after telling what is wrong.
+// Ends the film. Returns 0, or an exit status after telling what is wrong.
 int film_close(film *f);
+
+// Removes the pictures of an earlier, longer run that follow the last one without a gap.
+void film_remove_older(film *f);
+
 // Throws a film away that was not ended.
 void film_free(film *f);
 

@@ -189,8 +189,8 @@ static int read_export_box(app_options *options, const char *text)
     for (int32_t i = 0; i < 6; i++) {
         char *end;
         long number = strtol(at, &end, 10);
-        bool good = end != at && !isspace((unsigned char)*at) && *end == (i < 5 ? ',' : '\0') &&
-                    labs(number) <= WEIR_COORD_LIMIT && (i < 3 || number > *numbers[i - 3]);
+        bool good = end != at && !isspace((unsigned char)*at) && *end == (i < 5 ? ',' : '\0') && number >= -WEIR_COORD_LIMIT &&
+                    number <= WEIR_COORD_LIMIT && (i < 3 || number > *numbers[i - 3]);
         if (!good) {
             return app_fail(EXIT_WRONG,
                             "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "

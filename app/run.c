@@ -37,6 +37,7 @@ typedef struct run_record {
     int64_t cells_before;  // cells that the world had updated before, if it was loaded
     weir_stats begun;      // after the first update, when what a device needs at the start has travelled
     weir_stats played;     // after the last, before the questions that come then
+    bool whole;            // all updates were made, and nothing failed
     film film;
 } run_record;
 
@@ -91,8 +92,9 @@ int app_check_path(const char *option, const char *path)
 static void print_log(void *user, weir_log_level level, const char *line)
 {
     (void)user;
+    if (level < WEIR_LOG_INFO) return;
     progress_wipe();
-    if (level >= WEIR_LOG_INFO) printf("device   %s\n", line);
+    printf("device   %s\n", line);
     fflush(stdout);
 }
 
@@ -214,6 +216,7 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
     run->update = record->played.updates;
     if (record->updates > run->update - run->first) record->updates = run->update - run->first;
     sigaction(SIGINT, &before, NULL);
+    record->whole = !status && !interrupted;
     return status;
 }
 
@@ -431,33 +434,37 @@ static int fail_as_weir(void)
 static int finish(const app_options *options, scene_run *run, run_record *record, exporter *exports, report_file *report,
                   run_result *result)
 {
-    bool failed = measure(run, record, result) != 0, measured = !failed;
-    if (export_last(exports, run->update) != WEIR_OK) failed = fail_as_weir();
-    if (film_close(&record->film) != 0) failed = true;
-    if (options->save && weir_world_save(run->world, options->save) != WEIR_OK) failed = fail_as_weir();
-    if (!measured) return EXIT_FAILED;
+    int status = measure(run, record, result);
+    const bool measured = status == 0;
+    if (export_last(exports, run->update) != WEIR_OK) status = fail_as_weir();
+    if (film_close(&record->film) != 0) status = EXIT_FAILED;
+    if (options->save && weir_world_save(run->world, options->save) != WEIR_OK) status = fail_as_weir();
+    if (record->whole && status == 0) film_remove_older(&record->film);
+    if (!measured) return status;
     if (report->path) write_report(report, options, run, record, result);
     if (!options->quiet && !report_on_stdout(report)) print_table(options, run, record, result);
-    return report_close(report) != 0 || failed ? EXIT_FAILED : 0;
+    return report_close(report) != 0 ? EXIT_FAILED : status;
 }
 
 static int run_scene(const app_options *options, scene_run *run, run_record *record, report_file *report)
 {
     int64_t updates = options->updates_given ? options->updates : run->def->updates;
     run_result result;
-    exporter exports = export_begin(options, run->world);
-    int status = film_open(&record->film, options, run);
-    if (!status) status = play(run, options, updates, record, &exports);
-    // Of a run that failed on its way, what was done is told all the same.
-    if (!status || record->updates > 0) {
-        int finished = finish(options, run, record, &exports, report, &result);
-        if (!status) status = finished;
-    }
-    export_end(&exports);
+    int status = export_check_box(options, run->world);
+    if (!status) status = film_open(&record->film, options, run);
     if (status) return status;
+
+    exporter exports = export_begin(options, run->world);
+    status = play(run, options, updates, record, &exports);
+    // Of a run that failed on its way, what was done is told all the same.
+    int finished = finish(options, run, record, &exports, report, &result);
+    if (!status) status = finished;
+    export_end(&exports);
     if (result.ledger.drift != 0) {
-        return app_fail(EXIT_FAILED, "the ledger does not balance: drift of %" PRId64 " drops", result.ledger.drift);
+        int drifted = app_fail(EXIT_FAILED, "the ledger does not balance: drift of %" PRId64 " drops", result.ledger.drift);
+        if (!status) status = drifted;
     }
+    if (status) return status;
     if (interrupted) {
         return app_fail(EXIT_INTERRUPTED, "interrupted after %" PRId64 " of %" PRId64 " updates", record->updates, updates);
     }

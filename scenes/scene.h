@@ -66,7 +66,8 @@ typedef struct scene_options {
     int32_t size;     // 0: the scene's default
     int64_t updates;  // how many updates are planned; probes that average over the second half need it; 0: the scene's default
     uint32_t seed;    // of the scene's random numbers and of the noise
-    weir_world_def def;             // solver, threads, simd, hooks...; the scene overwrites bounds, open_sides and params
+    // Solver, threads, simd, hooks...; the scene overwrites bounds, open_sides and params, and a script memory_limit as well.
+    weir_world_def def;
     const scene_setting *settings;  // parameters, on top of the solver's defaults and the scene's wishes
     int32_t setting_count;
     const char *load;            // NULL, or a snapshot of this scene to go on from in place of its beginning

@@ -20,7 +20,7 @@ enum {
     MEMORY_MAX = 64 << 20,        // bytes that one may hold
     INSTRUCTIONS_MAX = 50000000,  // in one call: some tenths of a second
     INSTRUCTIONS_STEP = 500,      // between two looks at them
-    SECONDS_MAX = 3,              // of the processor's time in one call, for instructions that take long, such as failing ones
+    SECONDS_MAX = 3,              // in one call, for words that take long and instructions that do, such as failing ones
     INSTRUCTION_BYTES = 16        // of new memory that count as an instruction, for the functions that make long strings
 };
 
@@ -42,37 +42,49 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
     return grown;
 }
 
-static double processor_seconds(void)
+static double seconds_now(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static bool takes_too_long(scene_script *script)
 {
-    script->instructions += INSTRUCTIONS_STEP;
-    if (processor_seconds() - script->begun > SECONDS_MAX) script->instructions += INSTRUCTIONS_MAX;
+    if (seconds_now() - script->begun > SECONDS_MAX) script->instructions = INSTRUCTIONS_MAX + 1;
     return script->instructions > INSTRUCTIONS_MAX;
 }
 
-// Once a limit is reached every instruction fails, so that no pcall of the script's own can go on.
-static void count_instructions(lua_State *lua, lua_Debug *unused)
+static void count_instructions(lua_State *lua, lua_Debug *unused);
+
+// Once a limit is reached every instruction and every word fails, so that no pcall of the script's own can go on.
+static void check_limit(lua_State *lua, int level)
 {
-    (void)unused;
     if (!takes_too_long(script_of(lua))) return;
     lua_sethook(lua, count_instructions, LUA_MASKCOUNT, 1);
-    luaL_where(lua, 0);
+    luaL_where(lua, level);
     lua_pushfstring(lua, "the script takes too long: more than %d million instructions or %d seconds in one call",
                     INSTRUCTIONS_MAX / 1000000, SECONDS_MAX);
     lua_concat(lua, 2);
     lua_error(lua);
 }
 
+static void count_instructions(lua_State *lua, lua_Debug *unused)
+{
+    (void)unused;
+    script_of(lua)->instructions += INSTRUCTIONS_STEP;
+    check_limit(lua, 0);
+}
+
+void script_check_limit(lua_State *lua)
+{
+    check_limit(lua, 1);
+}
+
 static void limit_instructions(scene_script *script, lua_State *lua)
 {
     script->instructions = 0;
-    script->begun = processor_seconds();
+    script->begun = seconds_now();
     lua_sethook(lua, count_instructions, LUA_MASKCOUNT, INSTRUCTIONS_STEP);
 }
 

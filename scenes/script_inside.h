@@ -17,7 +17,7 @@ struct scene_script {
     lua_State *lua, *body;
     size_t memory;
     int64_t instructions;  // of the call that runs
-    double begun;          // the processor's time at which it began
+    double begun;          // seconds of the clock at which it began
     scene_run *run;        // NULL until the world is there
     bool described;        // world{...} has been called
     bool loading;          // the world came from a snapshot: edits are already in it
@@ -35,6 +35,10 @@ static inline scene_script *script_of(lua_State *lua)
 {
     return *(scene_script **)lua_getextraspace(lua);
 }
+
+// Fails if the call has run for too long. One word can take as long as millions of instructions, so each that works on the world
+// looks before and after.
+void script_check_limit(lua_State *lua);
 
 // Tables in Lua's registry: of {function, every or 0, at}, and of the probes' functions.
 extern const char script_hooks, script_probes;

@@ -54,6 +54,7 @@ int script_terrain(lua_State *lua)
 {
     scene_script *script = script_of(lua);
     if (!script->run) luaL_error(lua, "there is no world yet: world{...} comes first");
+    script_check_limit(lua);
     char path[PATH_MAX];
     find_file(lua, luaL_checkstring(lua, 1), path);
     const weir_coord corner = weir_world_bounds(script->run->world).min;
@@ -70,6 +71,7 @@ int script_terrain(lua_State *lua)
     if (status != WEIR_OK) luaL_error(lua, "%s", weir_error_message());
     // So that a script that reads files without end takes too long, as any other.
     script->instructions += (int64_t)size.x * size.y * size.z / VOXELS_PER_INSTRUCTION;
+    script_check_limit(lua);
     lua_pushinteger(lua, size.x);
     lua_pushinteger(lua, size.y);
     lua_pushinteger(lua, size.z);

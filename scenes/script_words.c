@@ -9,18 +9,22 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { EDIT_CELLS_MAX = 1 << 27 };  // that one edit may go through, so that it takes seconds at most
+
 // ---- What scripts hand over ------------------------------------------------------------------------------------------------
 
 static scene_run *run_of(lua_State *lua)
 {
     scene_script *script = script_of(lua);
     if (!script->run) luaL_error(lua, "there is no world yet: world{...} comes first");
+    script_check_limit(lua);
     return script->run;
 }
 
 static void check(lua_State *lua, weir_status status)
 {
     if (status != WEIR_OK) luaL_error(lua, "%s", weir_error_message());
+    script_check_limit(lua);
 }
 
 // The i-th number of the table at `index`.
@@ -63,6 +67,37 @@ static weir_sphere to_sphere(lua_State *lua, int index)
     return (weir_sphere){{c[0], c[1], c[2]}, c[3]};
 }
 
+// The box around a sphere; one that is no place is for the edit to refuse.
+static weir_box box_around(weir_sphere s)
+{
+    const double radius = (double)s.radius, centre[3] = {(double)s.centre.x, (double)s.centre.y, (double)s.centre.z};
+    int32_t ends[6];
+    for (int i = 0; i < 6; i++) {
+        double end = i < 3 ? floor(centre[i] - radius) : floor(centre[i - 3] + radius) + 1;
+        ends[i] = (int32_t)fmin(fmax(end, -WEIR_COORD_LIMIT), WEIR_COORD_LIMIT);
+    }
+    return (weir_box){{ends[0], ends[1], ends[2]}, {ends[3], ends[4], ends[5]}};
+}
+
+static double length_within(int32_t min, int32_t max, int32_t low, int32_t high)
+{
+    return fmax(0, fmin(max, high) - fmax(min, low));
+}
+
+// For what goes through all cells of its shape that lie in the world. Drain and flow go through the water only, which the world's
+// memory limits.
+static void check_size(lua_State *lua, const weir_world *world)
+{
+    weir_box box = is_sphere(lua, 1) ? box_around(to_sphere(lua, 1)) : to_box(lua, 1), in = weir_world_bounds(world);
+    if (in.min.x >= in.max.x) in = box;
+    double cells = length_within(box.min.x, box.max.x, in.min.x, in.max.x) *
+                   length_within(box.min.y, box.max.y, in.min.y, in.max.y) *
+                   length_within(box.min.z, box.max.z, in.min.z, in.max.z);
+    if (cells <= EDIT_CELLS_MAX) return;
+    luaL_error(lua, "the shape has more than %d million cells, too many for one edit of a script: take it in parts",
+               EDIT_CELLS_MAX / 1000000);
+}
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 
 static int edit_fill(lua_State *lua)
@@ -72,6 +107,7 @@ static int edit_fill(lua_State *lua)
     bool sphere = is_sphere(lua, 1);
     weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
     if (script_of(lua)->loading) return 0;
+    check_size(lua, world);
     check(lua, sphere ? weir_world_fill_sphere(world, to_sphere(lua, 1), WEIR_WATER, fill)
                       : weir_world_fill(world, box, WEIR_WATER, fill));
     return 0;
@@ -95,6 +131,7 @@ static int edit_build(lua_State *lua)
     bool sphere = is_sphere(lua, 1);
     weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
     if (script_of(lua)->loading) return 0;
+    check_size(lua, world);
     check(lua, sphere ? weir_world_build_sphere(world, to_sphere(lua, 1), (uint8_t)share)
                       : weir_world_build(world, box, (uint8_t)share));
     return 0;
@@ -106,6 +143,7 @@ static int edit_dig(lua_State *lua)
     bool sphere = is_sphere(lua, 1);
     weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
     if (script_of(lua)->loading) return 0;
+    check_size(lua, world);
     check(lua, sphere ? weir_world_dig_sphere(world, to_sphere(lua, 1)) : weir_world_dig(world, box));
     return 0;
 }

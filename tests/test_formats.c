@@ -10,7 +10,10 @@
 #include "formats/mesh_read.h"
 #include "test_files.h"
 #include "test_world.h"
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <weir/formats.h>
 
@@ -29,6 +32,37 @@ static weir_world *make_scene(void)
 static void assert_says(const char *what)
 {
     if (!strstr(weir_error_message(), what)) fail_msg("'%s' does not say '%s'", weir_error_message(), what);
+}
+
+// ---- A full disk -----------------------------------------------------------------------------------------------------------
+
+// A limit on the size of files stands for the end of the disk.
+static void a_full_disk_is_told_by_its_reason(void **state)
+{
+    weir_world *world = make_scene();
+    enum { EDGE = 300 };
+    uint8_t *rgb = malloc(EDGE * EDGE * 3);
+    assert_non_null(rgb);
+    for (size_t i = 0; i < EDGE * EDGE * 3; i++) rgb[i] = (uint8_t)(i * i >> 3);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = {8192, before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const char *paths[3] = {test_path(".vti"), test_path(".nvdb"), test_path(".png")};
+    for (int32_t i = 0; i < 3; i++) {
+        weir_status status = i == 0   ? weir_vti_write(paths[i], world, NULL)
+                             : i == 1 ? weir_nvdb_write(paths[i], world)
+                                      : weir_png_write(paths[i], EDGE, EDGE, rgb);
+        if (status == WEIR_ERROR_UNSUPPORTED) continue;
+        assert_int_equal(status, WEIR_ERROR_FILE);
+        assert_says(strerror(EFBIG));
+        assert_int_equal(access(paths[i], F_OK), -1);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+    free(rgb);
+    weir_world_destroy(world);
 }
 
 // ---- Volumes ---------------------------------------------------------------------------------------------------------------
@@ -476,6 +510,8 @@ static void meshes_that_enclose_nothing_are_refused(void **state)
     assert_int_equal(read_obj(&b, 100000, &v), WEIR_ERROR_LIMIT);
     assert_int_equal(read_obj(&b, 16000, &v), WEIR_ERROR_LIMIT);
     assert_int_equal(read_obj(&b, -1, &v), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(read_obj(&b, 0.25f, &v), WEIR_ERROR_FORMAT);
+    assert_says("fills no cell");
     free(b.at);
     assert_int_equal(weir_voxels_read("/nowhere/at/all.obj", NULL, &v), WEIR_ERROR_FILE);
     assert_int_equal(weir_voxels_read("/nowhere/at/all", NULL, &v), WEIR_ERROR_ARGUMENT);
@@ -572,6 +608,7 @@ static void an_answer_that_lies_or_ends_early_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_disk_is_told_by_its_reason),
         cmocka_unit_test(a_vti_file_holds_the_values_of_its_box),
         cmocka_unit_test(a_box_that_nobody_asked_for_is_not_endless),
         cmocka_unit_test(an_nvdb_file_has_the_fields_of_the_format),

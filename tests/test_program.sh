@@ -239,6 +239,13 @@ refuses "cannot be written" run tube --updates 1 --save "$work/missing/tube.weir
 refuses "cannot be written" run tube --updates 1 --save "$work"
 refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube.xyz"
 refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube"
+refuses "has no ending" run tube --updates 1 --export .ply
+mkdir "$work/stone.mtl"
+refuses "stone.mtl cannot be written: it is a folder" run tube --updates 1 --export "$work/stone.obj"
+refuses "at most 536870912" run tube --updates 1 --export "$work/tube.vox" --export-box 0,0,0,1000,1000,1000
+refuses "a .vti file holds at most" run tube --updates 1 --export "$work/tube.vti" --export-box 0,0,0,1000000,1000000,1000000
+refuses "outside the world" run tube --updates 1 --export "$work/tube.vti" --export-box 0,-5,0,8,0,8
+refuses "six whole numbers" run tube --updates 1 --export "$work/tube.vti" --export-box=-9223372036854775808,0,0,1,1,1
 refuses "cannot be written" run tube --updates 1 --export "$work/missing/tube.ply"
 refuses "needs --export" run tube --updates 1 --export-every 5
 refuses "out of range" run tube --updates 1 --export "$work/tube.ply" --export-every 0
@@ -424,15 +431,16 @@ if [ "$status" -eq 0 ]; then
     works run dambreak --size 16 --updates 0 --picture 1x1 --quiet --frames "$work/one" --look pressure
     is_picture "$work/one/frame-00000.png" 1 1
 
-    # Pictures of an earlier, longer run go, and nothing else in the folder.
-    touch "$work/frames/frame-1.png" "$work/frames/frame-000009.png" "$work/frames/frame-00009.png.old" "$work/frames/notes"
+    # Pictures of an earlier, longer run go, up to the first gap, and nothing else in the folder.
+    touch "$work/frames/frame-1.png" "$work/frames/frame-00009.png" "$work/frames/notes"
     works run dambreak --size 16 --updates 4 --picture 64x48 --frames "$work/frames"
     says "1 of an earlier run removed"
-    same "the folder after a shorter run" "frame-00000.png frame-000009.png frame-00001.png frame-00009.png.old frame-1.png notes" \
+    same "the folder after a shorter run" "frame-00000.png frame-00001.png frame-00009.png frame-1.png notes" \
         "$(cd "$work/frames" && LC_ALL=C ls | xargs)"
 
     # A picture that fails ends the run; report and snapshot tell of what was done up to there.
     mkdir -p "$work/cut/frame-00002.png"
+    touch "$work/cut/frame-00003.png"
     run run dambreak --size 16 --updates 40 --picture 64x48 --frames "$work/cut" --report "$work/cut.json" --save "$work/cut.weir"
     [ "$status" -eq 1 ] || fail "a picture that fails: status $status, expected 1"
     [ "$(wc -l <"$work/err")" -eq 1 ] || fail "a picture that fails is not told in one line"
@@ -441,6 +449,17 @@ if [ "$status" -eq 0 ]; then
     same "updates up to the failure" 8 "$(value updates "$work/cut.json")"
     same "pictures up to the failure" 2 "$(value frames "$work/cut.json")"
     works run dambreak --size 16 --updates 1 --load "$work/cut.weir" --quiet
+    mkdir -p "$work/first/frame-00000.png"
+    touch "$work/first/frame-00001.png"
+    run run dambreak --size 16 --updates 40 --picture 64x48 --frames "$work/first" --quiet --report "$work/first.json" \
+        --save "$work/first.weir"
+    [ "$status" -eq 1 ] || fail "a first picture that fails: status $status, expected 1"
+    [ "$(wc -l <"$work/err")" -eq 1 ] || fail "a first picture that fails is not told in one line"
+    parses "$work/first.json"
+    same "updates before the first picture" 0 "$(value updates "$work/first.json")"
+    [ -s "$work/first.weir" ] || fail "no snapshot after a first picture that failed"
+    # A run that failed removes nothing.
+    [ -e "$work/first/frame-00001.png" ] && [ -e "$work/cut/frame-00003.png" ] || fail "a run that failed removed pictures"
     # On a terminal the sentence has a line of its own.
     if script -qec true /dev/null >/dev/null 2>&1; then
         checks=$((checks + 1))

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <weir/formats.h>
 
@@ -219,7 +220,11 @@ static void wrong_scripts_are_told_file_and_line(void **state)
     refused(IN_A_BOX "for i = 1, 9 do probe('p' .. i, function() end) end", "at most 8 probes");
     refused(IN_A_BOX "error({})", "without a sentence");
     refused("\x1bLua", "binary");
-    refused("world{} fill(box(0, 0, 0, 100000, 100000, 100000))", "a world holds");
+    refused("world{} fill(box(0, 0, 0, 100000, 100000, 100000))", ":1: the shape has more than 134 million cells");
+    refused("world{} build(sphere(0, 0, 0, 300))", "take it in parts");
+    refused("world{} dig(sphere(0, 0, 0, 1e30))", "take it in parts");
+    refused("world{} build(sphere(0/0, 0, 0, 1))", "is not a place");
+    refused("world{} dig(sphere(0, 0, 0, -1))", "radius");
 }
 
 static void a_script_reaches_nothing_outside(void **state)
@@ -246,6 +251,26 @@ static void loops_without_end_are_ended(void **state)
     refused("while true do end", "takes too long");
 }
 
+// Words that take long each, most of them with too few instructions between them to be counted.
+static void words_that_take_long_are_ended(void **state)
+{
+    static const char *const texts[] = {
+        "world{} for i = 1, 200 do build(box(0, 0, 0, 500, 500, 500), i) end",
+        "world{} while true do fill(box(0, 0, 0, 200, 200, 200)) drain(box(0, 0, 0, 200, 200, 200)) end",
+        "world{} b = box(0, 0, 0, 200, 200, 200) while true do pcall(fill, b) pcall(drain, b) end",
+        "world{} b = box(0, 0, 0, 100, 100, 100) fill(b) while true do volume(b) submerged(b) end",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        time_t begun = time(NULL);
+        refused(texts[i], ":1: the script takes too long");
+        assert_true(time(NULL) - begun < 20);
+    }
+    // A box is cut to the world before its cells are counted.
+    played p = play(IN_A_BOX "fill(box(-1000000, 0, -1000000, 1000000, 4, 1000000)) drain(sphere(0, 0, 0, 1e6))", 0);
+    assert_true(weir_world_ledger(p.run->world).held == 0);
+    end(&p);
+}
+
 static void huge_memory_is_refused(void **state)
 {
     refused(IN_A_BOX "s = ('x'):rep(1e9)", "more than 64 MiB");
@@ -258,7 +283,7 @@ static void huge_memory_is_refused(void **state)
                  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
         refused(text, "more than 64 MiB");
     }
-    refused("world{} fill(box(0, 0, 0, 1024, 1024, 1024))", "of memory, which is not there");
+    refused("world{} fill(box(0, 0, 0, 512, 512, 512))", "of memory, which is not there");
 }
 
 static void an_error_between_updates_ends_the_run(void **state)
@@ -362,12 +387,19 @@ int main(void)
     char folder[] = "/tmp/weir-test-XXXXXX";
     if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_script_makes_the_same_world_as_c),    cmocka_unit_test(probes_and_questions_tell_what_is_there),
-        cmocka_unit_test(size_and_seed_come_from_outside),       cmocka_unit_test(a_script_goes_on_from_a_snapshot),
-        cmocka_unit_test(wrong_scripts_are_told_file_and_line),  cmocka_unit_test(a_script_reaches_nothing_outside),
-        cmocka_unit_test(loops_without_end_are_ended),           cmocka_unit_test(huge_memory_is_refused),
-        cmocka_unit_test(an_error_between_updates_ends_the_run), cmocka_unit_test(a_file_that_is_not_there_is_told),
-        cmocka_unit_test(a_script_reads_terrain_beside_it),      cmocka_unit_test(a_script_reads_nothing_elsewhere),
+        cmocka_unit_test(a_script_makes_the_same_world_as_c),
+        cmocka_unit_test(probes_and_questions_tell_what_is_there),
+        cmocka_unit_test(size_and_seed_come_from_outside),
+        cmocka_unit_test(a_script_goes_on_from_a_snapshot),
+        cmocka_unit_test(wrong_scripts_are_told_file_and_line),
+        cmocka_unit_test(a_script_reaches_nothing_outside),
+        cmocka_unit_test(loops_without_end_are_ended),
+        cmocka_unit_test(words_that_take_long_are_ended),
+        cmocka_unit_test(huge_memory_is_refused),
+        cmocka_unit_test(an_error_between_updates_ends_the_run),
+        cmocka_unit_test(a_file_that_is_not_there_is_told),
+        cmocka_unit_test(a_script_reads_terrain_beside_it),
+        cmocka_unit_test(a_script_reads_nothing_elsewhere),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (chdir("/") != 0 || rmdir(folder) != 0) print_message("%s is left behind\n", folder);

@@ -60,7 +60,7 @@ typedef struct weir_mesh_brick {
     weir_mesh mesh;  // its origin is that of the brick; valid until the next update
 } weir_mesh_brick;
 
-#define WEIR_MESHER_MEMORY 1000
+#define WEIR_MESHER_MEMORY 1000  // updates of the mesher for which it surely remembers a brick that has lost its mesh
 
 // Bricks whose mesh changed since a mark, in coordinate order (z, then y, then x). A mark is what the last call returned in *mark;
 // begin with 0. Writes up to `room` of them and returns how many there are; call again with more room if that is larger. A brick

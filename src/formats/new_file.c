@@ -25,6 +25,7 @@ weir_status new_file_open(new_file *f, const char *path)
 {
     struct stat info;
     f->file = NULL;
+    f->failure = 0;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return cannot_write(path, "it is not a plain file");
     // Through a link to the file itself, so that the rename does not put a file in the link's place.
     if (!realpath(path, f->path)) {
@@ -39,13 +40,18 @@ weir_status new_file_open(new_file *f, const char *path)
     return WEIR_OK;
 }
 
+void new_file_write(new_file *f, const void *bytes, size_t size)
+{
+    if (fwrite(bytes, 1, size, f->file) != size && !f->failure) f->failure = errno;
+}
+
 weir_status new_file_close(new_file *f, bool whole)
 {
     if (!f->file) return WEIR_OK;
     plain_numbers_end(&f->numbers);
     errno = 0;
     bool written = fflush(f->file) == 0 && !ferror(f->file);
-    int failure = errno ? errno : EIO;
+    int failure = f->failure ? f->failure : errno;
     if (fclose(f->file) != 0 && written) {
         failure = errno;
         written = false;
@@ -54,5 +60,5 @@ weir_status new_file_close(new_file *f, bool whole)
     if (whole && written && rename(f->beside, f->path) == 0) return WEIR_OK;
     if (whole && written) failure = errno;
     unlink(f->beside);
-    return whole ? cannot_write(f->path, strerror(failure)) : WEIR_OK;
+    return whole ? cannot_write(f->path, failure ? strerror(failure) : "it could not be written in full") : WEIR_OK;
 }

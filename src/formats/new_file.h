@@ -14,11 +14,16 @@
 typedef struct new_file {
     FILE *file;
     plain_numbers numbers;
+    int failure;  // errno of the first new_file_write that failed; 0: none
     char path[PATH_MAX], beside[PATH_MAX];
 } new_file;
 
 // WEIR_ERROR_FILE with a sentence if it cannot be written; then the file is NULL.
 weir_status new_file_open(new_file *f, const char *path);
+
+// As fwrite, but a failure is told by its own reason: a large write that fails leaves nothing in the buffer to fail again at the
+// end.
+void new_file_write(new_file *f, const void *bytes, size_t size);
 
 // Puts the file into its place, or removes it if anything written to it got lost or `whole` is false (the caller has failed and
 // said so). Returns WEIR_OK or the failure of the file itself.

@@ -403,7 +403,7 @@ static void store_root(uint8_t *to, const grid_kind *g, const water_tree *tree, 
 }
 
 // Grid, tree and root, over which the checksum goes; that over all nodes, which the format leaves open, is not made.
-static weir_status write_top(FILE *file, const grid_kind *g, const water_tree *tree, const grid_places *p)
+static weir_status write_top(new_file *f, const grid_kind *g, const water_tree *tree, const grid_places *p)
 {
     const size_t size = (size_t)p->uppers;
     uint8_t *top = calloc(size, 1);
@@ -412,7 +412,7 @@ static weir_status write_top(FILE *file, const grid_kind *g, const water_tree *t
     store_root(top + p->root, g, tree, p);
     store_u32(top + 8, crc32_of(top + 16, size - 16));
     store_u32(top + 12, NO_CHECKSUM);
-    fwrite(top, 1, size, file);
+    new_file_write(f, top, size);
     free(top);
     return WEIR_OK;
 }
@@ -440,7 +440,7 @@ static void store_child(uint8_t *to, int32_t place, int64_t node, int64_t child,
               in->children + in->child_bytes * (uint64_t)child - (in->nodes + in->node_bytes * (uint64_t)node));
 }
 
-static weir_status write_inner(FILE *file, const grid_kind *g, const water_tree *tree, const grid_places *p)
+static weir_status write_inner(new_file *f, const grid_kind *g, const water_tree *tree, const grid_places *p)
 {
     const inner_layout upper = {upper_bytes(g), UPPER_TABLE / 8, p->uppers, upper_bytes(g), p->lowers, lower_bytes(g)};
     const inner_layout lower = {lower_bytes(g), LOWER_TABLE / 8, p->lowers, lower_bytes(g), p->leaves, leaf_bytes(g)};
@@ -450,13 +450,13 @@ static weir_status write_inner(FILE *file, const grid_kind *g, const water_tree 
         const inner_node *u = &tree->uppers[i];
         store_inner(node, u, g, &upper);
         for (int64_t k = u->first; k < u->first + u->count; k++) store_child(node, tree->lowers[k].in_upper, i, k, g, &upper);
-        fwrite(node, 1, upper.bytes, file);
+        new_file_write(f, node, upper.bytes);
     }
     for (int64_t i = 0; i < tree->lower_count; i++) {
         const inner_node *l = &tree->lowers[i];
         store_inner(node, l, g, &lower);
         for (int64_t k = l->first; k < l->first + l->count; k++) store_child(node, tree->leaves[k].in_lower, i, k, g, &lower);
-        fwrite(node, 1, lower.bytes, file);
+        new_file_write(f, node, lower.bytes);
     }
     free(node);
     return WEIR_OK;
@@ -485,26 +485,26 @@ static void store_leaf(uint8_t *to, const leaf *l, const leaf_values *v, const g
     }
 }
 
-static weir_status write_leaves(FILE *file, const weir_world *world, const grid_kind *g, const water_tree *tree)
+static weir_status write_leaves(new_file *f, const weir_world *world, const grid_kind *g, const water_tree *tree)
 {
     uint8_t bytes[8192];
     leaf_values v;
-    for (int64_t i = 0; i < tree->leaf_count && !ferror(file); i++) {
+    for (int64_t i = 0; i < tree->leaf_count && !ferror(f->file); i++) {
         weir_status status = read_leaf(world, &tree->leaves[i], g, &v);
         if (status != WEIR_OK) return status;
         store_leaf(bytes, &tree->leaves[i], &v, g);
-        fwrite(bytes, 1, leaf_bytes(g), file);
+        new_file_write(f, bytes, leaf_bytes(g));
     }
     return WEIR_OK;
 }
 
-static weir_status write_grid(FILE *file, const weir_world *world, const grid_kind *g, water_tree *tree)
+static weir_status write_grid(new_file *f, const weir_world *world, const grid_kind *g, water_tree *tree)
 {
     const grid_places places = places_of(g, tree);
     weir_status status = gather_stats(world, g, tree);
-    if (status == WEIR_OK) status = write_top(file, g, tree, &places);
-    if (status == WEIR_OK) status = write_inner(file, g, tree, &places);
-    return status == WEIR_OK ? write_leaves(file, world, g, tree) : status;
+    if (status == WEIR_OK) status = write_top(f, g, tree, &places);
+    if (status == WEIR_OK) status = write_inner(f, g, tree, &places);
+    return status == WEIR_OK ? write_leaves(f, world, g, tree) : status;
 }
 
 // ---- The file --------------------------------------------------------------------------------------------------------------
@@ -518,7 +518,7 @@ static uint64_t name_key(const char *name)
 }
 
 // What a reader may know of a grid without reading it.
-static void write_about(FILE *file, const grid_kind *g, const water_tree *tree)
+static void write_about(new_file *f, const grid_kind *g, const water_tree *tree)
 {
     uint8_t about[ABOUT_BYTES] = {0};
     const uint64_t size = places_of(g, tree).end;
@@ -537,21 +537,21 @@ static void write_about(FILE *file, const grid_kind *g, const water_tree *tree)
     store_u32(about + 148, (uint32_t)tree->upper_count);
     store_u32(about + 152, 1);
     store_u32(about + 172, FORMAT_VERSION);
-    fwrite(about, 1, sizeof about, file);
-    fwrite(g->name, 1, strlen(g->name) + 1, file);
+    new_file_write(f, about, sizeof about);
+    new_file_write(f, g->name, strlen(g->name) + 1);
 }
 
-static weir_status write_file(FILE *file, const weir_world *world, water_tree *tree)
+static weir_status write_file(new_file *f, const weir_world *world, water_tree *tree)
 {
     uint8_t header[FILE_HEADER_BYTES] = {0};
     store_u64(header, MAGIC);
     store_u32(header + 8, FORMAT_VERSION);
     header[12] = 2;  // grids; they are not packed
-    fwrite(header, 1, sizeof header, file);
-    write_about(file, &FILL, tree);
-    write_about(file, &FLOW, tree);
-    weir_status status = write_grid(file, world, &FILL, tree);
-    return status == WEIR_OK ? write_grid(file, world, &FLOW, tree) : status;
+    new_file_write(f, header, sizeof header);
+    write_about(f, &FILL, tree);
+    write_about(f, &FLOW, tree);
+    weir_status status = write_grid(f, world, &FILL, tree);
+    return status == WEIR_OK ? write_grid(f, world, &FLOW, tree) : status;
 }
 
 weir_status weir_nvdb_write(const char *path, const weir_world *world)
@@ -561,7 +561,7 @@ weir_status weir_nvdb_write(const char *path, const weir_world *world)
     weir_status status = make_tree(path, world, &tree);
     if (status == WEIR_OK) status = new_file_open(&f, path);
     if (status == WEIR_OK) {
-        status = write_file(f.file, world, &tree);
+        status = write_file(&f, world, &tree);
         weir_status closed = new_file_close(&f, status == WEIR_OK);
         if (status == WEIR_OK) status = closed;
     }

@@ -9,11 +9,24 @@
 // Fast rather than small: a film is many pictures.
 enum { COMPRESSION = 3 };
 
+static void write_bytes(png_structp png, png_bytep bytes, size_t size)
+{
+    new_file *f = png_get_io_ptr(png);
+    new_file_write(f, bytes, size);
+    if (ferror(f->file)) png_error(png, "");
+}
+
+// The file is flushed when it is closed.
+static void flush_nothing(png_structp png)
+{
+    (void)png;
+}
+
 // libpng leaves its functions by a jump, so what is used after it is not kept in registers of this frame.
-static bool write_rows(png_structp png, png_infop info, FILE *file, int32_t width, int32_t height, const uint8_t *rgb)
+static bool write_rows(png_structp png, png_infop info, new_file *f, int32_t width, int32_t height, const uint8_t *rgb)
 {
     if (setjmp(png_jmpbuf(png))) return false;
-    png_init_io(png, file);
+    png_set_write_fn(png, f, write_bytes, flush_nothing);
     png_set_compression_level(png, COMPRESSION);
     png_set_filter(png, 0, PNG_FILTER_SUB);
     png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
@@ -45,7 +58,7 @@ weir_status weir_png_write(const char *path, int32_t width, int32_t height, cons
     if (status != WEIR_OK) return status;
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, jump, keep_silent);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    bool whole = info && write_rows(png, info, f.file, width, height, rgb);
+    bool whole = info && write_rows(png, info, &f, width, height, rgb);
     png_destroy_write_struct(&png, &info);
     if (!whole && !ferror(f.file)) {
         new_file_close(&f, false);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EDGE_MOST = 16384, UNIT_BITS = 16, UNIT = 1 << UNIT_BITS };
 
@@ -242,9 +243,13 @@ static weir_status fill_inside(voxeliser *v)
             leaks += !fill_column(v, x, z);
         }
     }
-    if ((double)leaks <= LEAKS_MOST * (double)hit) return WEIR_OK;
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh is not closed: %lld of the %lld rays that enter it do not come out",
-                       path_tail(v->path), (long long)leaks, (long long)hit);
+    if ((double)leaks > LEAKS_MOST * (double)hit)
+        return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh is not closed: %lld of the %lld rays that enter it do not come out",
+                           path_tail(v->path), (long long)leaks, (long long)hit);
+    const weir_coord size = v->voxels->size;
+    if (memchr(v->voxels->values, 255, (size_t)size.x * (size_t)size.y * (size_t)size.z)) return WEIR_OK;
+    return format_fail(WEIR_ERROR_FORMAT, "%s: at %g cells per unit the mesh fills no cell: it is too thin or too small",
+                       path_tail(v->path), v->scale);
 }
 
 weir_status voxelise(const char *path, const triangle_soup *soup, const weir_voxels_def *def, weir_voxels *voxels)

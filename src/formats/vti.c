@@ -69,17 +69,17 @@ static void write_head(FILE *file, weir_box box, uint64_t cells)
     fprintf(file, "</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding=\"raw\">\n_");
 }
 
-static weir_status write_array(FILE *file, const volume_array *array, const weir_world *world, weir_box box, void *slab)
+static weir_status write_array(new_file *f, const volume_array *array, const weir_world *world, weir_box box, void *slab)
 {
     const uint64_t size = (uint64_t)box_cells(box) * (uint64_t)array->cell_bytes;
-    fwrite(&size, sizeof size, 1, file);
-    for (int32_t z = box.min.z; z < box.max.z && !ferror(file);) {
+    new_file_write(f, &size, sizeof size);
+    for (int32_t z = box.min.z; z < box.max.z && !ferror(f->file);) {
         // Up to the next border of bricks, so that each is brought once.
         int32_t end = (z & ~(SLAB - 1)) + SLAB;
         weir_box part = {{box.min.x, box.min.y, z}, {box.max.x, box.max.y, end < box.max.z ? end : box.max.z}};
         weir_status status = array->read(world, part, slab);
         if (status != WEIR_OK) return status;
-        fwrite(slab, (size_t)array->cell_bytes, (size_t)box_cells(part), file);
+        new_file_write(f, slab, (size_t)array->cell_bytes * (size_t)box_cells(part));
         z = part.max.z;
     }
     return WEIR_OK;
@@ -98,7 +98,7 @@ weir_status weir_vti_write(const char *path, const weir_world *world, const weir
     status = new_file_open(&f, path);
     if (status == WEIR_OK) {
         write_head(f.file, box, (uint64_t)box_cells(box));
-        for (int32_t i = 0; i < ARRAYS && status == WEIR_OK; i++) status = write_array(f.file, &arrays[i], world, box, slab);
+        for (int32_t i = 0; i < ARRAYS && status == WEIR_OK; i++) status = write_array(&f, &arrays[i], world, box, slab);
         fprintf(f.file, "\n</AppendedData>\n</VTKFile>\n");
         weir_status closed = new_file_close(&f, status == WEIR_OK);
         if (status == WEIR_OK) status = closed;
