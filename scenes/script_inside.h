@@ -17,7 +17,7 @@ struct scene_script {
     lua_State *lua, *body;
     size_t memory;
     int64_t instructions;  // of the call that runs
-    double begun;          // seconds of the clock at which it began
+    double begun;          // the processor's time at which it began
     scene_run *run;        // NULL until the world is there
     bool described;        // world{...} has been called
     bool loading;          // the world came from a snapshot: edits are already in it
