@@ -590,14 +590,13 @@ static void memory_that_runs_out_is_told(void **state)
 
 static void a_legend_has_points_in_every_locale(void **state)
 {
+    if (!test_begin_comma()) skip();
     weir_world_def def = weir_world_def_default();
     def.threads = 1;
     weir_world *world = test_make(&def);
     weir_picture_def view = small(WEIR_LOOK_FLOW);
     view.width = 320;
     view.range = 0.25f;
-    picture plain = draw(world, &view);
-    if (!test_begin_comma()) skip();
     char number[16];
     snprintf(number, sizeof number, "%g", 0.5);
     assert_string_equal(number, "0,5");
@@ -605,6 +604,7 @@ static void a_legend_has_points_in_every_locale(void **state)
     snprintf(number, sizeof number, "%g", 0.5);
     test_end_comma();
     assert_string_equal(number, "0,5");  // the game has its locale back
+    picture plain = draw(world, &view);
     assert_same(&plain, &p);
     free(plain.rgb);
     free(p.rgb);
