@@ -67,7 +67,13 @@ static weir_sphere to_sphere(lua_State *lua, int index)
     return (weir_sphere){{c[0], c[1], c[2]}, c[3]};
 }
 
-// The box around a sphere; one that is no place is for the edit to refuse.
+// What an edit works on.
+typedef struct edit_shape {
+    bool round;
+    weir_box box;  // if it is round, the box around it; one that is no place is for the edit to refuse
+    weir_sphere sphere;
+} edit_shape;
+
 static weir_box box_around(weir_sphere s)
 {
     const double radius = (double)s.radius, centre[3] = {(double)s.centre.x, (double)s.centre.y, (double)s.centre.z};
@@ -79,6 +85,14 @@ static weir_box box_around(weir_sphere s)
     return (weir_box){{ends[0], ends[1], ends[2]}, {ends[3], ends[4], ends[5]}};
 }
 
+static edit_shape to_shape(lua_State *lua, int index)
+{
+    edit_shape s = {.round = is_sphere(lua, index)};
+    if (s.round) s.sphere = to_sphere(lua, index);
+    s.box = s.round ? box_around(s.sphere) : to_box(lua, index);
+    return s;
+}
+
 static double length_within(int32_t min, int32_t max, int32_t low, int32_t high)
 {
     return fmax(0, fmin(max, high) - fmax(min, low));
@@ -86,9 +100,9 @@ static double length_within(int32_t min, int32_t max, int32_t low, int32_t high)
 
 // For what goes through all cells of its shape that lie in the world. Drain and flow go through the water only, which the world's
 // memory limits.
-static void check_size(lua_State *lua, const weir_world *world)
+static void check_size(lua_State *lua, const weir_world *world, weir_box box)
 {
-    weir_box box = is_sphere(lua, 1) ? box_around(to_sphere(lua, 1)) : to_box(lua, 1), in = weir_world_bounds(world);
+    weir_box in = weir_world_bounds(world);
     if (in.min.x >= in.max.x) in = box;
     double cells = length_within(box.min.x, box.max.x, in.min.x, in.max.x) *
                    length_within(box.min.y, box.max.y, in.min.y, in.max.y) *
@@ -104,22 +118,20 @@ static int edit_fill(lua_State *lua)
 {
     weir_world *world = run_of(lua)->world;
     float fill = (float)luaL_optnumber(lua, 2, 1.0);
-    bool sphere = is_sphere(lua, 1);
-    weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
+    edit_shape s = to_shape(lua, 1);
     if (script_of(lua)->loading) return 0;
-    check_size(lua, world);
-    check(lua, sphere ? weir_world_fill_sphere(world, to_sphere(lua, 1), WEIR_WATER, fill)
-                      : weir_world_fill(world, box, WEIR_WATER, fill));
+    check_size(lua, world, s.box);
+    check(lua, s.round ? weir_world_fill_sphere(world, s.sphere, WEIR_WATER, fill)
+                       : weir_world_fill(world, s.box, WEIR_WATER, fill));
     return 0;
 }
 
 static int edit_drain(lua_State *lua)
 {
     weir_world *world = run_of(lua)->world;
-    bool sphere = is_sphere(lua, 1);
-    weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
+    edit_shape s = to_shape(lua, 1);
     if (script_of(lua)->loading) return 0;
-    check(lua, sphere ? weir_world_drain_sphere(world, to_sphere(lua, 1)) : weir_world_drain(world, box));
+    check(lua, s.round ? weir_world_drain_sphere(world, s.sphere) : weir_world_drain(world, s.box));
     return 0;
 }
 
@@ -128,23 +140,21 @@ static int edit_build(lua_State *lua)
     weir_world *world = run_of(lua)->world;
     lua_Integer share = luaL_optinteger(lua, 2, 255);
     luaL_argcheck(lua, share >= 1 && share <= 255, 2, "a solid share is from 1 to 255");
-    bool sphere = is_sphere(lua, 1);
-    weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
+    edit_shape s = to_shape(lua, 1);
     if (script_of(lua)->loading) return 0;
-    check_size(lua, world);
-    check(lua, sphere ? weir_world_build_sphere(world, to_sphere(lua, 1), (uint8_t)share)
-                      : weir_world_build(world, box, (uint8_t)share));
+    check_size(lua, world, s.box);
+    check(lua,
+          s.round ? weir_world_build_sphere(world, s.sphere, (uint8_t)share) : weir_world_build(world, s.box, (uint8_t)share));
     return 0;
 }
 
 static int edit_dig(lua_State *lua)
 {
     weir_world *world = run_of(lua)->world;
-    bool sphere = is_sphere(lua, 1);
-    weir_box box = sphere ? (weir_box){0} : to_box(lua, 1);
+    edit_shape s = to_shape(lua, 1);
     if (script_of(lua)->loading) return 0;
-    check_size(lua, world);
-    check(lua, sphere ? weir_world_dig_sphere(world, to_sphere(lua, 1)) : weir_world_dig(world, box));
+    check_size(lua, world, s.box);
+    check(lua, s.round ? weir_world_dig_sphere(world, s.sphere) : weir_world_dig(world, s.box));
     return 0;
 }
 

@@ -69,11 +69,6 @@ inline float flag_at(global const uint *masks, local const int *near_here, int x
 
 // ---- Neighbours without a tile ---------------------------------------------------------------------------------------------
 
-// For values that are looked at once: where a cell and the six beside it lie in a channel.
-typedef struct around {
-    int self, x0, x1, y0, y1, z0, z1;
-} around;
-
 // Where the neighbour of a brick's cell lies in a channel, one step (-1 or 1) along an axis; `near` are the brick's own 27.
 inline int beside(global const int *near, int cell, int axis, int step)
 {
@@ -84,29 +79,10 @@ inline int beside(global const int *near, int cell, int axis, int step)
     return near[SELF + step * side] * BRICK_CELLS + cell - 7 * step * stride;
 }
 
-inline around look_around(global const int *near, int cell)
-{
-    around at;
-    at.self = near[SELF] * BRICK_CELLS + cell;
-    at.x0 = beside(near, cell, 0, -1);
-    at.x1 = beside(near, cell, 0, 1);
-    at.y0 = beside(near, cell, 1, -1);
-    at.y1 = beside(near, cell, 1, 1);
-    at.z0 = beside(near, cell, 2, -1);
-    at.z1 = beside(near, cell, 2, 1);
-    return at;
-}
-
 // The bit of a mask for a place in a channel: masks go by cells too, 32 to a word.
 inline uint bit_at(global const uint *masks, int at)
 {
     return masks[at >> 5] >> (at & 31) & 1u;
-}
-
-inline uint open_faces(global const uint *open, around at)
-{
-    return bit_at(open, at.x0) + bit_at(open, at.x1) + bit_at(open, at.y0) + bit_at(open, at.y1) + bit_at(open, at.z0) +
-           bit_at(open, at.z1);
 }
 
 #define GROUP_KERNEL kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
