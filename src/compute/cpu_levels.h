@@ -594,7 +594,7 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
         float *restrict error = pyramid_cells(lower, PYRAMID_ERROR, child);
         const float *restrict diagonal = pyramid_cells(lower, PYRAMID_DIAGONAL, child);
         LANES
-        for (int i = 0; i < BRICK_CELLS; i++) error[i] += diagonal[i] > COARSE_LEAST ? correction[i] : 0.0f;
+        for (int i = 0; i < BRICK_CELLS; i++) error[i] = rule_coarse_correct(error[i], correction[i], diagonal[i]);
     }
 }
 

@@ -617,10 +617,10 @@ inline void prolong_row(float c[8], global float *pyramid, const device_level *l
 // The error of one cell of a level with its correction.
 inline float corrected(global float *pyramid, const device_level *level, global const int *tree, int above, int cell)
 {
-    float e = CHANNEL(DEVICE_ERROR)[cell];
-    if (CHANNEL(DEVICE_DIAGONAL)[cell] > COARSE_LEAST)
-        e += prolong(pyramid, level + 1, tree, above, tree[level->up + cell / BRICK_CELLS], cell % BRICK_CELLS);
-    return e;
+    float e = CHANNEL(DEVICE_ERROR)[cell], diagonal = CHANNEL(DEVICE_DIAGONAL)[cell];
+    if (!(diagonal > COARSE_LEAST)) return e;
+    float c = prolong(pyramid, level + 1, tree, above, tree[level->up + cell / BRICK_CELLS], cell % BRICK_CELLS);
+    return rule_coarse_correct(e, c, diagonal);
 }
 
 // And of half a row, above which lie 2 coarse cells.
@@ -651,8 +651,8 @@ inline float4 corrected_half(global float *pyramid, const device_level *level, g
     c.y = rule_prolong(own.x, rule_towards(own.x, own.y, link_x.y), low_y, low_z);
     c.z = rule_prolong(own.y, rule_towards(own.y, own.x, link_x.y), high_y, high_z);
     c.w = rule_prolong(own.y, rule_towards(own.y, e[x1], lx[x1]), high_y, high_z);
-    return (float4)(before.x + (diagonal.x > COARSE_LEAST ? c.x : 0.0f), before.y + (diagonal.y > COARSE_LEAST ? c.y : 0.0f),
-                    before.z + (diagonal.z > COARSE_LEAST ? c.z : 0.0f), before.w + (diagonal.w > COARSE_LEAST ? c.w : 0.0f));
+    return (float4)(rule_coarse_correct(before.x, c.x, diagonal.x), rule_coarse_correct(before.y, c.y, diagonal.y),
+                    rule_coarse_correct(before.z, c.z, diagonal.z), rule_coarse_correct(before.w, c.w, diagonal.w));
 }
 
 // Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
@@ -682,7 +682,7 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
     } else {
         float c[8];
         prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW, false);
-        EACH_X r.e[x] += diagonal[x] > COARSE_LEAST ? c[x] : 0.0f;
+        EACH_X r.e[x] = rule_coarse_correct(r.e[x], c[x], diagonal[x]);
         r.x_low = corrected(pyramid, level, tree, error_above, 8 * at.x0 + 7);
         r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
         rim = corrected_half(pyramid, level, tree, error_above, rim_cell);
@@ -916,7 +916,8 @@ inline void tail_correct(local tail_room *r, tail_level t, tail_level above)
             d[axis] = rule_towards(own, r->e[at + (high ? stride : -stride)], r->weight[axis][high ? at + stride : at]);
         }
         float c = rule_prolong(own, d[0], d[1], d[2]);
-        r->e[tail_at(t, i)] += r->cell[TAIL_DIAGONAL][t.cells + i] > COARSE_LEAST ? c : 0.0f;
+        local float *e = r->e + tail_at(t, i);
+        *e = rule_coarse_correct(*e, c, r->cell[TAIL_DIAGONAL][t.cells + i]);
     }
 }
 

@@ -52,4 +52,15 @@ RULE float rule_prolong(float own, float dx, float dy, float dz)
     return own + 0.25f * ((dx + dz) + dy);
 }
 
+// The error of a coarse cell with its correction from the level above, of which it takes less than all. A residual right under a free
+// surface counts on the level above as one in the middle of a cell, further from the surface, and so the correction is too large: taken
+// whole, one cycle per update lets the surface of still water swing up.
+#define COARSE_TAKEN 0.8f
+
+RULE float rule_coarse_correct(float e, float correction, float diagonal)
+{
+    float taken = COARSE_TAKEN * correction;
+    return e + (diagonal > COARSE_LEAST ? taken : 0.0f);
+}
+
 #endif
