@@ -1,8 +1,8 @@
 // Devices that are too small, and devices that are lost: what fails says so, and no water is ever lost without a word.
 //
 // Two variables of the environment make a device fail: WEIR_DEVICE_MEMORY=bytes makes it small, WEIR_DEVICE_FAIL_AT=n loses it at
-// the n-th command. Both are read when a world is made, and so is WEIR_DEVICE_AHEAD=bricks: in a world of so many bricks nobody
-// waits for the residual of the pressure.
+// the n-th command. Both are read when a world is made, and so are WEIR_DEVICE_AHEAD=bricks and WEIR_DEVICE_BESIDE=bricks: in a world of
+// so many bricks nobody waits for the residual of the pressure, and answers are read beside the kernels.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -284,8 +284,10 @@ static void a_device_that_is_lost_ahead_gives_the_checkpoint(void **state)
     need_device();
     live_on_cpu();
     setenv("WEIR_DEVICE_AHEAD", "1", 1);
+    setenv("WEIR_DEVICE_BESIDE", "1", 1);
     lose_everywhere(false, false, test_device_length(20, 2));
     unsetenv("WEIR_DEVICE_AHEAD");
+    unsetenv("WEIR_DEVICE_BESIDE");
 }
 
 static void a_device_that_is_lost_while_asked_gives_the_checkpoint(void **state)

@@ -404,11 +404,18 @@ inline void flux_between(float F[8], const float flow[8], const float low[8], co
     EACH_X F[x] = rule_classic_flux(flow[x], low[x], high[x]);
 }
 
-// The excess to come, and the first iteration of the pressure, which starts from nothing. Mass and flow are those after the move.
-// Without local memory: rows of a group look at each other, and the second to look finds them near.
+// The first iteration, which starts from nothing, where all faces are open.
+inline float first_pressure(float divergence)
+{
+    return rule_classic_pressure(0.0f, divergence, 1.0f / 6.0f);
+}
+
+// The excess to come, and the first iteration of the pressure. Mass and flow are those after the move. Without local memory: rows of
+// a group look at each other, and the second to look finds them near. `follows`: classic_follow comes next, and works out the first
+// iteration itself in bricks that are clear.
 GROUP_KERNEL void classic_divergence(global const device_place *places, global const uchar *open, global const int *mass,
                                      global const float *flow_x, global const float *flow_y, global const float *flow_z,
-                                     global float *divergence, global float *pressure, int live)
+                                     global float *divergence, global float *pressure, int follows, int live)
 {
     const int row = (int)get_local_id(0) & 63, index = (int)get_group_id(0) * (GROUP / ROWS) + ((int)get_local_id(0) >> 6);
     const device_place place = places[min(index, live - 1)];
@@ -438,7 +445,7 @@ GROUP_KERNEL void classic_divergence(global const device_place *places, global c
     flux_between(high, flow, m, beside);
     EACH_X d[x] = (m[x] - 1.0f) + (net[x] + (low[x] - high[x]));
     if (place.clear) {
-        EACH_X net[x] = rule_classic_pressure(0.0f, d[x], 1.0f / 6.0f);
+        EACH_X net[x] = first_pressure(d[x]);
     } else {
         bits_around o = look_at_bits(open, at);
         EACH_X
@@ -449,7 +456,7 @@ GROUP_KERNEL void classic_divergence(global const device_place *places, global c
         }
     }
     store_row(divergence, at.self, d);
-    store_row(pressure, at.self, net);
+    if (!(follows && place.clear)) store_row(pressure, at.self, net);
 }
 
 // ---- Marches ---------------------------------------------------------------------------------------------------------------
@@ -475,6 +482,7 @@ typedef struct march_tile {
     float inverses[16];                           // 1 over the number of open faces, and zeros from 8 on for solid cells
     int bricks[DEVICE_RUN + 2][9];                // in a plane across x, from before the run to behind it
     int clear[DEVICE_RUN + 2];
+    uchar unwritten[DEVICE_RUN + 2][9];  // 1: the pressure of that brick is still to be worked out, from its divergence
 } march_tile;
 
 // What a work-item knows of its row while it marches.
@@ -508,6 +516,13 @@ inline int march_number(int2 at)
 #define ROW_IN(r, t, j) (ROWS * (t)->bricks[(j) + 1][(r)->side] + (r)->row)
 #define EDGE_IN(r, t, j) (ROWS * (t)->bricks[(j) + 1][(r)->edge_side] + (r)->edge_row)
 
+// The pressure of a cell in one of the nine bricks of a plane.
+inline float march_pressure(local const march_tile *t, int plane, int side, global const float *pressure,
+                            global const float *divergence, int cell, bool follows)
+{
+    return follows && t->unwritten[plane][side] ? first_pressure(divergence[cell]) : pressure[cell];
+}
+
 // Eight bits, four apart: so six of them add up to the open faces of eight cells.
 inline uint spread_bits(uint bits)
 {
@@ -517,13 +532,16 @@ inline uint spread_bits(uint bits)
     return (bits | bits << 3) & 0x11111111u;
 }
 
+// `follows`: as in classic_divergence; here a constant, so that what it does not need is not there.
 inline void begin_march(march_row *r, local march_tile *t, global const device_run *run, global const int *near,
-                        global const uchar *clear, global const float *pressure, global const float *divergence)
+                        global const uchar *clear, global const float *pressure, global const float *divergence, bool follows)
 {
     const int count = run->count;
     for (int i = (int)get_local_id(0); i < 9 * (count + 2); i += DEVICE_MARCH_GROUP) {
         int j = i / 9 - 1, side = i % 9, brick = run->brick[j < 0 ? 0 : j < count ? j : count - 1];
-        t->bricks[j + 1][side] = near[27 * brick + (j < 0 ? 0 : j < count ? 1 : 2) + 3 * side];
+        int beside = near[27 * brick + (j < 0 ? 0 : j < count ? 1 : 2) + 3 * side];
+        t->bricks[j + 1][side] = beside;
+        if (follows) t->unwritten[j + 1][side] = beside != 0 ? clear[beside] : 0;
         if (side == 0) t->clear[j + 1] = clear[brick];
     }
     for (int i = (int)get_local_id(0); i < 16; i += DEVICE_MARCH_GROUP) t->inverses[i] = i < 7 ? classic_inverses[i] : 0.0f;
@@ -542,8 +560,8 @@ inline void begin_march(march_row *r, local march_tile *t, global const device_r
     EACH_X r->d[x] = 0.0f;
     r->d[8] = 0.0f;
     r->d[9] = divergence[8 * ROW_IN(r, t, -1) + 7];
-    r->v[8] = pressure[8 * ROW_IN(r, t, -1) + 6];
-    r->v[9] = pressure[8 * ROW_IN(r, t, -1) + 7];
+    r->v[8] = march_pressure(t, 0, r->side, pressure, divergence, 8 * ROW_IN(r, t, -1) + 6, follows);
+    r->v[9] = march_pressure(t, 0, r->side, pressure, divergence, 8 * ROW_IN(r, t, -1) + 7, follows);
 }
 
 // Whether there is terrain near what brick j gives.
@@ -554,16 +572,22 @@ inline bool march_terrain(local const march_tile *t, int j, int count)
 
 // Brick j of the run: its pressure into the tile, its divergence if the row `iterates`. Ends with a barrier.
 inline void enter_brick(march_row *r, local march_tile *t, int j, int count, bool iterates, global const uchar *open,
-                        global const float *pressure, global const float *divergence)
+                        global const float *pressure, global const float *divergence, bool follows)
 {
     float edge = 0.0f;
     r->v[0] = r->v[8];
     r->v[1] = r->v[9];
-    load_row(r->v + 2, pressure, ROW_IN(r, t, j));
-    if (r->me >= 96) edge = pressure[8 * EDGE_IN(r, t, r->edge_cell > 0 ? j : j - 1) + ((r->edge_cell + 7) & 7)];
+    const bool unwritten = follows && t->unwritten[j + 1][r->side];
+    if (!unwritten) load_row(r->v + 2, pressure, ROW_IN(r, t, j));
+    if (r->me >= 96) {
+        const int plane = r->edge_cell > 0 ? j : j - 1;
+        edge = march_pressure(t, plane + 1, r->edge_side, pressure, divergence,
+                              8 * EDGE_IN(r, t, plane) + ((r->edge_cell + 7) & 7), follows);
+    }
     r->d[0] = r->d[8];
     r->d[1] = r->d[9];
-    if (iterates) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
+    if (iterates || unwritten) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
+    if (unwritten) EACH_X r->v[x + 2] = first_pressure(r->d[x + 2]);
     write_row(t->p, MARCH_ROWS, r->at, r->v + 1);
     if (r->me >= 96) ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
     if (march_terrain(t, j, count)) {
@@ -596,25 +620,22 @@ inline void march_iterate(float next[8], const float v[10], local const float4 *
     }
 }
 
-// Two iterations.
-MARCH_KERNEL void classic_pressure(global const device_run *restrict runs, global const int *restrict near,
-                                   global const uchar *restrict open, global const uchar *restrict clear,
-                                   global const float *restrict pressure, global const float *restrict divergence,
-                                   global float *restrict pressure_next)
+// Two iterations on a run.
+inline void iterate_twice(local march_tile *t, global const device_run *restrict run, global const int *restrict near,
+                          global const uchar *restrict open, global const uchar *restrict clear,
+                          global const float *restrict pressure, global const float *restrict divergence,
+                          global float *restrict pressure_next, bool follows)
 {
-    local march_tile tile;
-    local march_tile *t = &tile;
-    global const device_run *run = runs + get_group_id(0);
     const int count = run->count;
     march_row r;
-    begin_march(&r, t, run, near, clear, pressure, divergence);
+    begin_march(&r, t, run, near, clear, pressure, divergence, follows);
     float q[10], result[8];
     EACH_X q[x] = result[x] = 0.0f;
     q[8] = q[9] = 0.0f;
     for (int j = 0; j <= count; j++) {
         const bool terrain = march_terrain(t, j, count);
         float next[8];
-        enter_brick(&r, t, j, count, r.me < 96, open, pressure, divergence);
+        enter_brick(&r, t, j, count, r.me < 96, open, pressure, divergence, follows);
         if (r.me < 96) {
             march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
             q[0] = q[8];
@@ -633,6 +654,25 @@ MARCH_KERNEL void classic_pressure(global const device_run *restrict runs, globa
     }
 }
 
+MARCH_KERNEL void classic_pressure(global const device_run *restrict runs, global const int *restrict near,
+                                   global const uchar *restrict open, global const uchar *restrict clear,
+                                   global const float *restrict pressure, global const float *restrict divergence,
+                                   global float *restrict pressure_next)
+{
+    local march_tile tile;
+    iterate_twice(&tile, runs + get_group_id(0), near, open, clear, pressure, divergence, pressure_next, false);
+}
+
+// Right after classic_divergence: the second and the third iteration.
+MARCH_KERNEL void classic_follow(global const device_run *restrict runs, global const int *restrict near,
+                                 global const uchar *restrict open, global const uchar *restrict clear,
+                                 global const float *restrict pressure, global const float *restrict divergence,
+                                 global float *restrict pressure_next)
+{
+    local march_tile tile;
+    iterate_twice(&tile, runs + get_group_id(0), near, open, clear, pressure, divergence, pressure_next, true);
+}
+
 // The last iteration, if `iterations` is 1 and not 0, and the gradient. In place on the flow after the move: no face looks at
 // another face's flow.
 MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, global const int *restrict near,
@@ -647,8 +687,9 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
     global const device_run *run = runs + get_group_id(0);
     const int count = run->count;
     march_row r;
-    begin_march(&r, t, run, near, clear, pressure, divergence);
+    begin_march(&r, t, run, near, clear, pressure, divergence, false);
     const bool iterates = r.me < 64 || (r.me < 96 && !(r.me & 8));  // beside the run only before its low faces
+    if (r.me >= 96 && (r.me & 8)) r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
     // The gradient of a brick, once all of it has come: half a row for each work-item.
     const int row = r.me >> 1, upper = r.me & 1;
     const int2 place = (int2)(row & 7, row >> 3), y0 = (int2)(place.x - 1, place.y), z0 = (int2)(place.x, place.y - 1);
@@ -665,7 +706,7 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
             f_y = y_4[at];
             f_z = z_4[at];
         }
-        enter_brick(&r, t, j, count, iterates && iterations, open, pressure, divergence);
+        enter_brick(&r, t, j, count, iterates && iterations, open, pressure, divergence, false);
         if (iterates) {
             float next[8], whole[8];
             EACH_X next[x] = r.v[x + 1];

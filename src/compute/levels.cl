@@ -178,8 +178,8 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
         EACH_X
         {
             float x0 = x > 0 ? p[(x + 7) & 7] : x_low, x1 = x < 7 ? p[(x + 1) & 7] : x_high;
-            float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
-            left[x] = (float)(int)BIT(a.self, x) * (d[x] + sum - faces_of_bits(o, x) * p[x]);
+            float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]), faces = place.clear ? 6.0f : faces_of_bits(o, x);
+            left[x] = (float)(int)BIT(a.self, x) * (d[x] + sum - faces * p[x]);
             largest = rule_max(largest, rule_abs(left[x]));
         }
     }
@@ -696,10 +696,11 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
 }
 #undef CHANNEL
 
-// 64 work-items per live brick. The pressure is corrected in place. What changes from now on is news to the next cycle.
+// 64 work-items per live brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
+// above it, as in all deep water, the floor need not be read. What changes from now on is news to the next cycle.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global const uchar *active,
                              global const int *list, global float *pyramid, device_level here, device_level above,
-                             global const int *tree, global int *notes, device_cycle cycle, int top, int live)
+                             global const int *tree, global int *notes, device_cycle cycle, int top, float head, int live)
 {
     if (cycle_is_over(notes, cycle)) return;
     if (get_global_id(0) == 0) notes[DEVICE_CYCLE_NUMBER]++;
@@ -709,11 +710,17 @@ ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, 
     const int brick = list[place], row = ROWS * brick + ROW;
     const uint bits = active[row];
     if (bits == 0u) return;
-    float p[8], f[8], c[8];
+    float p[8], c[8];
     load_row(p, pressure, row);
-    load_row(f, floor, row);
     prolong_row(c, pyramid, levels + 1, tree, final_error(1, top), tree[levels[0].up + brick], ROW, true);
-    EACH_X p[x] = rule_max(f[x], p[x] + (float)(int)BIT(bits, x) * c[x]);
+    EACH_X p[x] = p[x] + (float)(int)BIT(bits, x) * c[x];
+    float least = p[0];
+    EACH_X least = rule_min(least, p[x]);
+    if (least <= head) {
+        float f[8];
+        load_row(f, floor, row);
+        EACH_X p[x] = rule_max(f[x], p[x]);
+    }
     store_row(pressure, row, p);
 }
 

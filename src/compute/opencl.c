@@ -13,8 +13,9 @@
 #include <string.h>
 
 enum {
-    TIMED_EVERY = 64,     // updates, of which one is timed
-    AHEAD_BRICKS = 8192,  // from so many on it pays to ask for cycles before they are known to be needed
+    TIMED_EVERY = 64,      // updates, of which one is timed
+    AHEAD_BRICKS = 8192,   // from so many on it pays to ask for cycles before they are known to be needed
+    BESIDE_BRICKS = 1024,  // and to read beside the kernels; fewer are done before the host has asked
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
@@ -49,9 +50,10 @@ typedef struct opencl_backend {
     int64_t outer_bytes;
     void *scratch;  // host memory that passes may use
     size_t scratch_bytes;
-    int64_t taken;  // by the last DRAIN_SIDES
-    int32_t ahead;  // bricks from which on cycles are asked for before they are known to be needed
-    cl_int rest;    // iterations of the classic pressure that are left to the gradient: 0 or 1
+    int64_t taken;   // by the last DRAIN_SIDES
+    int32_t ahead;   // bricks from which on cycles are asked for before they are known to be needed
+    int32_t beside;  // and from which on answers are read beside the kernels
+    cl_int rest;     // iterations of the classic pressure that are left to the gradient: 0 or 1
 } opencl_backend;
 
 // ---- The pyramid -----------------------------------------------------------------------------------------------------------
@@ -264,7 +266,7 @@ static void begin(backend *base)
 static void ask_facts(opencl_backend *o)
 {
     device_bricks *d = &o->bricks;
-    queue_read_later(&o->queue, d->facts, d->facts_here.data, o->world->bricks.end, &o->facts_read);
+    queue_read_later(&o->queue, d->facts, d->facts_here.data, o->world->bricks.end, d->live >= o->beside, &o->facts_read);
 }
 
 // Without branches, so that it is done many bricks at a time.
@@ -408,7 +410,7 @@ static void restrict_all(opencl_backend *o)
     LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->places),
                 A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(d->stamps), A(p->stamps), A(d->notes), A(d->cycle),
                 A(d->live));
-    if (!d->cycle.ahead) device_bricks_ask_notes(d);
+    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside);
 }
 
 #define CYCLE A(o->bricks.notes), A(o->bricks.cycle)
@@ -471,14 +473,18 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     }
 }
 
-// Iterations of the classic pressure, two per launch; one that is left over waits for the next call, or for the gradient.
-static void iterate_pressure(opencl_backend *o, int32_t count)
+// Iterations of the classic pressure, two per launch; one that is left over waits for the next call, or for the gradient. `follows`: the
+// first of them follows right after the divergence.
+static void iterate_pressure(opencl_backend *o, int32_t count, bool follows)
 {
     device_bricks *d = &o->bricks;
-    for (o->rest += count; o->rest >= 2; o->rest -= 2) {
+    size_t items = (size_t)d->run_count * DEVICE_MARCH_GROUP;
+    for (o->rest += count; o->rest >= 2; o->rest -= 2, follows = false) {
         channels c = find_channels(o);
-        LAUNCH_ITEMS(&o->queue, classic_pressure, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, A(d->runs),
-                     A(d->near), A(d->open), A(d->clear), A(c.pressure), A(c.divergence), A(c.pressure_next));
+        const kernel_arg args[] = {A(d->runs),    A(d->near),      A(d->open),        A(d->clear),
+                                   A(c.pressure), A(c.divergence), A(c.pressure_next)};
+        queue_launch(&o->queue, follows ? KERNEL_classic_follow : KERNEL_classic_pressure, items, DEVICE_MARCH_GROUP, args,
+                     (int32_t)(sizeof args / sizeof *args));
         swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
     }
 }
@@ -490,7 +496,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    cl_int smooths = o->numbers.smooths, top = p->tables.top;
+    cl_int smooths = o->numbers.smooths, top = p->tables.top, follows;
     q->rule = backend_pass_name(pass);
     switch (pass) {
     case PASS_MOVE:
@@ -519,12 +525,14 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_RESTRICT: restrict_all(o); break;
     case PASS_CORRECT:
         LAUNCH_ROWS(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(d->active), A(d->list), A(p->cells),
-                    A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(d->live));
+                    A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(o->numbers.head), A(d->live));
         break;
     case PASS_GRADIENT:
-        LAUNCH_ROWS(q, gradient, d->live, A(d->places), A(d->open), A(d->dry), A(c.mass_next), A(c.pressure), NEXT, FLOW,
-                    A(o->numbers), A(d->live));
-        if (d->cycle.ahead) device_bricks_ask_notes(d);
+        LAUNCH_ITEMS(q, gradient,
+                     ((size_t)d->live * 64 + DEVICE_GRADIENT_GROUP - 1) / DEVICE_GRADIENT_GROUP * DEVICE_GRADIENT_GROUP,
+                     DEVICE_GRADIENT_GROUP, A(d->places), A(d->open), A(d->dry), A(c.mass_next), A(c.pressure), NEXT, FLOW,
+                     A(o->numbers), A(d->live));
+        if (d->cycle.ahead) device_bricks_ask_notes(d, false);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
     case PASS_CLASSIC_MOVE:
@@ -533,14 +541,15 @@ static void run(backend *base, pass_id pass, int32_t level)
         break;
     case PASS_CLASSIC_DIVERGENCE:
         ask_facts(o);
+        follows = level - 1 >= 2;
         LAUNCH(q, classic_divergence, ((size_t)d->live * 64 + q->group - 1) / q->group, A(d->places), A(d->open),
-               A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(d->live));
+               A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(follows), A(d->live));
         o->rest = 0;
-        iterate_pressure(o, level - 1);
+        iterate_pressure(o, level - 1, follows);
         break;
-    case PASS_CLASSIC_PRESSURE: iterate_pressure(o, level); break;
+    case PASS_CLASSIC_PRESSURE: iterate_pressure(o, level, false); break;
     case PASS_CLASSIC_GRADIENT:
-        iterate_pressure(o, level);
+        iterate_pressure(o, level, false);
         c = find_channels(o);
         LAUNCH_ITEMS(q, classic_gradient, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, A(d->runs), A(d->near),
                      A(d->open), A(d->clear), A(c.pressure), A(c.divergence), A(c.pressure_next), NEXT, A(o->numbers),
@@ -609,6 +618,13 @@ static void destroy(backend *base)
     memory_free(&o->world->mem, o, sizeof *o);
 }
 
+// A number of bricks; tests, whose worlds are small, say another one in the environment.
+static int32_t bricks_from(const char *name, int32_t usual)
+{
+    const char *wish = getenv(name);
+    return wish ? atoi(wish) : usual;
+}
+
 weir_status opencl_backend_create(weir_world *world, const char *device, backend **out)
 {
     opencl_backend *o = memory_alloc_zero(&world->mem, sizeof *o);
@@ -624,8 +640,8 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
                         .bytes = bytes,
                         .destroy = destroy};
     o->world = world;
-    const char *ahead = getenv("WEIR_DEVICE_AHEAD");  // for tests, whose worlds are small
-    o->ahead = ahead ? atoi(ahead) : AHEAD_BRICKS;
+    o->ahead = bricks_from("WEIR_DEVICE_AHEAD", AHEAD_BRICKS);
+    o->beside = bricks_from("WEIR_DEVICE_BESIDE", BESIDE_BRICKS);
     pyramid_create(&world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     weir_status status = queue_create(device, world->logger, &world->account, &o->queue);

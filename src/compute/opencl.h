@@ -34,6 +34,7 @@
     ITEM(pair_bricks)        \
     ITEM(classic_move)       \
     ITEM(classic_divergence) \
+    ITEM(classic_follow)     \
     ITEM(classic_pressure)   \
     ITEM(classic_gradient)
 
@@ -71,6 +72,7 @@ typedef struct opencl_queue {
     cl_context context;
     cl_command_queue queue;            // the one of the two below that is in use
     cl_command_queue plain, profiled;  // telling times makes every command slower
+    cl_command_queue reader;           // for reads that nothing is to wait for
     cl_program program;
     cl_kernel kernel[KERNEL_COUNT];
     kernel_known known[KERNEL_COUNT];
@@ -117,8 +119,9 @@ void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, i
 // Waits until the bytes are there.
 void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes);
 // Does not wait: *done, zero at first, gets an event for queue_wait; an answer that nobody waited for is forgotten. `to` should be
-// pinned, or the device makes the caller wait after all.
-void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done);
+// pinned, or the device makes the caller wait after all. `beside`: the commands that follow do not wait until the bytes are out. None
+// of them may write these bytes before somebody has waited for them here.
+void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, bool beside, cl_event *done);
 void queue_wait(opencl_queue *q, cl_event *done);
 void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes);
@@ -207,8 +210,9 @@ void device_bricks_send(device_bricks *d);
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
-// Asks for what the cycles of the update noted; waits for it, if it was asked for, and tells the world.
-void device_bricks_ask_notes(device_bricks *d);
+// Asks for what the cycles of the update noted, `beside` the commands that follow (queue_read_later); waits for it, if it was asked
+// for, and tells the world.
+void device_bricks_ask_notes(device_bricks *d, bool beside);
 void device_bricks_take_notes(device_bricks *d);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels

@@ -447,9 +447,9 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 // ---- Cycles ----------------------------------------------------------------------------------------------------------------
 
-void device_bricks_ask_notes(device_bricks *d)
+void device_bricks_ask_notes(device_bricks *d, bool beside)
 {
-    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_CYCLES * 4, &d->notes_read);
+    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_CYCLES * 4, beside, &d->notes_read);
 }
 
 // The world's cycles are those up to the first whose residual was small, however many were asked for.

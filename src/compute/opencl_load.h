@@ -8,38 +8,39 @@
 #include <weir/base.h>
 
 // Every function in use, without its prefix.
-#define OPENCL_FUNCTIONS(ITEM)    \
-    ITEM(GetPlatformIDs)          \
-    ITEM(GetPlatformInfo)         \
-    ITEM(GetDeviceIDs)            \
-    ITEM(GetDeviceInfo)           \
-    ITEM(CreateContext)           \
-    ITEM(ReleaseContext)          \
-    ITEM(CreateCommandQueue)      \
-    ITEM(ReleaseCommandQueue)     \
-    ITEM(CreateBuffer)            \
-    ITEM(GetMemObjectInfo)        \
-    ITEM(ReleaseMemObject)        \
-    ITEM(EnqueueReadBuffer)       \
-    ITEM(EnqueueWriteBuffer)      \
-    ITEM(EnqueueCopyBuffer)       \
-    ITEM(EnqueueFillBuffer)       \
-    ITEM(EnqueueMapBuffer)        \
-    ITEM(EnqueueUnmapMemObject)   \
-    ITEM(EnqueueNDRangeKernel)    \
-    ITEM(CreateProgramWithSource) \
-    ITEM(CreateProgramWithBinary) \
-    ITEM(BuildProgram)            \
-    ITEM(GetProgramInfo)          \
-    ITEM(GetProgramBuildInfo)     \
-    ITEM(ReleaseProgram)          \
-    ITEM(CreateKernel)            \
-    ITEM(SetKernelArg)            \
-    ITEM(ReleaseKernel)           \
-    ITEM(GetEventProfilingInfo)   \
-    ITEM(WaitForEvents)           \
-    ITEM(ReleaseEvent)            \
-    ITEM(Flush)                   \
+#define OPENCL_FUNCTIONS(ITEM)      \
+    ITEM(GetPlatformIDs)            \
+    ITEM(GetPlatformInfo)           \
+    ITEM(GetDeviceIDs)              \
+    ITEM(GetDeviceInfo)             \
+    ITEM(CreateContext)             \
+    ITEM(ReleaseContext)            \
+    ITEM(CreateCommandQueue)        \
+    ITEM(ReleaseCommandQueue)       \
+    ITEM(CreateBuffer)              \
+    ITEM(GetMemObjectInfo)          \
+    ITEM(ReleaseMemObject)          \
+    ITEM(EnqueueReadBuffer)         \
+    ITEM(EnqueueWriteBuffer)        \
+    ITEM(EnqueueCopyBuffer)         \
+    ITEM(EnqueueFillBuffer)         \
+    ITEM(EnqueueMapBuffer)          \
+    ITEM(EnqueueUnmapMemObject)     \
+    ITEM(EnqueueNDRangeKernel)      \
+    ITEM(EnqueueMarkerWithWaitList) \
+    ITEM(CreateProgramWithSource)   \
+    ITEM(CreateProgramWithBinary)   \
+    ITEM(BuildProgram)              \
+    ITEM(GetProgramInfo)            \
+    ITEM(GetProgramBuildInfo)       \
+    ITEM(ReleaseProgram)            \
+    ITEM(CreateKernel)              \
+    ITEM(SetKernelArg)              \
+    ITEM(ReleaseKernel)             \
+    ITEM(GetEventProfilingInfo)     \
+    ITEM(WaitForEvents)             \
+    ITEM(ReleaseEvent)              \
+    ITEM(Flush)                     \
     ITEM(Finish)
 
 typedef struct opencl_api {

@@ -95,6 +95,7 @@ weir_status queue_create(const char *which, weir_logger logger, device_account *
     if (sound(q, error, "opening a context")) q->plain = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
     if (sound(q, error, "opening a queue"))
         q->profiled = q->cl->CreateCommandQueue(q->context, q->device.id, CL_QUEUE_PROFILING_ENABLE, &error);
+    if (sound(q, error, "opening a queue")) q->reader = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
     q->queue = q->plain;
     status = sound(q, error, "opening a queue") ? build(q, logger) : queue_status(q);
     if (status != WEIR_OK) queue_destroy(q);
@@ -111,6 +112,7 @@ void queue_destroy(opencl_queue *q)
 {
     if (!q->cl) return;
     if (q->queue) q->cl->Finish(q->queue);
+    if (q->reader) q->cl->Finish(q->reader);
     forget_times(q);
     queue_unpin(q, &q->stage);
     for (int32_t k = 0; k < KERNEL_COUNT; k++)
@@ -118,6 +120,7 @@ void queue_destroy(opencl_queue *q)
     if (q->program) q->cl->ReleaseProgram(q->program);
     if (q->plain) q->cl->ReleaseCommandQueue(q->plain);
     if (q->profiled) q->cl->ReleaseCommandQueue(q->profiled);
+    if (q->reader) q->cl->ReleaseCommandQueue(q->reader);
     if (q->context) q->cl->ReleaseContext(q->context);
     *q = (opencl_queue){0};
 }
@@ -223,15 +226,24 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
     if (q->error != CL_SUCCESS) memset(to, 0, (size_t)bytes);
 }
 
-void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, cl_event *done)
+void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, bool beside, cl_event *done)
 {
     if (*done) q->cl->ReleaseEvent(*done);
     *done = NULL;
     if (bytes == 0 || !ready(q)) return;
     q->account->brought += bytes;
-    sound(q, q->cl->EnqueueReadBuffer(q->queue, from, CL_FALSE, 0, (size_t)bytes, to, 0, NULL, done),
-          "reading from the device");
-    q->cl->Flush(q->queue);
+    cl_command_queue queue = beside ? q->reader : q->queue;
+    cl_event now = NULL;
+    cl_int error = CL_SUCCESS;
+    if (beside) {
+        error = q->cl->EnqueueMarkerWithWaitList(q->queue, 0, NULL, &now);
+        q->cl->Flush(q->queue);
+    }
+    if (error == CL_SUCCESS)
+        error = q->cl->EnqueueReadBuffer(queue, from, CL_FALSE, 0, (size_t)bytes, to, now ? 1 : 0, now ? &now : NULL, done);
+    sound(q, error, "reading from the device");
+    q->cl->Flush(queue);
+    if (now) q->cl->ReleaseEvent(now);
 }
 
 void queue_wait(opencl_queue *q, cl_event *done)

@@ -22,31 +22,37 @@ inline void inverse_faces(float inverse[8], global const uchar *open, rows_aroun
     }
 }
 
-// R7: sweeps inside one brick with the rim as it is. The tile `from` holds the pressure; what `to` holds does not matter. All
-// work-items of the group come here.
-inline void smooth_rows(pressure_row *r, local float4 *from, local float4 *to, int rim_at, float4 rim, int sweeps)
+// R7: one sweep over a row, with the rows beside it from a tile.
+inline void smooth_row(pressure_row *r, local const float4 *tile)
 {
     const int at = P_AT(ROW & 7, ROW >> 3);
-    for (int k = 0; k < sweeps; k++) {
-        float y0[8], y1[8], z0[8], z1[8], next[8];
-        read_row(y0, from, P_ROWS, at - 1);
-        read_row(y1, from, P_ROWS, at + 1);
-        read_row(z0, from, P_ROWS, at - 10);
-        read_row(z1, from, P_ROWS, at + 10);
-        EACH_X
-        {
-            float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
-            float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
-            next[x] = rule_smooth(r->p[x], sum, r->divergence[x], r->inverse[x], r->floor[x]);
-        }
-        EACH_X r->p[x] = next[x];
-        write_row(to, P_ROWS, at, r->p);
-        to[rim_at] = rim;
+    float y0[8], y1[8], z0[8], z1[8], next[8];
+    read_row(y0, tile, P_ROWS, at - 1);
+    read_row(y1, tile, P_ROWS, at + 1);
+    read_row(z0, tile, P_ROWS, at - 10);
+    read_row(z1, tile, P_ROWS, at + 10);
+    EACH_X
+    {
+        float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
+        float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
+        next[x] = rule_smooth(r->p[x], sum, r->divergence[x], r->inverse[x], r->floor[x]);
+    }
+    EACH_X r->p[x] = next[x];
+}
+
+// Sweeps inside one brick with the rim as it is. The tile `from` holds the pressure; of `to` only its rim matters. All work-items of
+// the group come here. Only they have the result of the last sweep.
+inline void smooth_rows(pressure_row *r, local float4 *from, local float4 *to, int sweeps)
+{
+    for (int k = 1; k < sweeps; k++) {
+        smooth_row(r, from);
+        write_row(to, P_ROWS, P_AT(ROW & 7, ROW >> 3), r->p);
         SYNC;
         local float4 *swap = from;
         from = to;
         to = swap;
     }
+    smooth_row(r, from);
 }
 
 // The result, and which of the row's cells are active. A brick where others were before is stamped.
@@ -91,11 +97,11 @@ ROW_KERNEL void smooth(global const device_place *places, global const uchar *op
         load_row(r.floor, floor_in, at.self);
     }
     inverse_faces(r.inverse, open, at, place.clear);
-    local float4 *tile = tiles[SLOT][0];
+    local float4 *tile = tiles[SLOT][0], *other = tiles[SLOT][1];
     write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r.p);
-    tile[rim_at] = rim;
+    tile[rim_at] = other[rim_at] = rim;
     SYNC;
-    smooth_rows(&r, tile, tiles[SLOT][1], rim_at, rim, sweeps);
+    smooth_rows(&r, tile, other, sweeps);
     store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
 }
 
@@ -248,10 +254,11 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
     tile[rim_at] = rim;
     if (ROW == 0) dry[number] = !wet[SLOT];
     SYNC;
+    other[rim_at] = rim;
     floor_row(&r, m, tile, open, at, all_open, n);
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
-    smooth_rows(&r, tile, other, rim_at, rim, n.smooths);
+    smooth_rows(&r, tile, other, n.smooths);
     store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
 }
 
@@ -265,30 +272,44 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
 #define LOW_ROWS 81
 #define LOW_AT(y, z) ((y) + 1 + 9 * ((z) + 1))
 
-// R8 on the faces outside the brick's own: half a row for each work-item. Its pressure before the brick goes to the tile.
-inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_tile, rim_piece edge, int brick,
-                         global const float *pressure, global const float *from_y, global const float *from_z,
-                         global const uchar *open, bool all_open, device_numbers n)
-{
-    const bool high = edge.side & 1, across_y = edge.side < 2;
-    const int row = rim_row(edge, 0);
-    // The row before: the brick's own last one, or one further out.
-    const int before = high ? ROWS * brick + (across_y ? 7 + 8 * edge.along : edge.along + 56) : rim_row(edge, 1);
-    global const float4 *p = (global const float4 *)pressure, *f = (global const float4 *)(across_y ? from_y : from_z);
-    float4 p_here = p[2 * row + edge.upper], p_before = p[2 * before + edge.upper];
-    uint w = all_open ? 15u : (uint)(open[row] & open[before]) >> 4 * edge.upper;
-    int across = high ? 8 : -1;
-    local float4 *to = across_y ? G_y + GY_AT(across, edge.along) : G_z + GZ_AT(edge.along, across);
-    to[G_ROWS * edge.upper] = gradient_4(f[2 * row + edge.upper], w, p_before, p_here, n);
-    if (!high) p_tile[(across_y ? LOW_AT(-1, edge.along) : LOW_AT(edge.along, -1)) + LOW_ROWS * edge.upper] = p_here;
-}
-
 // Which cells of a row are so empty that R9 asks about them.
 inline uint empty_bits(const float m[8], float empty)
 {
     uint bits = 0;
     EACH_X bits |= (m[x] < empty ? 1u : 0u) << x;
     return bits;
+}
+
+inline bool is_some_empty(float4 m, float empty)
+{
+    return m.x < empty || m.y < empty || m.z < empty || m.w < empty;
+}
+
+// R8 on the faces outside the brick's own, which R9 asks about only where the cell inside is empty: half a row for each work-item. The
+// pressure before the brick goes to the tile.
+inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_tile, rim_piece edge, int brick,
+                         global const int *mass, global const float *pressure, global const float *from_y,
+                         global const float *from_z, global const uchar *open, bool all_open, device_numbers n)
+{
+    const bool high = edge.side & 1, across_y = edge.side < 2;
+    const int row = rim_row(edge, 0), step = across_y ? 1 : 8, first = ROWS * brick + (across_y ? 8 : 1) * edge.along;
+    const int inside = first + (high ? 6 * step : 0);  // the row whose cells are asked
+    global const float4 *p = (global const float4 *)pressure, *f = (global const float4 *)(across_y ? from_y : from_z);
+    const int4 drops = ((global const int4 *)mass)[2 * inside + edge.upper];
+    float4 p_here = (float4)(0.0f);
+    if (!high) {
+        p_here = p[2 * row + edge.upper];
+        p_tile[(across_y ? LOW_AT(-1, edge.along) : LOW_AT(edge.along, -1)) + LOW_ROWS * edge.upper] = p_here;
+    }
+    if (!is_some_empty(fill_of_4(drops), n.empty)) return;
+    // The row before: the brick's own last one, or one further out.
+    const int before = high ? first + 7 * step : rim_row(edge, 1);
+    if (high) p_here = p[2 * row + edge.upper];
+    const float4 p_before = p[2 * before + edge.upper];
+    uint w = all_open ? 15u : (uint)(open[row] & open[before]) >> 4 * edge.upper;
+    int across = high ? 8 : -1;
+    local float4 *to = across_y ? G_y + GY_AT(across, edge.along) : G_z + GZ_AT(edge.along, across);
+    to[G_ROWS * edge.upper] = gradient_4(f[2 * row + edge.upper], w, p_before, p_here, n);
 }
 
 // R9 on a row; a bit stands for a cell with less than `empty`.
@@ -298,17 +319,21 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
                                      BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
 }
 
-// R8 and R9. A dry brick has no fill and no flow of its own.
-ROW_KERNEL void gradient(global const device_place *places, global const uchar *open, global const uchar *dry,
+// R8 and R9. A dry brick has no fill and no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and each
+// finds the other's rows near.
+#define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)
+
+kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void gradient(
+    global const device_place *places, global const uchar *open, global const uchar *dry,
                          global const int *mass, global const float *pressure, global const float *from_x,
                          global const float *from_y, global const float *from_z, global float *to_x, global float *to_y,
                          global float *to_z, device_numbers n, int live)
 {
-    local float4 p_tiles[GROUP_BRICKS][2 * LOW_ROWS], G_tiles[GROUP_BRICKS][4 * G_ROWS];
-    local uchar empties[GROUP_BRICKS][LOW_ROWS];
+    local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
+    local uchar empties[GRADIENT_BRICKS][LOW_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
     local uchar *empty = empties[SLOT];
-    const int number = ROW_NUMBER(live), y = ROW & 7, z = ROW >> 3;
+    const int number = min((int)get_group_id(0) * GRADIENT_BRICKS + SLOT, live - 1), y = ROW & 7, z = ROW >> 3;
     const device_place place = places[number];
     const bool all_open = place.clear, resting = dry[number];
     const rows_around at = look_from(place, ROW);
@@ -321,9 +346,7 @@ ROW_KERNEL void gradient(global const device_place *places, global const uchar *
         load_row(f_y, from_y, at.self);
         load_row(f_z, from_z, at.self);
     }
-    const float2 p_low = ((global const float2 *)pressure)[4 * at.x0 + 3];
-    const float p_high = pressure[8 * at.x1];
-    const float f_low = from_x[8 * at.x0 + 7], f_high = from_x[8 * at.x1];
+    const float p_low = pressure[8 * at.x0 + 7];
     const float m_low = (float)mass[8 * at.x0 + 7] * RULE_DROP;
     write_row(p_tile, LOW_ROWS, LOW_AT(y, z), p);
     const uint empty_here = empty_bits(m, n.empty);
@@ -335,7 +358,8 @@ ROW_KERNEL void gradient(global const device_place *places, global const uchar *
         load_fill(m_rim, mass, row);
         empty[ROW < 8 ? LOW_AT(-1, along) : LOW_AT(along, -1)] = (uchar)empty_bits(m_rim, n.empty);
     }
-    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, pressure, from_y, from_z, open, all_open, n);
+    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, mass, pressure, from_y, from_z, open,
+                 all_open, n);
     uint open_here = 255u, w_x = 255u, w_y = 255u, w_z = 255u;  // open faces
     uint w_before = 1u, w_after = 1u;
     if (!all_open) {
@@ -356,11 +380,15 @@ ROW_KERNEL void gradient(global const device_place *places, global const uchar *
     read_row(low, p_tile, LOW_ROWS, LOW_AT(y, z - 1));
     EACH_X f_z[x] = rule_gradient(f_z[x], (float)(int)BIT(w_z, x), low[x], p[x], n.keep, n.max_flow);
     write_row(G_z, G_ROWS, GZ_AT(y, z), f_z);
-    EACH_X G[x] = rule_gradient(f_x[x], (float)(int)BIT(w_x, x), x > 0 ? p[(x + 7) & 7] : p_low.y, p[x], n.keep, n.max_flow);
+    EACH_X G[x] = rule_gradient(f_x[x], (float)(int)BIT(w_x, x), x > 0 ? p[(x + 7) & 7] : p_low, p[x], n.keep, n.max_flow);
     {
-        float G_before = rule_gradient(f_low, (float)(int)(w_before & 1u), p_low.x, p_low.y, n.keep, n.max_flow);
-        float G_after = rule_gradient(f_high, (float)(int)(w_after & 1u), p[7], p_high, n.keep, n.max_flow);
-        float before[8], after[8];
+        // The faces beyond the row's ends are asked about only where the cells inside are empty.
+        float G_before = 0.0f, G_after = 0.0f, before[8], after[8];
+        if (BIT(empty_here, 0))
+            G_before = rule_gradient(from_x[8 * at.x0 + 7], (float)(int)(w_before & 1u), pressure[8 * at.x0 + 6], p_low, n.keep,
+                                     n.max_flow);
+        if (BIT(empty_here, 6))
+            G_after = rule_gradient(from_x[8 * at.x1], (float)(int)(w_after & 1u), p[7], pressure[8 * at.x1], n.keep, n.max_flow);
         EACH_X before[x] = x > 0 ? G[(x + 7) & 7] : G_before;
         EACH_X after[x] = x < 7 ? G[(x + 1) & 7] : G_after;
         donor_row(result, G, before, after, empty_here << 1 | (m_low < n.empty ? 1u : 0u), empty_here);

@@ -18,7 +18,7 @@ RULE float rule_divergence(float m, float net_inflow, float rate, float cap)
     return (e > 0.0f ? pushed : e) + net_inflow;
 }
 
-// R6: the head of a cell with fill m over a cell with pressure `below`; supported says that terrain is below.
+// R6: the head of a cell with fill m over a cell with pressure `below`; supported says that terrain is below. It is at most g.
 RULE float rule_head(float m, float below, float supported, float open, float g, float inverse_g)
 {
     float support = rule_min(1.0f, below * inverse_g);
