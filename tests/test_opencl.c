@@ -184,6 +184,31 @@ static void cycles_that_are_asked_for_ahead_change_nothing(void **state)
     end_pair(&p);
 }
 
+// Where water lies decides which of its coarse bricks meet, and so how the coarsest levels are worked on: within a brick, over the
+// middle between two on some or all levels, in many that are far apart.
+static void coarse_levels_are_the_same_wherever_water_lies(void **state)
+{
+    need_device();
+    static const int32_t middles[][3] = {{0, 0, 0},      {8, 16, 24},   {32, 64, 128},  {-16, 200, 40},
+                                         {128, 0, -256}, {256, 40, 40}, {-100, -128, 4}};
+    for (int32_t m = 0; m < (int32_t)(sizeof middles / sizeof *middles); m++) {
+        weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 1, 1, 1);
+        def.bounds = (weir_box){{-512, -512, -512}, {512, 512, 512}};
+        pair p = make_pair(&def, "water somewhere");
+        const int32_t *at = middles[m];
+        weir_box box = {{at[0] - 12, at[1] - 9, at[2] - 10}, {at[0] + 11, at[1] + 12, at[2] + 7}};
+        weir_box ground = {{box.min.x - 9, box.min.y - 2, box.min.z - 9}, {box.max.x + 9, box.min.y, box.max.z + 9}};
+        BOTH(p, weir_world_build(world, ground, 255));
+        BOTH(p, weir_world_fill(world, box, WEIR_WATER, 1));
+        step_pair(&p, 2);
+        check_same(&p);
+        BOTH(p, weir_world_fill(world, test_box(-400, 300, 20 * m, -395, 304, 20 * m + 9), WEIR_WATER, 1));
+        step_pair(&p, 2);
+        check_same(&p);
+        end_pair(&p);
+    }
+}
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 
 static void edits_between_updates_give_the_same_world(void **state)
@@ -671,6 +696,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_scenes_are_the_same_on_the_device),
         cmocka_unit_test(cycles_that_are_asked_for_ahead_change_nothing),
+        cmocka_unit_test(coarse_levels_are_the_same_wherever_water_lies),
         cmocka_unit_test(edits_between_updates_give_the_same_world),
         cmocka_unit_test(parameters_act_on_the_device_too),
         cmocka_unit_test(a_games_own_terrain_is_the_same_on_the_device),

@@ -3,15 +3,20 @@
 // A cycle, `top` being the coarsest level:
 //
 //     restrict_fine                          residual and counts of the live bricks, to level 1
-//     level_down      level = 1 .. top-1     with level_restrict after each; sweeps = smooths; as first_down on level 1
+//     first_down      level = 1              sweeps = smooths
+//     level_down      level = 2 .. top-1     the same, after the right side from what is left on the level below
 //     level_down      level = top            sweeps = 0
 //     level_smooth    level = top            from ERROR to ERROR_NEXT and back, an even number of times
-//     level_smooth    level = top-1 .. 1     from ERROR to ERROR_NEXT, with the correction from the level above
+//     level_smooth    level = top-1 .. 2     from ERROR to ERROR_NEXT, with the correction from the level above
+//     first_smooth    level = 1              the same
 //     correct_fine
 //
-// coarse_tail does all that from level `first` up, once that level's counts are there, where it and those above it are of a single
-// brick, and the level_restrict before. A cycle leaves the error of the coarsest level in ERROR and that of the others in
-// ERROR_NEXT; of the levels of the tail only the first one's is kept.
+// coarse_tail does all that from level `first` up, once that level's counts are there, where its cells lie within 8 on each axis. A
+// cycle leaves the error of the coarsest level in ERROR and that of the others in ERROR_NEXT; of the levels of the tail only the
+// first one's is kept.
+//
+// Level 1 may have thousands of bricks, and a work-item does a row of 8 cells there. The levels above it have few: they take as long
+// as one brick takes, and so a work-item does one cell.
 //
 // Counts and weights stay from cycle to cycle where the active cells they come from do: stamps tell.
 //
@@ -208,7 +213,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     }
 }
 
-// ---- Levels of many bricks -------------------------------------------------------------------------------------------------
+// ---- Level 1 ---------------------------------------------------------------------------------------------------------------
 
 // The brick of a level that a work-item works on, and its row there.
 #define LEVEL_BRICK(level) (min((int)get_group_id(0) * GROUP_BRICKS + SLOT + 1, (level)->count - 1))
@@ -229,6 +234,9 @@ inline float row_sum(const coarse_row *r, int x, const float y0[8], const float 
     return WEIGHTED_SUM(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x], e_x0, e_x1, y0[x],
                         y1[x], z0[x], z1[x]);
 }
+
+// The first sweep on the way down begins with an error of nothing: neighbours add nothing to it.
+#define FIRST_SWEEP(right, inverse) rule_coarse_smooth(0.0f, right, 0.0f, inverse)
 
 // Sweeps on one coarse brick with its rim as it is, as smooth_rows of the live bricks.
 inline void sweep_rows(coarse_row *r, local float4 *from, local float4 *to, int rim_at, float4 rim, int sweeps)
@@ -285,33 +293,12 @@ inline void border_row(float out[8], const float faces[8], const float thick[8])
         EACH_X out[x] = weigh_border(faces[x], thick[x]);
 }
 
-// The 2 x 2 x 2 cells at `at`: index x + 2y + 4z.
-inline void load_cube(float v[8], global const float *at)
-{
-    for (int k = 0; k < 4; k++) {
-        float2 pair = *(global const float2 *)(at + 8 * (k & 1) + 64 * (k >> 1));
-        v[2 * k] = pair.x;
-        v[2 * k + 1] = pair.y;
-    }
-}
-
-// The counts of 2 x 2 x 2 cells.
+// The counts of 2 x 2 x 2 cells: index x + 2y + 4z.
 typedef struct cube_counts {
     float link[3][8], border[3][8], thick[3][8], n[8];
 } cube_counts;
 
-// Of a level above the first.
 inline void load_counts(cube_counts *c, global float *pyramid, const device_level *level, int brick, int cell)
-{
-    for (int axis = 0; axis < 3; axis++) {
-        load_cube(c->link[axis], level_cells(pyramid, level, DEVICE_LINK_X + axis, brick) + cell);
-        load_cube(c->thick[axis], level_cells(pyramid, level, DEVICE_THICK_X + axis, brick) + cell);
-        load_cube(c->border[axis], level_cells(pyramid, level, DEVICE_BORDER_X + axis, brick) + cell);
-    }
-    load_cube(c->n, level_cells(pyramid, level, DEVICE_COUNT, brick) + cell);
-}
-
-inline void load_first_counts(cube_counts *c, global float *pyramid, const device_level *level, int brick, int cell)
 {
     global const uint *words = count_words(pyramid, level, brick) + cell;
     for (int k = 0; k < 8; k++) {
@@ -357,42 +344,7 @@ inline void store_equations(const coarse_row *r, float diagonal[8], const float 
     store_row(CHANNEL(DEVICE_DIAGONAL), row, diagonal);
 }
 
-// Weights of a row's links across y or z, to the rows below and above it, and of its border there.
-inline void weigh_across(float link[8], float next[8], float border_out[8], global const float *links, global const float *thicks,
-                         global const float *borders, int self, int below, int above)
-{
-    float faces[8], thick[8], other[8], border[8];
-    load_row(faces, links, self);
-    load_row(thick, thicks, self);
-    load_row(border, borders, self);
-    load_row(other, thicks, below);
-    weigh_row(link, faces, other, thick);
-    load_row(faces, links, above);
-    load_row(other, thicks, above);
-    weigh_row(next, faces, thick, other);
-    border_row(border_out, border, thick);
-}
-
-// Weights and diagonal of a row, from the counts.
-inline void make_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
-{
-    float faces[8], thick[8], other[8], border[8], border_x[8], border_y[8], border_z[8];
-    load_row(faces, CHANNEL(DEVICE_LINK_X), at.self);
-    load_row(thick, CHANNEL(DEVICE_THICK_X), at.self);
-    load_row(border, CHANNEL(DEVICE_BORDER_X), at.self);
-    EACH_X other[x] = x > 0 ? thick[(x + 7) & 7] : CHANNEL(DEVICE_THICK_X)[8 * at.x0 + 7];
-    weigh_row(r->x_link, faces, other, thick);
-    r->x_link[8] = weigh_link(CHANNEL(DEVICE_LINK_X)[8 * at.x1], thick[7], CHANNEL(DEVICE_THICK_X)[8 * at.x1]);
-    border_row(border_x, border, thick);
-
-    weigh_across(r->y_link, r->y_next, border_y, CHANNEL(DEVICE_LINK_Y), CHANNEL(DEVICE_THICK_Y), CHANNEL(DEVICE_BORDER_Y), at.self,
-                 at.y0, at.y1);
-    weigh_across(r->z_link, r->z_next, border_z, CHANNEL(DEVICE_LINK_Z), CHANNEL(DEVICE_THICK_Z), CHANNEL(DEVICE_BORDER_Z), at.self,
-                 at.z0, at.z1);
-    store_equations(r, diagonal, border_x, border_y, border_z, pyramid, level, at.self);
-}
-
-// One axis of level 1, y or z: weights of a row's links on both sides, and of its border faces.
+// One axis, y or z: weights of a row's links on both sides, and of its border faces.
 inline void weigh_words(float link[8], float next[8], float border_out[8], const uint words[8], global const uint *all, int low_row,
                         int high_row, int axis)
 {
@@ -417,8 +369,8 @@ inline void weigh_words(float link[8], float next[8], float border_out[8], const
     weigh_row(next, faces, thick, other);
 }
 
-inline void make_first_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level,
-                                 rows_around at)
+// Weights and diagonal of a row, from the counts.
+inline void make_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
 {
     global const uint *all = count_words(pyramid, level, 0);
     const uint before = all[8 * at.x0 + 7], after = all[8 * at.x1];
@@ -452,104 +404,42 @@ inline void load_equations(coarse_row *r, float diagonal[8], global float *pyram
     load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
 }
 
-// The sweeps on the way down begin with an error of nothing.
-inline void sweep_down(coarse_row *r, const float diagonal[8], local float4 *tile, local float4 *other, global float *pyramid,
-                       const device_level *level, int row, int sweeps)
-{
-    const float4 nothing = (float4)(0.0f);
-    const int rim_at = rim_place(rim_piece_of(ROW)) + P_ROWS * (ROW & 1);
-    load_row(r->right, CHANNEL(DEVICE_RIGHT), row);
-    EACH_X
-    {
-        r->inverse[x] = rule_inverse(diagonal[x]);
-        r->e[x] = 0.0f;
-    }
-    r->x_low = r->x_high = 0.0f;
-    write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r->e);
-    tile[rim_at] = nothing;
-    SYNC;
-    sweep_rows(r, tile, other, rim_at, nothing, sweeps);
-    store_row(CHANNEL(DEVICE_ERROR), row, r->e);
-}
-
 // On the way down: the counts of the level above and the weights, where they are not what they were, and sweeps. Of a brick without
 // a stamp around it the weights beside it stay too, even if they are written again right now.
-#define LEVEL_DOWN(make_the_equations, load_the_counts)                                                         \
-    if (cycle_is_over(notes, cycle)) return;                                                                    \
-    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];                                                            \
-    const device_level levels[2] = {here, above}, *level = levels;                                              \
-    const int brick = LEVEL_BRICK(level), stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];     \
-    const device_place place = find_place(tree + level->near, brick);                                           \
-    const rows_around at = look_from(place, ROW);                                                               \
-    coarse_row r;                                                                                               \
-    float diagonal[8];                                                                                          \
-    if (cycle.anew || stamped_around(stamps + level->stamp, place, stamp))                                      \
-        make_the_equations(&r, diagonal, pyramid, level, at);                                                   \
-    else                                                                                                        \
-        load_equations(&r, diagonal, pyramid, level, at);                                                       \
-    if (!is_top && (cycle.anew || stamps[level->stamp + brick] == stamp)) {                                     \
-        cube_counts counts;                                                                                     \
-        load_the_counts(&counts, pyramid, level, brick, 2 * OCTANT_CELL(ROW));                                  \
-        build_octant(&counts, pyramid, level + 1, up);                                                          \
-        stamps[level[1].stamp + (up >> 3)] = stamp;                                                             \
-    }                                                                                                           \
-    sweep_down(&r, diagonal, tiles[SLOT][0], tiles[SLOT][1], pyramid, level, at.self, sweeps)
-
-ROW_KERNEL void level_down(global float *pyramid, device_level here, device_level above, global const int *tree, global int *stamps,
-                           global const int *notes, device_cycle cycle, int is_top, int sweeps)
-{
-    LEVEL_DOWN(make_equations, load_counts);
-}
-
-// The same for level 1.
 ROW_KERNEL void first_down(global float *pyramid, device_level here, device_level above, global const int *tree, global int *stamps,
-                           global const int *notes, device_cycle cycle, int is_top, int sweeps)
-{
-    LEVEL_DOWN(make_first_equations, load_first_counts);
-}
-
-// What is left of a row after the sweeps.
-inline void left_row(float left[8], global float *pyramid, const device_level *level, rows_around at)
-{
-    coarse_row r;
-    float diagonal[8], y0[8], y1[8], z0[8], z1[8];
-    global const float *e = CHANNEL(DEVICE_ERROR);
-    load_equations(&r, diagonal, pyramid, level, at);
-    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
-    load_row(r.e, e, at.self);
-    load_row(y0, e, at.y0);
-    load_row(y1, e, at.y1);
-    load_row(z0, e, at.z0);
-    load_row(z1, e, at.z1);
-    r.x_low = e[8 * at.x0 + 7];
-    r.x_high = e[8 * at.x1];
-    EACH_X
-    {
-        float all = r.right[x] - diagonal[x] * r.e[x] + (row_sum(&r, x, y0, y1, z0, z1));
-        left[x] = diagonal[x] > COARSE_LEAST ? all : 0.0f;
-    }
-}
-
-// It is summed up for the cells above; `i` is the cell's number in its octant.
-inline float sum_left(local const float4 *left_rows, int i)
-{
-    return sum_pairs(left_rows, 2 * (i >> 2 & 3) + 16 * (i >> 4), i & 3);
-}
-
-// What is left on this level goes up to the next.
-ROW_KERNEL void level_restrict(global float *pyramid, device_level here, device_level above, global const int *tree,
-                               global const int *notes, device_cycle cycle)
+                           global const int *notes, device_cycle cycle, int sweeps)
 {
     if (cycle_is_over(notes, cycle)) return;
-    local float4 left_rows[GROUP_BRICKS][2 * ROWS];
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = LEVEL_BRICK(level), up = tree[level->up + brick];
-    float left[8];
-    left_row(left, pyramid, level, look_beside(tree + level->near, brick, ROW));
-    write_row(left_rows[SLOT], ROWS, ROW, left);
+    const int brick = LEVEL_BRICK(level), stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
+    const device_place place = find_place(tree + level->near, brick);
+    const rows_around at = look_from(place, ROW);
+    const int rim_at = rim_place(rim_piece_of(ROW)) + P_ROWS * (ROW & 1);
+    coarse_row r;
+    float diagonal[8];
+    load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
+    if (cycle.anew || stamped_around(stamps + level->stamp, place, stamp))
+        make_equations(&r, diagonal, pyramid, level, at);
+    else
+        load_equations(&r, diagonal, pyramid, level, at);
+    if (cycle.anew || stamps[level->stamp + brick] == stamp) {
+        cube_counts counts;
+        load_counts(&counts, pyramid, level, brick, 2 * OCTANT_CELL(ROW));
+        build_octant(&counts, pyramid, level + 1, up);
+        stamps[level[1].stamp + (up >> 3)] = stamp;
+    }
+    EACH_X
+    {
+        r.inverse[x] = rule_inverse(diagonal[x]);
+        r.e[x] = FIRST_SWEEP(r.right[x], r.inverse[x]);
+    }
+    r.x_low = r.x_high = 0.0f;
+    write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
+    tiles[SLOT][0][rim_at] = (float4)(0.0f);
     SYNC;
-    global float *right = level_cells(pyramid, level + 1, DEVICE_RIGHT, up >> 3);
-    right[octant_start(up & 7) + OCTANT_CELL(ROW)] = sum_left(left_rows[SLOT], ROW);
+    sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, (float4)(0.0f), sweeps - 1);
+    store_row(CHANNEL(DEVICE_ERROR), at.self, r.e);
 }
 
 // ---- Corrections -----------------------------------------------------------------------------------------------------------
@@ -655,10 +545,9 @@ inline float4 corrected_half(global float *pyramid, const device_level *level, g
                     rule_coarse_correct(before.z, c.z, diagonal.z), rule_coarse_correct(before.w, c.w, diagonal.w));
 }
 
-// Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
-// corrected first; -1: it is not. More than one sweep without a correction only on a level of a single brick.
-ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
-                             global const int *notes, device_cycle cycle, int from, int to, int sweeps, int error_above)
+// Sweeps on every brick of level 1, after the correction with the channel `error_above` of the level above.
+ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
+                             global const int *notes, device_cycle cycle, int sweeps, int error_above)
 {
     if (cycle_is_over(notes, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
@@ -667,34 +556,23 @@ ROW_KERNEL void level_smooth(global float *pyramid, device_level here, device_le
     const rows_around at = look_beside(tree + level->near, brick, ROW);
     const rim_piece edge = find_rim(tree + level->near, brick, ROW);
     coarse_row r;
-    float diagonal[8];
+    float diagonal[8], c[8];
     load_equations(&r, diagonal, pyramid, level, at);
     load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
     EACH_X r.inverse[x] = rule_inverse(diagonal[x]);
-    global const float *e = CHANNEL(from);
-    const int rim_cell = 8 * rim_row(edge, 0) + 4 * edge.upper;
-    float4 rim;
-    load_row(r.e, e, at.self);
-    if (error_above < 0) {
-        r.x_low = e[8 * at.x0 + 7];
-        r.x_high = e[8 * at.x1];
-        rim = *(global const float4 *)(e + rim_cell);
-    } else {
-        float c[8];
-        prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW, false);
-        EACH_X r.e[x] = rule_coarse_correct(r.e[x], c[x], diagonal[x]);
-        r.x_low = corrected(pyramid, level, tree, error_above, 8 * at.x0 + 7);
-        r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
-        rim = corrected_half(pyramid, level, tree, error_above, rim_cell);
-    }
+    load_row(r.e, CHANNEL(DEVICE_ERROR), at.self);
+    prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW, false);
+    EACH_X r.e[x] = rule_coarse_correct(r.e[x], c[x], diagonal[x]);
+    r.x_low = corrected(pyramid, level, tree, error_above, 8 * at.x0 + 7);
+    r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
+    const float4 rim = corrected_half(pyramid, level, tree, error_above, 8 * rim_row(edge, 0) + 4 * edge.upper);
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
     tiles[SLOT][0][rim_at] = rim;
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    SYNC;
     sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, rim, sweeps);
-    store_row(CHANNEL(to), at.self, r.e);
+    store_row(CHANNEL(DEVICE_ERROR_NEXT), at.self, r.e);
 }
-#undef CHANNEL
 
 // 64 work-items per live brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
 // above it, as in all deep water, the floor need not be read. What changes from now on is news to the next cycle.
@@ -724,11 +602,282 @@ ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, 
     store_row(pressure, row, p);
 }
 
-// ---- Levels of a single brick ----------------------------------------------------------------------------------------------
+// ---- Levels above the first ------------------------------------------------------------------------------------------------
 
-// Of a brick on a level of a single one, the level above uses an octant, the next an eighth of that. So level first + k needs cells
-// 0 to (8 >> k) - 1 on each axis, and all of them fit into local memory: cell arrays one level after the other, and tiles with a
-// rim of one cell, which is zero.
+// A group has a brick, and a work-item one cell of it, or several on devices that take only small groups.
+#define CELL_KERNEL kernel __attribute__((reqd_work_group_size(CELL_GROUP, 1, 1)))
+#define CELL_OWN (BRICK_CELLS / CELL_GROUP)
+#define EACH_OWN _Pragma("unroll") for (int k = 0; k < CELL_OWN; k++)
+#define OWN_CELL(k) ((int)get_local_id(0) + (k)*CELL_GROUP)
+#define EACH_ITEM(i, count) for (int i = (int)get_local_id(0); i < (count); i += CELL_GROUP)
+
+// A tile has a rim of one cell.
+#define CELL_EDGE 10
+#define CELL_TILE (CELL_EDGE * CELL_EDGE * CELL_EDGE)
+#define CELL_AT(x, y, z) ((x) + 1 + CELL_EDGE * ((y) + 1 + CELL_EDGE * ((z) + 1)))
+
+// The octant that a cell of a brick lies in, and its number there.
+#define OCTANT_OF(cell) (((cell) >> 2 & 1) + ((cell) >> 4 & 2) + ((cell) >> 6 & 4))
+#define IN_OCTANT(cell) (((cell)&3) + ((cell) >> 1 & 12) + ((cell) >> 2 & 48))
+
+// A cell's equation: links, right side, diagonal and 1 over it.
+typedef struct coarse_cell {
+    float x0, x1, y0, y1, z0, z1, right, diagonal, inverse;
+} coarse_cell;
+
+inline float cell_sum(coarse_cell c, local const float *e, int edge)
+{
+    const int over = edge * edge;
+    return WEIGHTED_SUM(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, e[-1], e[1], e[-edge], e[edge], e[-over], e[over]);
+}
+
+// Sweeps over a brick, the own cells of which lie at `at`. The rims of both tiles are as they should be, and the barrier after what
+// `from` got is still to come.
+inline void sweep_cells(float e[CELL_OWN], const coarse_cell own[CELL_OWN], const int at[CELL_OWN], local float *from,
+                        local float *to, int sweeps)
+{
+    SYNC;
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+        EACH_OWN
+        {
+            e[k] = rule_coarse_smooth(e[k], own[k].right, cell_sum(own[k], from + at[k], CELL_EDGE), own[k].inverse);
+            to[at[k]] = e[k];
+        }
+        SYNC;
+        local float *swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
+// A cell and those beside it, counted over all bricks.
+typedef struct cells_around {
+    int self, low[3], high[3];
+} cells_around;
+
+inline cells_around look_around(device_place place, int cell)
+{
+    const int low[3] = {place.x0, place.y0, place.z0}, high[3] = {place.x1, place.y1, place.z1};
+    cells_around at;
+    at.self = BRICK_CELLS * place.brick + cell;
+    _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        const int stride = 1 << 3 * axis, along = cell >> 3 * axis & 7;
+        at.low[axis] = along > 0 ? at.self - stride : BRICK_CELLS * low[axis] + cell + 7 * stride;
+        at.high[axis] = along < 7 ? at.self + stride : BRICK_CELLS * high[axis] + cell - 7 * stride;
+    }
+    return at;
+}
+
+// Weights and diagonal of a cell, from the counts.
+inline void make_cell(coarse_cell *c, global float *pyramid, const device_level *level, cells_around at)
+{
+    float faces[3], beyond[3], border[3], thick[3], thick_low[3], thick_high[3], low[3], high[3];
+    _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        global const float *links = CHANNEL(DEVICE_LINK_X + axis), *thicks = CHANNEL(DEVICE_THICK_X + axis);
+        faces[axis] = links[at.self];
+        beyond[axis] = links[at.high[axis]];
+        thick[axis] = thicks[at.self];
+        thick_low[axis] = thicks[at.low[axis]];
+        thick_high[axis] = thicks[at.high[axis]];
+        border[axis] = CHANNEL(DEVICE_BORDER_X + axis)[at.self];
+    }
+    _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        low[axis] = weigh_link(faces[axis], thick_low[axis], thick[axis]);
+        high[axis] = weigh_link(beyond[axis], thick[axis], thick_high[axis]);
+        border[axis] = border[axis] > 0.0f ? rule_border(border[axis], thick[axis]) : 0.0f;
+        CHANNEL(DEVICE_WEIGHT_X + axis)[at.self] = low[axis];
+    }
+    c->x0 = low[0];
+    c->x1 = high[0];
+    c->y0 = low[1];
+    c->y1 = high[1];
+    c->z0 = low[2];
+    c->z1 = high[2];
+    c->diagonal = ((border[0] + border[2]) + border[1]) + (((c->x0 + c->x1) + (c->z0 + c->z1)) + (c->y0 + c->y1));
+    CHANNEL(DEVICE_DIAGONAL)[at.self] = c->diagonal;
+}
+
+// The same as they were left.
+inline void load_cell(coarse_cell *c, global float *pyramid, const device_level *level, cells_around at)
+{
+    global const float *x = CHANNEL(DEVICE_WEIGHT_X), *y = CHANNEL(DEVICE_WEIGHT_Y), *z = CHANNEL(DEVICE_WEIGHT_Z);
+    c->x0 = x[at.self];
+    c->x1 = x[at.high[0]];
+    c->y0 = y[at.self];
+    c->y1 = y[at.high[1]];
+    c->z0 = z[at.self];
+    c->z1 = z[at.high[2]];
+    c->diagonal = CHANNEL(DEVICE_DIAGONAL)[at.self];
+}
+
+// Counts of the octant above a brick; cells and channels are spread over all work-items.
+inline void build_counts(global float *pyramid, const device_level *level, int brick, int up, int cells)
+{
+    const size_t channel = (size_t)level[1].room * BRICK_CELLS;
+    EACH_ITEM(job, 7 * cells)
+    {
+        const int part = job >> 6, i = OCTANT_CELL(job & 63), c = 2 * i;
+        global float *to = level_cells(pyramid, level + 1, 0, up >> 3) + octant_start(up & 7) + i;
+        if (part >= 3) {
+            global const float *v = level_cells(pyramid, level, DEVICE_BORDER_X + part - 3, brick);
+            to[(DEVICE_BORDER_X + part - 3) * channel] = SUM_8(v, c, 1, 8, 64);
+        } else {
+            const int a = part == 0 ? 8 : 1, b = part == 2 ? 8 : 64, h = c + (1 << 3 * part);
+            global const float *link = level_cells(pyramid, level, DEVICE_LINK_X + part, brick);
+            global const float *thick = level_cells(pyramid, level, DEVICE_THICK_X + part, brick);
+            global const float *n = level_cells(pyramid, level, DEVICE_COUNT, brick);
+            to[(DEVICE_LINK_X + part) * channel] = SUM_FACES(link, c, a, b);
+            to[(DEVICE_THICK_X + part) * channel] = MEAN_THICKNESS(thick, n, c, h, a, b);
+        }
+    }
+}
+
+// What is left on half a row after the sweeps: its low half or its upper one.
+inline float4 left_half(global float *pyramid, const device_level *level, rows_around at, int upper)
+{
+#define HALF_ROW(channel, row) ((global const float4 *)CHANNEL(channel))[2 * (row) + upper]
+    const float4 x0 = HALF_ROW(DEVICE_WEIGHT_X, at.self);
+    const float4 y0 = HALF_ROW(DEVICE_WEIGHT_Y, at.self), y1 = HALF_ROW(DEVICE_WEIGHT_Y, at.y1);
+    const float4 z0 = HALF_ROW(DEVICE_WEIGHT_Z, at.self), z1 = HALF_ROW(DEVICE_WEIGHT_Z, at.z1);
+    const float4 e_y0 = HALF_ROW(DEVICE_ERROR, at.y0), e_y1 = HALF_ROW(DEVICE_ERROR, at.y1);
+    const float4 e_z0 = HALF_ROW(DEVICE_ERROR, at.z0), e_z1 = HALF_ROW(DEVICE_ERROR, at.z1);
+    const float4 e = HALF_ROW(DEVICE_ERROR, at.self), right = HALF_ROW(DEVICE_RIGHT, at.self);
+    const float4 diagonal = HALF_ROW(DEVICE_DIAGONAL, at.self);
+#undef HALF_ROW
+    const int before = upper ? 8 * at.self + 3 : 8 * at.x0 + 7, after = upper ? 8 * at.x1 : 8 * at.self + 4;
+    const float low = CHANNEL(DEVICE_ERROR)[before], high = CHANNEL(DEVICE_ERROR)[after];
+    const float4 x1 = (float4)(x0.yzw, CHANNEL(DEVICE_WEIGHT_X)[after]);
+    const float4 sum =
+        WEIGHTED_SUM(x0, x1, y0, y1, z0, z1, (float4)(low, e.xyz), (float4)(e.yzw, high), e_y0, e_y1, e_z0, e_z1);
+    const float4 all = right - diagonal * e + sum;
+    return diagonal > COARSE_LEAST ? all : (float4)(0.0f);
+}
+
+// The right side of own cells: what is left on the eight bricks below them, of which every work-item does some half rows. If those
+// are live bricks it comes from elsewhere.
+inline void gather_left(float right[CELL_OWN], local float4 *room, global float *pyramid, const device_level *below,
+                        global const int *tree, global const int *child, bool live)
+{
+    float4 left[2 * CELL_OWN];
+    _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++) {
+        const int i = OWN_CELL(k);
+        left[k] = (float4)(0.0f);
+        if (!live) left[k] = left_half(pyramid, below, look_beside(tree + below->near, child[i >> 7], i >> 1 & 63), i & 1);
+    }
+    _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++) {
+        const int i = OWN_CELL(k);
+        room[(i >> 7) * 2 * ROWS + (i >> 1 & 63) + ROWS * (i & 1)] = left[k];
+    }
+    SYNC;
+    EACH_OWN
+    {
+        const int i = IN_OCTANT(OWN_CELL(k));
+        right[k] = sum_pairs(room + OCTANT_OF(OWN_CELL(k)) * 2 * ROWS, 2 * (i >> 2 & 3) + 16 * (i >> 4), i & 3);
+    }
+}
+
+// On the way down, as first_down; the right side comes first.
+CELL_KERNEL void level_down(global float *pyramid, device_level below, device_level here, device_level above, global const int *tree,
+                            global int *stamps, global const int *notes, device_cycle cycle, int is_top, int sweeps)
+{
+    if (cycle_is_over(notes, cycle)) return;
+    local float4 left_halves[8 * 2 * ROWS];
+    local float tiles[2][CELL_TILE];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = (int)get_group_id(0) + 1, stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
+    const device_place place = find_place(tree + level->near, brick);
+    const bool stamped = stamps[level->stamp + brick] == stamp, stamped_near = stamped_around(stamps + level->stamp, place, stamp);
+    const bool changed = cycle.anew || stamped_near, counted = !is_top && (cycle.anew || stamped);
+    float right[CELL_OWN], e[CELL_OWN];
+    coarse_cell own[CELL_OWN];
+    int at[CELL_OWN];
+    EACH_ITEM(i, CELL_TILE) tiles[0][i] = tiles[1][i] = 0.0f;
+    EACH_OWN
+    {
+        const cells_around near = look_around(place, OWN_CELL(k));
+        if (changed)
+            make_cell(&own[k], pyramid, level, near);
+        else
+            load_cell(&own[k], pyramid, level, near);
+        own[k].inverse = rule_inverse(own[k].diagonal);
+    }
+    build_counts(pyramid, level, brick, up, counted ? ROWS : 0);
+    if (counted) stamps[level[1].stamp + (up >> 3)] = stamp;
+    gather_left(right, left_halves, pyramid, &below, tree, tree + level->child + 8 * brick, false);
+    EACH_OWN
+    {
+        const int cell = OWN_CELL(k);
+        own[k].right = CHANNEL(DEVICE_RIGHT)[BRICK_CELLS * brick + cell] = right[k];
+        at[k] = CELL_AT(cell & 7, cell >> 3 & 7, cell >> 6);
+        e[k] = sweeps > 0 ? FIRST_SWEEP(right[k], own[k].inverse) : 0.0f;
+        tiles[0][at[k]] = e[k];
+    }
+    sweep_cells(e, own, at, tiles[0], tiles[1], sweeps - 1);
+    EACH_OWN CHANNEL(DEVICE_ERROR)[BRICK_CELLS * brick + OWN_CELL(k)] = e[k];
+}
+
+// A cell of the rim of a brick: 64 on each of its six sides.
+typedef struct rim_cell {
+    int cell;  // over all bricks
+    int at;    // in the tile
+} rim_cell;
+
+inline rim_cell find_rim_cell(device_place place, int i)
+{
+    const int side = i >> 6, axis = side >> 1, high = side & 1, stride = 1 << 3 * axis;
+    const int a = i & 7, b = i >> 3 & 7, along = high ? 0 : 7;
+    const int beside = axis == 0 ? (high ? place.x1 : place.x0)
+                       : axis == 1 ? (high ? place.y1 : place.y0)
+                                   : (high ? place.z1 : place.z0);
+    const int x = axis == 0 ? along : a, y = axis == 0 ? a : axis == 1 ? along : b, z = axis == 2 ? along : b;
+    const int step = axis == 0 ? 1 : axis == 1 ? CELL_EDGE : CELL_EDGE * CELL_EDGE;
+    rim_cell r = {BRICK_CELLS * beside + x + 8 * y + 64 * z, CELL_AT(x, y, z) + (high ? 8 : -8) * step};
+    return r;
+}
+
+// Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
+// corrected first; -1: it is not, and there is one sweep.
+CELL_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
+                              global const int *notes, device_cycle cycle, int from, int to, int sweeps, int error_above)
+{
+    if (cycle_is_over(notes, cycle)) return;
+    local float tiles[2][CELL_TILE];
+    const device_level levels[2] = {here, above}, *level = levels;
+    const int brick = (int)get_group_id(0) + 1, up = tree[level->up + brick];
+    const device_place place = find_place(tree + level->near, brick);
+    float e[CELL_OWN];
+    coarse_cell own[CELL_OWN];
+    int at[CELL_OWN];
+    EACH_OWN
+    {
+        const int cell = OWN_CELL(k);
+        const cells_around near = look_around(place, cell);
+        load_cell(&own[k], pyramid, level, near);
+        own[k].right = CHANNEL(DEVICE_RIGHT)[near.self];
+        own[k].inverse = rule_inverse(own[k].diagonal);
+        e[k] = CHANNEL(from)[near.self];
+        if (error_above >= 0)
+            e[k] = rule_coarse_correct(e[k], prolong(pyramid, level + 1, tree, error_above, up, cell), own[k].diagonal);
+        at[k] = CELL_AT(cell & 7, cell >> 3 & 7, cell >> 6);
+        tiles[0][at[k]] = e[k];
+    }
+    EACH_ITEM(i, 6 * ROWS)
+    {
+        const rim_cell rim = find_rim_cell(place, i);
+        tiles[0][rim.at] = tiles[1][rim.at] =
+            error_above < 0 ? CHANNEL(from)[rim.cell] : corrected(pyramid, level, tree, error_above, rim.cell);
+    }
+    sweep_cells(e, own, at, tiles[0], tiles[1], sweeps);
+    EACH_OWN CHANNEL(to)[BRICK_CELLS * brick + OWN_CELL(k)] = e[k];
+}
+#undef CHANNEL
+
+// ---- Levels of at most 8 x 8 x 8 cells -------------------------------------------------------------------------------------
+
+// If a level's cells lie within 8 on each axis, those of the level above lie within 4, and so on. So level first + k needs 8 >> k
+// cells on each axis, and all of them fit into local memory: cell arrays one level after the other, and tiles with a rim of one
+// cell, which is zero. They may lie in several bricks, which meet in the middle: bit 3k + axis of `split` says on which axes. All
+// sweeps but those of the coarsest level stay inside a brick, as everywhere, while the cells beyond the middle stay as they were.
 #define TAIL_CELLS (512 + 64 + 8 + 1)
 #define TAIL_TILE (1000 + 216 + 64 + 27)
 
@@ -765,37 +914,26 @@ typedef struct tail_room {
     float e[TAIL_TILE];
 } tail_room;
 
-// A cell's equation.
-typedef struct tail_cell {
-    float x0, x1, y0, y1, z0, z1, right, diagonal, inverse;
-} tail_cell;
-
-inline tail_cell tail_equation(local const tail_room *r, tail_level t, int i)
+inline coarse_cell tail_equation(local const tail_room *r, tail_level t, int i)
 {
     int at = tail_at(t, i), edge = (1 << t.shift) + 2;
-    tail_cell c = {r->weight[0][at],
-                   r->weight[0][at + 1],
-                   r->weight[1][at],
-                   r->weight[1][at + edge],
-                   r->weight[2][at],
-                   r->weight[2][at + edge * edge],
-                   r->cell[TAIL_RIGHT][t.cells + i],
-                   r->cell[TAIL_DIAGONAL][t.cells + i],
-                   r->cell[TAIL_INVERSE][t.cells + i]};
+    coarse_cell c = {r->weight[0][at],
+                     r->weight[0][at + 1],
+                     r->weight[1][at],
+                     r->weight[1][at + edge],
+                     r->weight[2][at],
+                     r->weight[2][at + edge * edge],
+                     r->cell[TAIL_RIGHT][t.cells + i],
+                     r->cell[TAIL_DIAGONAL][t.cells + i],
+                     r->cell[TAIL_INVERSE][t.cells + i]};
     return c;
-}
-
-inline float tail_sum(tail_cell c, local const float *e, int edge)
-{
-    int over = edge * edge;
-    return WEIGHTED_SUM(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, e[-1], e[1], e[-edge], e[edge], e[-over], e[over]);
 }
 
 // Counts of the level above t.
 inline void tail_build(local tail_room *r, tail_level t, tail_level above)
 {
     const int sx = 1, sy = 1 << t.shift, sz = 1 << 2 * t.shift, mask = (1 << above.shift) - 1;
-    EACH(job, 7 * tail_count(above))
+    EACH_ITEM(job, 7 * tail_count(above))
     {
         int part = job >> 3 * above.shift, i = job & (tail_count(above) - 1);
         int c = t.cells + 2 * ((i & mask) + sy * (i >> above.shift & mask) + sz * (i >> 2 * above.shift)), to = above.cells + i;
@@ -819,180 +957,183 @@ inline tail_level tail_of(int cell)
     return find_tail(cell < 512 ? 0 : cell < 576 ? 1 : cell < 584 ? 2 : 3);
 }
 
-// Weights of the links of the first `count` cells.
-inline void tail_weigh(local tail_room *r, int count)
+// Weights of the links of the first `count` cells, and their diagonal in place of the counts of border faces.
+inline void tail_equations(local tail_room *r, int count)
 {
-    EACH(job, 3 * count)
+    EACH_ITEM(cell, count)
     {
-        int axis = job < count ? 0 : job < 2 * count ? 1 : 2, cell = job - axis * count;
-        tail_level t = tail_of(cell);
-        int i = cell - t.cells, along = axis * t.shift;
-        bool inside = (i >> along & ((1 << t.shift) - 1)) > 0;
-        local const float *thick = r->cell[TAIL_THICK + axis] + cell;
-        float low = inside ? thick[-(1 << along)] : 0.0f;
-        r->weight[axis][tail_at(t, i)] = weigh_link(r->cell[TAIL_LINK + axis][cell], low, thick[0]);
+        const tail_level t = tail_of(cell);
+        const int i = cell - t.cells, at = tail_at(t, i), mask = (1 << t.shift) - 1;
+        float low[3], high[3], border[3];
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+            const int stride = 1 << axis * t.shift, along = i >> axis * t.shift & mask;
+            local const float *link = r->cell[TAIL_LINK + axis] + cell, *thick = r->cell[TAIL_THICK + axis] + cell;
+            const float faces = r->cell[TAIL_BORDER + axis][cell];
+            low[axis] = weigh_link(link[0], along > 0 ? thick[-stride] : 0.0f, thick[0]);
+            high[axis] = along < mask ? weigh_link(link[stride], thick[0], thick[stride]) : 0.0f;
+            border[axis] = faces > 0.0f ? rule_border(faces, thick[0]) : 0.0f;
+            r->weight[axis][at] = low[axis];
+        }
+        const float borders = (border[0] + border[2]) + border[1];
+        const float diagonal = borders + (((low[0] + high[0]) + (low[2] + high[2])) + (low[1] + high[1]));
+        r->cell[TAIL_DIAGONAL][cell] = diagonal;
+        r->cell[TAIL_INVERSE][cell] = rule_inverse(diagonal);
     }
 }
 
-// Their diagonal, from the counts of border faces.
-inline void tail_diagonal(local tail_room *r, int count)
+// The correction of cell i of level t from the one above.
+inline float tail_prolong(local const tail_room *r, tail_level t, tail_level above, int i)
 {
-    EACH(cell, count)
-    {
-        tail_level t = tail_of(cell);
-        tail_cell c = tail_equation(r, t, cell - t.cells);
-        local float *at = r->cell[0] + cell;
-#define OF(channel) at[(channel)*TAIL_CELLS]
-        float border = (weigh_border(OF(TAIL_BORDER), OF(TAIL_THICK)) + weigh_border(OF(TAIL_BORDER + 2), OF(TAIL_THICK + 2))) +
-                       weigh_border(OF(TAIL_BORDER + 1), OF(TAIL_THICK + 1));
-        float diagonal = border + (((c.x0 + c.x1) + (c.z0 + c.z1)) + (c.y0 + c.y1));
-        OF(TAIL_DIAGONAL) = diagonal;
-        OF(TAIL_INVERSE) = rule_inverse(diagonal);
-#undef OF
+    const int edge = (1 << above.shift) + 2, mask = (1 << t.shift) - 1;
+    int x = i & mask, y = i >> t.shift & mask, z = i >> 2 * t.shift;
+    int at = above.tile + (x >> 1) + 1 + edge * ((y >> 1) + 1 + edge * ((z >> 1) + 1));
+    float own = r->e[at], d[3];
+    for (int axis = 0; axis < 3; axis++) {
+        int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
+        bool high = (axis == 0 ? x : axis == 1 ? y : z) & 1;
+        d[axis] = rule_towards(own, r->e[at + (high ? stride : -stride)], r->weight[axis][high ? at + stride : at]);
     }
+    return rule_prolong(own, d[0], d[1], d[2]);
 }
 
-#define TAIL_OWN (BRICK_CELLS / GROUP)
+// Of a cell and an axis: where the neighbour lies that sweeps do not change, on the low side (-1), the high side (1) or nowhere (0).
+inline int tail_side(tail_level t, int i, int axis, int split)
+{
+    const int along = i >> axis * t.shift & ((1 << t.shift) - 1), middle = 1 << t.shift >> 1;
+    return !(split >> axis & 1) ? 0 : along == middle ? -1 : along == middle - 1 ? 1 : 0;
+}
 
-// `other` is a tile like e; what it holds inside its rims does not matter.
-inline void tail_sweeps(local tail_room *r, local float *other, tail_level t, int sweeps)
+// As cell_sum; `beyond` are the values of those neighbours.
+inline float tail_sum(coarse_cell c, local const float *e, int edge, const int side[3], const float beyond[3])
+{
+    const int over = edge * edge;
+#define BESIDE(axis, way, stride) (side[axis] == (way) ? beyond[axis] : e[(way) * (stride)])
+    return WEIGHTED_SUM(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, BESIDE(0, -1, 1), BESIDE(0, 1, 1), BESIDE(1, -1, edge),
+                        BESIDE(1, 1, edge), BESIDE(2, -1, over), BESIDE(2, 1, over));
+#undef BESIDE
+}
+
+// One visit of level t: on the way down from nothing, and what is left becomes the right side above it; on the way back after the
+// correction from above. `other` is a tile like e; what it holds inside its rims does not matter. Ends with a barrier.
+inline void tail_visit(local tail_room *r, local float *other, local float *left, tail_level t, tail_level above, bool down,
+                       int sweeps, int split, int restricted)
 {
     const int count = tail_count(t), edge = (1 << t.shift) + 2;
-    tail_cell own[TAIL_OWN];
-    int at[TAIL_OWN];
-    float e[TAIL_OWN];
-    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
-        int i = min((int)get_local_id(0) + k * GROUP, count - 1);  // beyond the last cell that one again
-        own[k] = tail_equation(r, t, i);
-        at[k] = tail_at(t, i);
-        e[k] = r->e[at[k]];
-    }
     // A single cell has no neighbours: it needs no barriers.
-    for (int sweep = 0; sweep < (count == 1 ? sweeps : 0); sweep++)
-        _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++)
-            e[k] = rule_coarse_smooth(e[k], own[k].right, 0.0f, own[k].inverse);
-    local float *from = r->e, *to = other;
-    for (int sweep = 0; sweep < (count == 1 ? 0 : sweeps); sweep++) {
-        _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
-            e[k] = rule_coarse_smooth(e[k], own[k].right, tail_sum(own[k], from + at[k], edge), own[k].inverse);
-            to[at[k]] = e[k];
+    const int rest = down ? sweeps - 1 : sweeps, alone = count == 1 ? rest : 0, together = rest - alone;
+    local float *from = together & 1 ? other : r->e, *to = together & 1 ? r->e : other;
+    coarse_cell own[CELL_OWN];
+    int at[CELL_OWN], side[CELL_OWN][3];
+    float e[CELL_OWN], beyond[CELL_OWN][3];
+    EACH_OWN
+    {
+        int i = OWN_CELL(k);
+        if (i < count) {
+            own[k] = tail_equation(r, t, i);
+            at[k] = tail_at(t, i);
+            e[k] = down ? FIRST_SWEEP(own[k].right, own[k].inverse)
+                        : rule_coarse_correct(r->e[at[k]], tail_prolong(r, t, above, i), own[k].diagonal);
+            for (int sweep = 0; sweep < alone; sweep++) e[k] = rule_coarse_smooth(e[k], own[k].right, 0.0f, own[k].inverse);
+            from[at[k]] = e[k];
+        }
+    }
+    SYNC;
+    EACH_OWN
+    {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+            side[k][axis] = 0;
+            beyond[k][axis] = 0.0f;
+            if (split != 0 && OWN_CELL(k) < count) {
+                side[k][axis] = tail_side(t, OWN_CELL(k), axis, split);
+                if (!down) beyond[k][axis] = from[at[k] + side[k][axis] * (axis == 0 ? 1 : axis == 1 ? edge : edge * edge)];
+            }
+        }
+    }
+    for (int sweep = 0; sweep < together; sweep++) {
+        EACH_OWN
+        {
+            if (OWN_CELL(k) < count) {
+                float sum = tail_sum(own[k], from + at[k], edge, side[k], beyond[k]);
+                e[k] = rule_coarse_smooth(e[k], own[k].right, sum, own[k].inverse);
+                to[at[k]] = e[k];
+            }
         }
         SYNC;
         local float *swap = from;
         from = to;
         to = swap;
     }
-    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) r->e[at[k]] = e[k];
-}
-
-// What is left on the first `count` cells of a level.
-inline void tail_left(local const tail_room *r, local float *left, tail_level t, int count)
-{
-    EACH(i, count)
+    EACH_OWN
     {
-        tail_cell c = tail_equation(r, t, i);
-        local const float *e = r->e + tail_at(t, i);
-        float all = c.right - c.diagonal * e[0] + tail_sum(c, e, (1 << t.shift) + 2);
-        left[i] = c.diagonal > COARSE_LEAST ? all : 0.0f;
+        int i = OWN_CELL(k);
+        if (i < restricted) {
+            float all = own[k].right - own[k].diagonal * e[k] + (cell_sum(own[k], r->e + at[k], edge));
+            left[i] = own[k].diagonal > COARSE_LEAST ? all : 0.0f;
+        }
     }
-}
-
-// It becomes the right side above.
-inline void tail_restrict(local tail_room *r, local const float *left, tail_level t, tail_level above)
-{
+    SYNC;
     const int sy = 1 << t.shift, sz = 1 << 2 * t.shift, mask = (1 << above.shift) - 1;
-    EACH(i, tail_count(above))
+    EACH_ITEM(i, restricted >> 3)
     {
         int c = 2 * ((i & mask) + sy * (i >> above.shift & mask) + sz * (i >> 2 * above.shift));
         r->cell[TAIL_RIGHT][above.cells + i] = SUM_8(left, c, 1, sy, sz);
     }
+    SYNC;
 }
 
-// Corrects level t from the one above.
-inline void tail_correct(local tail_room *r, tail_level t, tail_level above)
-{
-    const int edge = (1 << above.shift) + 2, mask = (1 << t.shift) - 1;
-    EACH(i, tail_count(t))
-    {
-        int x = i & mask, y = i >> t.shift & mask, z = i >> 2 * t.shift;
-        int at = above.tile + (x >> 1) + 1 + edge * ((y >> 1) + 1 + edge * ((z >> 1) + 1));
-        float own = r->e[at], d[3];
-        for (int axis = 0; axis < 3; axis++) {
-            int stride = axis == 0 ? 1 : axis == 1 ? edge : edge * edge;
-            bool high = (axis == 0 ? x : axis == 1 ? y : z) & 1;
-            d[axis] = rule_towards(own, r->e[at + (high ? stride : -stride)], r->weight[axis][high ? at + stride : at]);
-        }
-        float c = rule_prolong(own, d[0], d[1], d[2]);
-        local float *e = r->e + tail_at(t, i);
-        *e = rule_coarse_correct(*e, c, r->cell[TAIL_DIAGONAL][t.cells + i]);
-    }
-}
-
-// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level. The right
-// side of the first comes from the level below it, of at most 8 bricks, unless those are live ones: restrict_fine has left it then.
-GROUP_KERNEL void coarse_tail(global float *pyramid, device_level below, device_level here, global const int *tree,
-                              global const int *notes, device_cycle cycle, int first, int top, int smooths, int sweeps)
+// One group in all, for the levels `first` to `top`, at most DEVICE_TAIL_LEVELS. `sweeps` are those of the coarsest level. At `box`
+// the tree has the first level's eight octants: the bricks below them, and where they lie as the way up of those; 0: nothing. The
+// right side comes from those bricks, unless they are live ones: restrict_fine has left it then.
+CELL_KERNEL void coarse_tail(global float *pyramid, device_level below, device_level here, global const int *tree,
+                             global const int *notes, device_cycle cycle, int box, int split, int first, int top, int smooths,
+                             int sweeps)
 {
     if (cycle_is_over(notes, cycle)) return;
     local tail_room room __attribute__((aligned(16)));
     local tail_room *r = &room;
     const device_level *level = &here;
-    const int last = top - first, rows_below = first > 1 ? ROWS * (below.count - 1) : 0;
-    local float4 *left_rows = (local float4 *)r->cell;
-    EACH(i, rows_below)
+    const int last = top - first;
+    float count[TAIL_CHANNELS][CELL_OWN], right[CELL_OWN], given[CELL_OWN];
+    int place[CELL_OWN];
+    EACH_OWN
     {
-        float v[8];
-        left_row(v, pyramid, &below, look_beside(tree + below.near, i / ROWS + 1, i % ROWS));
-        write_row(left_rows + i / ROWS * 2 * ROWS, ROWS, i % ROWS, v);
-    }
-    SYNC;
-    float right[TAIL_OWN];
-    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
-        int i = min((int)get_local_id(0) + k * GROUP, max(rows_below, 1) - 1);
-        right[k] = sum_left(left_rows + i / ROWS * 2 * ROWS, i % ROWS);
-    }
-    SYNC;
-    EACH(i, BRICK_CELLS)
-    {
-        const uint word = count_words(pyramid, level, 1)[i];
-        for (int axis = 0; axis < 3; axis++) {
-#define COUNT_IN(channel, of) first == 1 ? of(word, axis) : level_cells(pyramid, level, channel + axis, 1)[i]
-            r->cell[TAIL_LINK + axis][i] = COUNT_IN(DEVICE_LINK_X, LINK_OF);
-            r->cell[TAIL_THICK + axis][i] = COUNT_IN(DEVICE_THICK_X, THICK_OF);
-            r->cell[TAIL_BORDER + axis][i] = COUNT_IN(DEVICE_BORDER_X, BORDER_OF);
+        const int up = tree[box + 8 + OCTANT_OF(OWN_CELL(k))];
+        place[k] = (up >> 3) * BRICK_CELLS + octant_start(up & 7) + OCTANT_CELL(IN_OCTANT(OWN_CELL(k)));
+        const uint word = count_words(pyramid, level, 0)[place[k]];
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+#define COUNT_IN(channel, of) first == 1 ? of(word, axis) : level_cells(pyramid, level, channel + axis, 0)[place[k]]
+            count[TAIL_LINK + axis][k] = COUNT_IN(DEVICE_LINK_X, LINK_OF);
+            count[TAIL_THICK + axis][k] = COUNT_IN(DEVICE_THICK_X, THICK_OF);
+            count[TAIL_BORDER + axis][k] = COUNT_IN(DEVICE_BORDER_X, BORDER_OF);
 #undef COUNT_IN
         }
-        r->cell[TAIL_COUNT][i] = first == 1 ? COUNT_OF(word) : level_cells(pyramid, level, DEVICE_COUNT, 1)[i];
+        count[TAIL_COUNT][k] = first == 1 ? COUNT_OF(word) : level_cells(pyramid, level, DEVICE_COUNT, 0)[place[k]];
+        given[k] = level_cells(pyramid, level, DEVICE_RIGHT, 0)[place[k]];
     }
-    EACH(i, TAIL_TILE) r->weight[0][i] = r->weight[1][i] = r->weight[2][i] = r->e[i] = 0.0f;
+    gather_left(right, (local float4 *)r->cell, pyramid, &below, tree, tree + box, first == 1);
+    SYNC;
+    EACH_OWN
+    {
+        _Pragma("unroll") for (int c = 0; c < TAIL_CHANNELS; c++) r->cell[c][OWN_CELL(k)] = count[c][k];
+    }
+    EACH_ITEM(i, TAIL_TILE) r->weight[0][i] = r->weight[1][i] = r->weight[2][i] = r->e[i] = 0.0f;
     SYNC;
     for (int k = 0; k < last; k++) tail_build(r, find_tail(k), find_tail(k + 1));
     const int cells = find_tail(last).cells + tail_count(find_tail(last));
-    tail_weigh(r, cells);
-    SYNC;
-    tail_diagonal(r, cells);
+    tail_equations(r, cells);
     SYNC;
     // Where counts of links and thickness were.
     local float *other = r->cell[TAIL_LINK], *left = other + TAIL_TILE;
-    EACH(i, TAIL_TILE) other[i] = 0.0f;
-    EACH(i, BRICK_CELLS) r->cell[TAIL_RIGHT][i] = first > 1 ? 0.0f : level_cells(pyramid, level, DEVICE_RIGHT, 1)[i];
+    EACH_ITEM(i, TAIL_TILE) other[i] = 0.0f;
+    EACH_OWN r->cell[TAIL_RIGHT][OWN_CELL(k)] = first > 1 ? right[k] : given[k];
     SYNC;
-    _Pragma("unroll") for (int k = 0; k < TAIL_OWN; k++) {
-        int i = (int)get_local_id(0) + k * GROUP;
-        if (i < rows_below)
-            r->cell[TAIL_RIGHT][octant_start(tree[below.up + i / ROWS + 1] & 7) + OCTANT_CELL(i % ROWS)] = right[k];
-    }
     // To the coarsest level and back, with the barriers in one place: compilers for CPUs take long over many of them.
     for (int visit = 0; visit <= 2 * last; visit++) {
-        int k = visit <= last ? visit : 2 * last - visit;
-        if (visit > last) tail_correct(r, find_tail(k), find_tail(k + 1));
-        SYNC;
-        tail_sweeps(r, other, find_tail(k), visit == last ? sweeps : smooths);
-        SYNC;
-        tail_left(r, left, find_tail(k), visit < last ? tail_count(find_tail(k)) : 0);
-        SYNC;
-        if (visit < last) tail_restrict(r, left, find_tail(k), find_tail(k + 1));
+        const int k = visit <= last ? visit : 2 * last - visit;
+        const tail_level t = find_tail(k), above = find_tail(k + 1);
+        tail_visit(r, other, left, t, above, visit <= last, visit == last ? sweeps : smooths, visit == last ? 0 : split >> 3 * k,
+                   visit < last ? tail_count(t) : 0);
     }
-    global float *out = level_cells(pyramid, level, final_error(first, top), 1);
-    EACH(i, BRICK_CELLS) out[i] = r->e[tail_at(find_tail(0), i)];
+    global float *out = level_cells(pyramid, level, final_error(first, top), 0);
+    EACH_OWN out[place[k]] = r->e[tail_at(find_tail(0), OWN_CELL(k))];
 }

@@ -28,6 +28,8 @@ typedef struct device_pyramid {
     int32_t *tree_here;
     size_t here_bytes;
     int32_t octants;   // where the octants without a child begin in the tree
+    int32_t box;       // where the octants of the tail's first level are: see coarse_tail
+    int32_t split;     // axes on which the cells of the tail lie in two bricks: bit 3k + axis for level tail + k
     int32_t tail;      // the first level that coarse_tail does; past the top: none
     bool fresh;        // no cycle has been over it yet
     uint64_t version;  // of the pool it was built for
@@ -91,7 +93,11 @@ static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
         }
         level->up = (int)size.ints;
         size.ints += count;
+        level->child = (int)size.ints;
+        if (l > 1) size.ints += 8 * (int64_t)count;
     }
+    p->box = (int)size.ints;
+    size.ints += 16;
     p->octants = (int)size.ints;
     size.ints += 3 * size.octants;
     return size;
@@ -113,26 +119,75 @@ static void write_octants(const device_pyramid *p, int32_t *octants)
     }
 }
 
-static void write_tree(const device_pyramid *p, const brick_pool *pool, int32_t *tree)
+// The lowest brick of a level, live ones being level 0, on each axis; false if they lie further apart than two bricks. An even number
+// where that is possible, so that cells above them pair up.
+static bool find_corner(const device_pyramid *p, const brick_pool *pool, int32_t level, int32_t corner[3])
+{
+    const weir_coord *coord = level == 0 ? pool->coord : p->tables.level[level].coord;
+    int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
+    for (int32_t b = 1; b < p->level[level].count; b++) {
+        if (level == 0 && !pool->alive[b]) continue;
+        const int32_t at[3] = {coord[b].x, coord[b].y, coord[b].z};
+        for (int axis = 0; axis < 3; axis++) {
+            if (at[axis] < low[axis]) low[axis] = at[axis];
+            if (at[axis] > high[axis]) high[axis] = at[axis];
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        if (high[axis] - low[axis] > 1) return false;
+        corner[axis] = high[axis] == low[axis] ? low[axis] & ~1 : low[axis];
+    }
+    return true;
+}
+
+// The first level for coarse_tail, whose cells lie within 8 on each axis because the bricks below it lie within 2; and those of every
+// level above lie within half as many, which pair up.
+static int32_t first_of_tail(const device_pyramid *p, const brick_pool *pool)
+{
+    int32_t top = p->tables.top, tail = top + 1, corner[3];
+    while (tail > 1 && tail > top + 1 - DEVICE_TAIL_LEVELS && find_corner(p, pool, tail - 2, corner)) {
+        bool odd = (corner[0] | corner[1] | corner[2]) & 1;
+        if (odd && tail - 1 == top + 1 - DEVICE_TAIL_LEVELS) break;
+        tail--;
+    }
+    return tail;
+}
+
+// The bricks below the tail's first level by their octants of it, and their ways up.
+static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *tree)
+{
+    int32_t *box = tree + p->box, below = p->tail - 1, corner[3];
+    memset(box, 0, 16 * sizeof *box);
+    if (p->tail > p->tables.top || !find_corner(p, pool, below, corner)) return;
+    const weir_coord *coord = below == 0 ? pool->coord : p->tables.level[below].coord;
+    for (int32_t b = 1; b < p->level[below].count; b++) {
+        if (below == 0 && !pool->alive[b]) continue;
+        int32_t octant = (coord[b].x - corner[0]) + 2 * (coord[b].y - corner[1]) + 4 * (coord[b].z - corner[2]);
+        box[octant] = b;
+        box[octant + 8] = tree[p->level[below].up + b];
+    }
+    p->split = 0;
+    for (int32_t i = 0; i < 3 * (DEVICE_TAIL_LEVELS - 1); i++) {
+        int32_t middle = 4 * (corner[i % 3] + 1) >> i / 3;
+        p->split |= (middle & 7) == 0 ? 1 << i : 0;
+    }
+}
+
+static void write_tree(device_pyramid *p, const brick_pool *pool, int32_t *tree)
 {
     for (int32_t l = 0; l <= p->tables.top; l++) {
         const pyramid_level *from = &p->tables.level[l];
         const device_level *level = &p->level[l];
         const weir_coord *coord = l == 0 ? pool->coord : from->coord;
         if (l > 0) memcpy(tree + level->near, from->near, 27 * sizeof *tree * (size_t)level->count);
+        if (l > 1) memcpy(tree + level->child, from->child, 8 * sizeof *tree * (size_t)level->count);
         for (int32_t b = 0; b < level->count; b++) {
             bool there = b > 0 && l < p->tables.top && (l > 0 || pool->alive[b]);
             tree[level->up + b] = there ? 8 * from->parent[b] + octant_of(coord[b]) : 0;
         }
     }
     write_octants(p, tree + p->octants);
-}
-
-static int32_t first_of_tail(const device_pyramid *p)
-{
-    int32_t top = p->tables.top, tail = top + 1;
-    while (tail > 1 && p->level[tail - 1].count == 2 && tail > top + 1 - DEVICE_TAIL_LEVELS) tail--;
-    return tail;
+    write_box(p, pool, tree);
 }
 
 // Memory in which the tree is made; it stays, since making it anew costs as much as filling it.
@@ -162,10 +217,10 @@ static weir_status build_pyramid(opencl_backend *o)
                 queue_at_least(&o->queue, &p->stamps, &p->stamp_bytes, stamp_bytes, stamp_bytes / 8);
     if (room) {
         cl_int octants = p->octants, count = (cl_int)size.octants;
+        p->tail = first_of_tail(p, pool);
         write_tree(p, pool, tree);
         queue_write(&o->queue, p->tree, 0, tree, tree_bytes);
         LAUNCH_ROWS(&o->queue, clear_octants, count, A(p->cells), A(p->tree), A(octants), A(count));
-        p->tail = first_of_tail(p);
         p->fresh = true;
         p->version = pool->version;
     }
@@ -415,25 +470,23 @@ static void restrict_all(opencl_backend *o)
 
 #define CYCLE A(o->bricks.notes), A(o->bricks.cycle)
 
-// Jacobi sweeps on the coarsest level. They see each other's results: more than one at a time only on a single brick.
+// Jacobi sweeps on a coarsest level of bricks far apart. They see each other's results, so each is a launch.
 static void sweep_coarsest(opencl_backend *o, cl_int level)
 {
     device_pyramid *p = &o->pyramid;
     const device_level *here = &p->level[level];
-    int32_t bricks = here->count - 1;
-    cl_int from = DEVICE_ERROR, to = bricks == 1 ? DEVICE_ERROR : DEVICE_ERROR_NEXT, sweeps = bricks == 1 ? COARSEST_SWEEPS : 1;
-    cl_int above = -1;
-    for (int32_t i = 0; i < COARSEST_SWEEPS; i += sweeps) {
-        LAUNCH_ROWS(&o->queue, level_smooth, bricks, A(p->cells), A(*here), A(*here), A(p->tree), CYCLE, A(from), A(to),
-                    A(sweeps), A(above));
+    cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, sweeps = 1, above = -1;
+    for (int32_t i = 0; i < COARSEST_SWEEPS; i++) {
+        LAUNCH_CELLS(&o->queue, level_smooth, here->count - 1, A(p->cells), A(*here), A(*here), A(p->tree), CYCLE, A(from),
+                     A(to), A(sweeps), A(above));
         cl_int swap = from;
         from = to;
         to = swap;
     }
 }
 
-// The coarse levels. From the level `tail` on one work-group does them all at once, the restriction that leads there included. Counts
-// and weights are worked out on the way down, corrections when a level is smoothed: they are no launches of their own.
+// The coarse levels. From the level `tail` on one work-group does them all at once. Counts, weights and the right side are worked out
+// on the way down, corrections when a level is smoothed: they are no launches of their own.
 static void run_level(opencl_backend *o, pass_id pass, cl_int level)
 {
     device_pyramid *p = &o->pyramid;
@@ -444,8 +497,8 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     if (level > p->tail) return;
     if (level == p->tail) {
         if (pass == PASS_LEVEL_DOWN)
-            LAUNCH(q, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(level), A(top), A(smooths),
-                   A(sweeps));
+            LAUNCH_CELLS(q, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(p->box), A(p->split),
+                         A(level), A(top), A(smooths), A(sweeps));
         return;
     }
     cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, above = level + 1 == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
@@ -454,20 +507,19 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     switch (pass) {
     case PASS_LEVEL_DOWN:
         if (level == 1)
-            LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
+            LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE,
                         A(smooths));
         else
-            LAUNCH_ROWS(q, level_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE, A(is_top),
-                        A(smooths));
-        break;
-    case PASS_LEVEL_RESTRICT:
-        if (level + 1 == p->tail) break;  // coarse_tail does it
-        LAUNCH_ROWS(q, level_restrict, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE);
+            LAUNCH_CELLS(q, level_down, bricks, A(p->cells), A(here[-1]), A(here[0]), A(here[1]), A(p->tree), A(p->stamps),
+                         CYCLE, A(is_top), A(smooths));
         break;
     case PASS_LEVEL_SWEEP: sweep_coarsest(o, level); break;
     case PASS_LEVEL_SMOOTH:
-        LAUNCH_ROWS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(from), A(to), A(smooths),
-                    A(above));
+        if (level == 1)
+            LAUNCH_ROWS(q, first_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths), A(above));
+        else
+            LAUNCH_CELLS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(from), A(to),
+                         A(smooths), A(above));
         break;
     default: break;
     }

@@ -27,8 +27,8 @@
     ITEM(restrict_fine)      \
     ITEM(correct_fine)       \
     ITEM(first_down)         \
+    ITEM(first_smooth)       \
     ITEM(level_down)         \
-    ITEM(level_restrict)     \
     ITEM(level_smooth)       \
     ITEM(coarse_tail)        \
     ITEM(pair_bricks)        \
@@ -76,13 +76,14 @@ typedef struct opencl_queue {
     cl_program program;
     cl_kernel kernel[KERNEL_COUNT];
     kernel_known known[KERNEL_COUNT];
-    size_t group;      // work-items in a group
-    size_t row_group;  // and of kernels on rows of bricks, 64 to a brick
-    cl_int error;      // the first failure
-    const char *what;  // and what failed
-    int64_t held;      // bytes of buffers
-    int64_t commands;  // so far
-    int64_t fail_at;   // the command at which the device is lost, for tests; 0: none
+    size_t group;       // work-items in a group
+    size_t row_group;   // and of kernels on rows of bricks, 64 to a brick
+    size_t cell_group;  // and of kernels on coarse levels, a group to a brick
+    cl_int error;       // the first failure
+    const char *what;   // and what failed
+    int64_t held;       // bytes of buffers
+    int64_t commands;   // so far
+    int64_t fail_at;    // the command at which the device is lost, for tests; 0: none
     device_account *account;
     pinned_memory stage;
     int64_t staged;  // bytes in it that the device may not have taken yet
@@ -155,6 +156,9 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
 #define LAUNCH_ROWS(q, name, bricks, ...)                                                                               \
     LAUNCH_ITEMS(q, name, ((size_t)(bricks)*64 + (q)->row_group - 1) / (q)->row_group * (q)->row_group, (q)->row_group, \
                  __VA_ARGS__)
+// For kernels with a group per brick of a coarse level.
+#define LAUNCH_CELLS(q, name, bricks, ...) \
+    LAUNCH_ITEMS(q, name, (size_t)(bricks) * (q)->cell_group, (q)->cell_group, __VA_ARGS__)
 #define A(value)                \
     {                           \
         sizeof(value), &(value) \

@@ -58,11 +58,12 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     q->group = 256;
     while (q->group > q->device.group_limit && q->group > 1) q->group /= 2;
     q->row_group = 64;  // one brick: two of them in a group would wait for each other
+    q->cell_group = q->device.group_limit < 512 ? q->group : 512;  // one cell per work-item
     if (q->group < q->row_group)
         return status_fail(WEIR_ERROR_DEVICE, "device %d, %s, takes only %zu work-items in a group: Weir needs 64",
                            q->device.index, q->device.name, q->group);
-    char options[64];
-    snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu", q->group, q->row_group);
+    char options[96];
+    snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu -D CELL_GROUP=%zu", q->group, q->row_group, q->cell_group);
     opencl_build_info info = {0};
     weir_status status =
         opencl_build(q->cl, q->context, &q->device, "Weir's kernels", options, opencl_source, logger, &q->program, &info);

@@ -38,6 +38,7 @@ typedef struct device_level {
     int count;  // bricks, the nothing included
     int near;   // where its neighbours begin in the tree, 27 per brick
     int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
+    int child;  // where its way down begins in the tree, on levels above the first: 8 bricks of the level below per brick
     int stamp;  // where its stamps begin
 } device_level;
 
@@ -80,7 +81,7 @@ enum {
     DEVICE_LEVEL_CHANNELS  // of the others
 };
 
-// Levels of a single brick that coarse_tail does together, at most.
+// Levels that coarse_tail does together, at most: of 8, 4, 2 and 1 cells on an axis.
 #define DEVICE_TAIL_LEVELS 4
 
 // What the host knows of a brick.
