@@ -111,7 +111,7 @@ static bool eye_in_water(const picture_scene *s)
     int32_t cell = (x & 7) + 8 * (y & 7) + 64 * (z & 7);
     if (!block->any) return false;
     if (!mask_has(&block->mixed, cell)) return mask_has(&block->water, cell);
-    weir_vec u = vec((float)(s->eye[0] - x), (float)(s->eye[1] - y), (float)(s->eye[2] - z));
+    four_floats u = {(float)(s->eye[0] - x), (float)(s->eye[1] - y), (float)(s->eye[2] - z), 0};
     return grid_fill(grid_corner(block->tile, x & 7, y & 7, z & 7), u) >= GRID_SURFACE;
 }
 
@@ -172,8 +172,8 @@ static weir_vec direction_at(const picture_scene *s, float x, float y)
 // What is seen at a place of the picture, in pixels from its upper left corner.
 static weir_vec look_at(const picture_scene *s, float x, float y)
 {
-    picture_ray ray = ray_from(s->eye, vec_unit(direction_at(s, x, y)));
-    return s->grid.smooth ? picture_trace_water(s, &ray) : picture_trace_cubes(s, &ray);
+    weir_vec direction = vec_unit(direction_at(s, x, y));
+    return s->grid.smooth ? picture_trace_water(s, direction) : picture_trace_cubes(s, direction);
 }
 
 // The displays' curve (sRGB).

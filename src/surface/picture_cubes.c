@@ -19,6 +19,7 @@ static bool find_cube(const picture_scene *s, const picture_ray *r, cube_hit *hi
     block_walk w = walk_begin(g, r, part.begin, part.end, part.entered);
     while (walk_next(&w)) {
         const grid_block *block = &g->blocks[w.block];
+        if (!(cells_groups(&w) & block->stop_groups)) continue;
         cell_walk c = cells_begin(&w);
         do {
             if (!cells_in(&c, &block->stops)) continue;
@@ -130,16 +131,17 @@ static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float 
     return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
 }
 
-PICTURE_HOT static weir_vec trace(const picture_scene *s, const picture_ray *r)
+PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
 {
+    picture_ray r = ray_from(s->eye, direction);
     cube_hit hit;
     solid_hit floor;
-    bool met = find_cube(s, r, &hit);
-    if (picture_floor(s, r, 0, met ? hit.face.t : WALK_FAR, &floor)) {
+    bool met = find_cube(s, &r, &hit);
+    if (picture_floor(s, &r, 0, met ? hit.face.t : WALK_FAR, &floor)) {
         weir_vec up = vec(0, 1, 0);
         return picture_terrain(s, &floor, picture_sunlight(s, floor.p, up), s->pixel * (float)floor.t);
     }
-    if (!met) return picture_sky(ray_direction(r));
+    if (!met) return picture_sky(ray_direction(&r));
     float footprint = s->pixel * (float)hit.face.t;
     if (hit.water) return water_colour(s, &hit, footprint);
     float normal[3] = {0, 0, 0};
@@ -149,7 +151,7 @@ PICTURE_HOT static weir_vec trace(const picture_scene *s, const picture_ray *r)
     return vec_scale(picture_terrain(s, &hit.face, lit, footprint), edge);
 }
 
-weir_vec picture_trace_cubes(const picture_scene *s, const picture_ray *r)
+weir_vec picture_trace_cubes(const picture_scene *s, weir_vec direction)
 {
-    return trace(s, r);
+    return trace(s, direction);
 }

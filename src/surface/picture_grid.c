@@ -357,6 +357,20 @@ static void find_cubes(const picture_grid *g, grid_block *block)
     }
 }
 
+// Groups of 2 x 2 x 2 cells that have one of a mask, or of its complement if `flip` is all ones.
+static uint64_t groups_of(const brick_mask *mask, uint64_t flip)
+{
+    uint64_t groups = 0;
+    for (int32_t z = 0; z < 4; z++) {
+        uint64_t cells = (mask->plane[2 * z] ^ flip) | (mask->plane[2 * z + 1] ^ flip);
+        cells |= cells >> 1;
+        cells |= cells >> 8;
+        for (int32_t y = 0; y < 4; y++)
+            for (int32_t x = 0; x < 4; x++) groups |= (cells >> (2 * x + 16 * y) & 1) << (x + 4 * y + 16 * z);
+    }
+    return groups;
+}
+
 static void prepare_blocks(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
@@ -375,6 +389,8 @@ static void prepare_blocks(void *context, int32_t begin, int32_t end, int32_t wo
         for (int32_t z = 0; z < BRICK_EDGE; z++)
             block->stops.plane[z] = block->solid.plane[z] | block->water.plane[z] | block->mixed.plane[z];
         block->any = !mask_empty(&block->stops);
+        block->stop_groups = groups_of(&block->stops, 0);
+        block->dry_groups = groups_of(&block->water, UINT64_MAX);
         block->full = mask_full(&block->water);
     }
 }
@@ -438,7 +454,7 @@ static void measure_grid(picture_grid *g)
         double entries = 1, wide = (double)(1 << g->shift);
         for (int32_t axis = 0; axis < 3; axis++) {
             g->size[axis] = (int32_t)((extent[axis] + wide - 1) / wide);
-            entries *= g->size[axis];
+            entries *= g->size[axis] + 2.0;
         }
         if (entries <= GRID_TOP_MOST) break;
     }
@@ -457,11 +473,26 @@ static void measure_grid(picture_grid *g)
     }
 }
 
+static size_t top_entries(const picture_grid *g)
+{
+    return (size_t)g->hop[2] * (size_t)(g->size[2] + 2);
+}
+
+static bool make_top(picture_grid *g)
+{
+    g->hop[0] = 1, g->hop[1] = g->size[0] + 2, g->hop[2] = g->hop[1] * (g->size[1] + 2);
+    g->top = memory_alloc(&g->mem, top_entries(g) * sizeof *g->top);
+    if (!g->top) return false;
+    for (size_t i = 0; i < top_entries(g); i++) g->top[i] = GRID_OUTSIDE;
+    for (int32_t z = 0; z < g->size[2]; z++)
+        for (int32_t y = 0; y < g->size[1]; y++)
+            memset(&g->top[grid_place(g, 0, y, z)], 0, (size_t)g->size[0] * sizeof *g->top);
+    return true;
+}
+
 static bool fill_grid(picture_grid *g)
 {
-    size_t entries = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2];
-    g->top = memory_alloc_zero(&g->mem, entries * sizeof *g->top);
-    if (!g->top) return false;
+    if (!make_top(g)) return false;
     if (g->shift) {
         uint64_t cubes = (uint64_t)g->block_count * (uint64_t)(highest_level(g) / LEVEL_STEP + 1), count = 16;
         while (count < 2 * cubes) count *= 2;
@@ -473,9 +504,8 @@ static bool fill_grid(picture_grid *g)
         if (!g->blocks[i].any) continue;
         weir_coord c = g->blocks[i].coord;
         int32_t x = c.x - g->origin.x, y = c.y - g->origin.y, z = c.z - g->origin.z;
-        size_t at = (size_t)(x >> g->shift) +
-                    (size_t)g->size[0] * ((size_t)(y >> g->shift) + (size_t)g->size[1] * (size_t)(z >> g->shift));
-        g->top[at] = i;
+        g->blocks[i].corner = (four_doubles){8.0 * x, 8.0 * y, 8.0 * z, 0};
+        g->top[grid_place(g, x >> g->shift, y >> g->shift, z >> g->shift)] = i;
         if (g->shift) add_cubes(g, i, x, y, z);
     }
     return true;
@@ -507,10 +537,9 @@ weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_loo
 
 void picture_grid_free(picture_grid *g)
 {
-    size_t entries = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2];
     memory_free(&g->mem, g->blocks, (size_t)g->block_room * sizeof *g->blocks);
     memory_free(&g->mem, g->tiles, (size_t)g->tile_count * GRID_TILE_CELLS * sizeof *g->tiles);
-    memory_free(&g->mem, g->top, entries * sizeof *g->top);
+    memory_free(&g->mem, g->top, top_entries(g) * sizeof *g->top);
     if (g->slots) memory_free(&g->mem, g->slots, ((size_t)g->slot_mask + 1) * sizeof *g->slots);
     *g = (picture_grid){0};
 }

@@ -6,10 +6,11 @@
 #include "surface/picture_walk.h"
 
 // Functions in which most of the time goes are compiled a second time for processors with AVX2, where the compiler can do that and the
-// C library can choose when a program starts. The bits are the same. They are static, because a shared library would show the others.
+// C library can choose when a program starts. The bits are the same. They take what they call in the same file into themselves, as that
+// would not be compiled twice, and they are static, because a shared library would show the others.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
     !defined(__SANITIZE_ADDRESS__)
-#define PICTURE_HOT __attribute__((target_clones("avx2", "default")))
+#define PICTURE_HOT __attribute__((flatten, target_clones("avx2", "default")))
 #else
 #define PICTURE_HOT
 #endif
@@ -54,9 +55,9 @@ float picture_sunlight(const picture_scene *scene, const double p[3], weir_vec n
 // How much of a line of half a width around the distance `from` covers a pixel.
 float picture_line(float from, float half_width, float footprint);
 
-// What a ray sees, one for each kind of look.
-weir_vec picture_trace_water(const picture_scene *scene, const picture_ray *ray);
-weir_vec picture_trace_cubes(const picture_scene *scene, const picture_ray *ray);
+// What the eye sees in a direction, one for each kind of look.
+weir_vec picture_trace_water(const picture_scene *scene, weir_vec direction);
+weir_vec picture_trace_cubes(const picture_scene *scene, weir_vec direction);
 
 // The colour of a share of the range, 0 to 1, as it is shown (sRGB, 0 to 1).
 weir_vec picture_map(float share);

@@ -58,13 +58,13 @@ static float hidden_sky(const picture_grid *g, const solid_hit *hit)
         int32_t block = grid_at(g, cell[0] >> 3, cell[1] >> 3, cell[2] >> 3);
         if (!block || mask_empty(&g->blocks[block].solid)) return 0;
     }
-    spline_weights wu = spline_at((float)(hit->p[u] - at_u)), wv = spline_at((float)(hit->p[v] - at_v));
+    spline_weights at = spline_at((four_floats){(float)(hit->p[u] - at_u), (float)(hit->p[v] - at_v), 0, 0});
     float hidden = 0;
     for (int32_t j = -1; j <= 1; j++) {
         for (int32_t i = -1; i <= 1; i++) {
             cell[u] = at_u + i;
             cell[v] = at_v + j;
-            if (solid_at(g, cell)) hidden += wu.w[i + 1] * wv.w[j + 1];
+            if (solid_at(g, cell)) hidden += at.w[i + 1][0] * at.w[j + 1][1];
         }
     }
     return hidden;
@@ -86,6 +86,7 @@ static float water_before_sun(const picture_scene *s, const picture_ray *r)
             length += (float)(w.out - w.in);
             continue;
         }
+        if (!(cells_groups(&w) & block->stop_groups)) continue;
         cell_walk c = cells_begin(&w);
         do {
             if (!cells_in(&c, &block->stops)) continue;

@@ -5,6 +5,12 @@
 #include <math.h>
 #include <weir/types.h>
 
+// Four numbers that are computed with at once, where the processor can: along x, y and z, and one that stands for nothing. A function
+// gets four doubles by their address: how they would be passed depends on the processor.
+typedef float four_floats __attribute__((vector_size(16)));
+typedef double four_doubles __attribute__((vector_size(32)));
+typedef int32_t four_ints __attribute__((vector_size(16)));
+
 static inline weir_vec vec(float x, float y, float z)
 {
     return (weir_vec){x, y, z};
@@ -66,6 +72,22 @@ static inline float most_of(float a, float b)
 static inline float clampf(float value, float low, float high)
 {
     return value < low ? low : value > high ? high : value;
+}
+
+// From 0 to `most`.
+static inline four_ints four_clamp(four_ints v, four_ints most)
+{
+    v &= v > 0;
+    four_ints less = v < most;
+    return (v & less) | (most & ~less);
+}
+
+// From 0 to 1. Floats of at least 0 are in the order of their bits, and integers are compared sooner.
+static inline four_floats four_clamp_to_one(four_floats v)
+{
+    const four_ints one = (four_ints)(four_floats){1, 1, 1, 1};
+    four_ints bits = (four_ints)v & ~((four_ints)v >> 31), above = bits > one;
+    return (four_floats)((bits & ~above) | (one & above));
 }
 
 // 0 below `from`, 1 above `to`, without a kink between.

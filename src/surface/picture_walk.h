@@ -1,5 +1,5 @@
 // The way of a ray: from block to block through the top grid, then from cell to cell in a block. Empty space is left in strides of an
-// entry of the top grid.
+// entry of the top grid, and a block that has nothing near the ray's way through it in one as well (cells_groups).
 //
 // Where a ray is among blocks is told in doubles, in a block in floats from where it came in: so a picture of a world is as sharp far
 // from the origin as near it, and far from the camera too.
@@ -11,8 +11,9 @@
 #define WALK_FAR 1e18  // farther than any place
 
 typedef struct picture_ray {
-    double o[3], d[3];  // from the grid's origin, in cells; d has length 1
-    double inverse[3];  // of d
+    four_doubles o, d;     // from the grid's origin, in cells; d has length 1
+    four_doubles inverse;  // of d
+    four_ints ahead;       // along each axis: 1 if d is positive, else 0
 } picture_ray;
 
 // So small a slope never leaves a cell, and sums with its inverse stay numbers.
@@ -23,8 +24,16 @@ static inline double ray_slope(float d)
 
 static inline picture_ray ray_from(const double o[3], weir_vec d)
 {
-    double x = ray_slope(d.x), y = ray_slope(d.y), z = ray_slope(d.z);
-    return (picture_ray){{o[0], o[1], o[2]}, {x, y, z}, {1 / x, 1 / y, 1 / z}};
+    picture_ray r = {.o = {o[0], o[1], o[2], 0}, .d = {ray_slope(d.x), ray_slope(d.y), ray_slope(d.z), 1}};
+    r.inverse = 1 / r.d;
+    r.ahead = -__builtin_convertvector(r.d > 0, four_ints);
+    return r;
+}
+
+// 1 or -1 along each axis.
+static inline four_ints ray_step(const picture_ray *r)
+{
+    return 2 * r->ahead - 1;
 }
 
 static inline weir_vec ray_direction(const picture_ray *r)
@@ -58,18 +67,18 @@ typedef struct block_walk {
     const picture_ray *ray;
     // The block that the ray is in.
     int32_t block;
-    int32_t x, y, z;  // its brick, from the origin
     double in, out;   // where the ray comes in and goes out
     int32_t entered;  // axis of the face; -1: the ray begins inside
     // The next entry of the top grid.
-    double t, end;
+    int32_t place;  // its index
+    double t, end;  // where the ray comes into it, and where the ray ends
+    int32_t axis;   // of the face
     double next_x, next_y, next_z, stride_x, stride_y, stride_z;
-    int32_t at_x, at_y, at_z, step_x, step_y, step_z;
-    int32_t axis;
-    bool done;
+    int32_t hop_x, hop_y, hop_z;
     // With a shift: the bricks of an entry.
     bool inner;
     double inner_end;
+    int32_t x, y, z;  // the one that the ray is in, from the origin
 } block_walk;
 
 static inline int32_t walk_place(double position, int32_t low, int32_t high)
@@ -81,18 +90,27 @@ static inline int32_t walk_place(double position, int32_t low, int32_t high)
 // From `begin` on, inside the box of blocks; entered is the axis of the face at `begin`, if it is one.
 static inline block_walk walk_begin(const picture_grid *grid, const picture_ray *ray, double begin, double end, int32_t entered)
 {
-    block_walk w = {.grid = grid, .ray = ray, .t = begin, .end = end, .axis = entered, .done = begin >= end};
-    const double *o = ray->o, *d = ray->d, *inverse = ray->inverse;
     double edge = (double)(8 << grid->shift), per_edge = 1 / edge;
-    w.at_x = walk_place((o[0] + d[0] * begin) * per_edge, 0, grid->size[0] - 1);
-    w.at_y = walk_place((o[1] + d[1] * begin) * per_edge, 0, grid->size[1] - 1);
-    w.at_z = walk_place((o[2] + d[2] * begin) * per_edge, 0, grid->size[2] - 1);
-    w.step_x = d[0] > 0 ? 1 : -1, w.step_y = d[1] > 0 ? 1 : -1, w.step_z = d[2] > 0 ? 1 : -1;
-    w.stride_x = edge * fabs(inverse[0]), w.stride_y = edge * fabs(inverse[1]), w.stride_z = edge * fabs(inverse[2]);
-    w.next_x = (edge * (w.at_x + (d[0] > 0)) - o[0]) * inverse[0];
-    w.next_y = (edge * (w.at_y + (d[1] > 0)) - o[1]) * inverse[1];
-    w.next_z = (edge * (w.at_z + (d[2] > 0)) - o[2]) * inverse[2];
-    return w;
+    four_ints last = {grid->size[0] - 1, grid->size[1] - 1, grid->size[2] - 1, 0};
+    four_ints at = four_clamp(__builtin_convertvector((ray->o + ray->d * begin) * per_edge, four_ints), last);
+    four_ints step = ray_step(ray), hop = step * (four_ints){grid->hop[0], grid->hop[1], grid->hop[2], 0};
+    four_doubles stride = edge * ray->inverse * __builtin_convertvector(step, four_doubles);
+    four_doubles next = (edge * __builtin_convertvector(at + ray->ahead, four_doubles) - ray->o) * ray->inverse;
+    return (block_walk){.grid = grid,
+                        .ray = ray,
+                        .place = grid_place(grid, at[0], at[1], at[2]),
+                        .t = begin,
+                        .end = end,
+                        .axis = entered,
+                        .next_x = next[0],
+                        .next_y = next[1],
+                        .next_z = next[2],
+                        .stride_x = stride[0],
+                        .stride_y = stride[1],
+                        .stride_z = stride[2],
+                        .hop_x = hop[0],
+                        .hop_y = hop[1],
+                        .hop_z = hop[2]};
 }
 
 // Where the ray leaves the cube of 2^level bricks around x, y, z, and through which axis; -1: it ends before.
@@ -156,43 +174,48 @@ static inline int32_t walk_first(const block_walk *w, int32_t axis, int32_t at)
     return walk_place((w->ray->o[axis] + w->ray->d[axis] * w->in) / 8, low, high);
 }
 
+// The first brick of an entry that is more than one wide.
+static inline bool walk_enter(block_walk *w, int32_t place)
+{
+    const int32_t *hop = w->grid->hop;
+    w->x = walk_first(w, 0, place % hop[1] - 1);
+    w->y = walk_first(w, 1, place % hop[2] / hop[1] - 1);
+    w->z = walk_first(w, 2, place / hop[2] - 1);
+    w->inner_end = w->out;
+    return walk_inner(w);
+}
+
 // The next block on the way; false at the end.
 static inline bool walk_next(block_walk *w)
 {
     if (w->inner && walk_leave_cube(w, 0) && walk_inner(w)) return true;
     w->inner = false;
     const picture_grid *g = w->grid;
-    while (!w->done) {
-        int32_t x = w->at_x, y = w->at_y, z = w->at_z, entered = w->axis;
-        int32_t entry = g->top[x + (ptrdiff_t)g->size[0] * (y + (ptrdiff_t)g->size[1] * z)];
-        double in = w->t, out;
+    while (w->t < w->end) {
+        int32_t place = w->place, entry = g->top[place], entered = w->axis;
+        if (entry == GRID_OUTSIDE) return false;
+        double in = w->t;
         if (w->next_x < w->next_y && w->next_x < w->next_z) {
-            out = w->next_x, w->axis = 0;
-            w->next_x += w->stride_x, w->at_x += w->step_x;
-            w->done = (uint32_t)w->at_x >= (uint32_t)g->size[0];
+            w->t = w->next_x, w->axis = 0;
+            w->next_x += w->stride_x, w->place += w->hop_x;
         } else if (w->next_y < w->next_z) {
-            out = w->next_y, w->axis = 1;
-            w->next_y += w->stride_y, w->at_y += w->step_y;
-            w->done = (uint32_t)w->at_y >= (uint32_t)g->size[1];
+            w->t = w->next_y, w->axis = 1;
+            w->next_y += w->stride_y, w->place += w->hop_y;
         } else {
-            out = w->next_z, w->axis = 2;
-            w->next_z += w->stride_z, w->at_z += w->step_z;
-            w->done = (uint32_t)w->at_z >= (uint32_t)g->size[2];
+            w->t = w->next_z, w->axis = 2;
+            w->next_z += w->stride_z, w->place += w->hop_z;
         }
-        if (out >= w->end) out = w->end, w->done = true;
-        w->t = out;
-        if (!entry || out < in) continue;
+        if (!entry) continue;
+        double out = w->t < w->end ? w->t : w->end;
+        if (out < in) continue;
         w->in = in;
+        w->out = out;
         w->entered = entered;
         if (g->shift) {
-            w->inner_end = out;
-            w->x = walk_first(w, 0, x), w->y = walk_first(w, 1, y), w->z = walk_first(w, 2, z);
-            if (walk_inner(w)) return true;
+            if (walk_enter(w, place)) return true;
             continue;
         }
         w->block = entry;
-        w->out = out;
-        w->x = x, w->y = y, w->z = z;
         return true;
     }
     return false;
@@ -202,38 +225,87 @@ static inline bool walk_next(block_walk *w)
 
 // Distances are from the block walk's `in`, places from the block's corner.
 typedef struct cell_walk {
-    weir_vec p, d;  // where the ray comes in, and its direction
-    float t, end;   // where the cell begins, and the block ends
+    four_floats p, d;  // where the ray comes in, and its direction
+    float t, end;      // where the cell begins, and the block ends
     float next_x, next_y, next_z, stride_x, stride_y, stride_z;
     int32_t x, y, z, step_x, step_y, step_z;
     int32_t entered;  // axis of the cell's face; -1: the ray begins inside
 } cell_walk;
 
-// A world's box may begin inside a block: then the face that was entered need not be the block's.
-static inline int32_t cells_first(double p, bool ahead, bool face)
+// The place at a distance along the ray, from the block's corner.
+static inline void cells_at(const block_walk *w, double t, four_doubles *p)
 {
-    return walk_place(face ? (ahead ? p + 1e-4 : p - 1e-4) : p, 0, 7);
+    *p = w->ray->o + w->ray->d * t - w->grid->blocks[w->block].corner;
+}
+
+static inline four_ints cells_of(const four_doubles *p)
+{
+    return four_clamp(__builtin_convertvector(*p, four_ints), (four_ints){7, 7, 7, 7});
+}
+
+// The cell that the ray comes into, at p. A world's box may begin inside a block: then the face that was entered need not be the
+// block's.
+static inline four_ints cells_first(const block_walk *w, const four_doubles *p)
+{
+    static const four_doubles behind[4] = {{0}, {1e-4}, {0, 1e-4}, {0, 0, 1e-4}};  // the face, by its axis
+    four_doubles within = *p + behind[w->entered + 1] * __builtin_convertvector(ray_step(w->ray), four_doubles);
+    return cells_of(&within);
+}
+
+// Of four groups along an axis, given by their bits, those from one to another: at 4 times the one and the other.
+// clang-format off
+#define GROUPS_BETWEEN(a, b, c, d)                        \
+    {                                                     \
+        a,             a | b,     a | b | c, a | b | c | d, \
+        a | b,         b,         b | c,     b | c | d,     \
+        a | b | c,     b | c,     c,         c | d,         \
+        a | b | c | d, b | c | d, c | d,     d              \
+    }
+// clang-format on
+
+// The groups, as in a block's stop_groups, in the box from the ray's first cell to its last. It comes into no others: so most blocks
+// that it only passes are known without going from cell to cell.
+static inline uint64_t cells_groups(const block_walk *w)
+{
+    static const uint64_t along_x[16] =
+        GROUPS_BETWEEN(0x1111111111111111, 0x2222222222222222, 0x4444444444444444, 0x8888888888888888);
+    static const uint64_t along_y[16] =
+        GROUPS_BETWEEN(0x000f000f000f000f, 0x00f000f000f000f0, 0x0f000f000f000f00, 0xf000f000f000f000);
+    static const uint64_t along_z[16] =
+        GROUPS_BETWEEN(0x000000000000ffff, 0x00000000ffff0000, 0x0000ffff00000000, 0xffff000000000000);
+    four_doubles in, out;
+    cells_at(w, w->in, &in);
+    cells_at(w, w->out, &out);
+    out += 1e-4 * __builtin_convertvector(ray_step(w->ray), four_doubles);  // more than the walk among cells loses in rounding
+    four_ints between = (cells_first(w, &in) >> 1) * 4 + (cells_of(&out) >> 1);
+    return along_x[between[0]] & along_y[between[1]] & along_z[between[2]];
 }
 
 static inline cell_walk cells_begin(const block_walk *w)
 {
     const picture_ray *r = w->ray;
-    bool ahead_x = r->d[0] > 0, ahead_y = r->d[1] > 0, ahead_z = r->d[2] > 0;
-    double px = r->o[0] + r->d[0] * w->in - 8.0 * w->x, py = r->o[1] + r->d[1] * w->in - 8.0 * w->y,
-           pz = r->o[2] + r->d[2] * w->in - 8.0 * w->z;
-    cell_walk c = {.p = {(float)px, (float)py, (float)pz},
-                   .d = {(float)r->d[0], (float)r->d[1], (float)r->d[2]},
-                   .end = (float)(w->out - w->in),
-                   .entered = w->entered};
-    c.x = cells_first(px, ahead_x, w->entered == 0);
-    c.y = cells_first(py, ahead_y, w->entered == 1);
-    c.z = cells_first(pz, ahead_z, w->entered == 2);
-    c.step_x = ahead_x ? 1 : -1, c.step_y = ahead_y ? 1 : -1, c.step_z = ahead_z ? 1 : -1;
-    c.stride_x = (float)fabs(r->inverse[0]), c.stride_y = (float)fabs(r->inverse[1]), c.stride_z = (float)fabs(r->inverse[2]);
-    c.next_x = (float)((c.x + ahead_x - px) * r->inverse[0]);
-    c.next_y = (float)((c.y + ahead_y - py) * r->inverse[1]);
-    c.next_z = (float)((c.z + ahead_z - pz) * r->inverse[2]);
-    return c;
+    four_doubles p;
+    cells_at(w, w->in, &p);
+    four_ints first = cells_first(w, &p), step = ray_step(r);
+    four_doubles to_face = (__builtin_convertvector(first + r->ahead, four_doubles) - p) * r->inverse;
+    four_floats next = __builtin_convertvector(to_face, four_floats);
+    four_floats stride = __builtin_convertvector(r->inverse, four_floats) * __builtin_convertvector(step, four_floats);
+    return (cell_walk){.p = __builtin_convertvector(p, four_floats),
+                       .d = __builtin_convertvector(r->d, four_floats),
+                       .end = (float)(w->out - w->in),
+                       .next_x = next[0],
+                       .next_y = next[1],
+                       .next_z = next[2],
+                       .stride_x = stride[0],
+                       .stride_y = stride[1],
+                       .stride_z = stride[2],
+                       .x = first[0],
+                       .y = first[1],
+                       .z = first[2],
+                       .step_x = step[0],
+                       .step_y = step[1],
+                       .step_z = step[2],
+                       .entered = w->entered};
 }
 
 // Where the ray leaves the cell.
@@ -246,7 +318,7 @@ static inline float cells_out(const cell_walk *c)
 static inline bool cells_next(cell_walk *c)
 {
     int32_t place;
-    if (c->next_x < c->next_y && c->next_x < c->next_z) {
+    if (c->next_x < least_of(c->next_y, c->next_z)) {
         c->t = c->next_x, c->entered = 0;
         c->next_x += c->stride_x, place = c->x += c->step_x;
     } else if (c->next_y < c->next_z) {
@@ -265,10 +337,10 @@ static inline bool cells_in(const cell_walk *c, const brick_mask *mask)
 }
 
 // The place in the cell at a distance.
-static inline weir_vec cells_place(const cell_walk *c, float t)
+static inline four_floats cells_place(const cell_walk *c, float t)
 {
-    return vec(clampf(c->p.x + c->d.x * t - (float)c->x, 0, 1), clampf(c->p.y + c->d.y * t - (float)c->y, 0, 1),
-               clampf(c->p.z + c->d.z * t - (float)c->z, 0, 1));
+    four_floats cell = __builtin_convertvector(((four_ints){c->x, c->y, c->z, 0}), four_floats);
+    return four_clamp_to_one(c->p + c->d * t - cell);
 }
 
 #endif

@@ -155,7 +155,7 @@ static meeting next_meeting(const picture_scene *s, const picture_ray *r, const 
         if (in_water && w.in > last + 1e-3) return flat_met(r, last, w.entered < 0 ? 1 : w.entered);
         last = w.out;
         const grid_block *block = &g->blocks[w.block];
-        if (in_water && block->full) {
+        if (!(cells_groups(&w) & (in_water ? block->dry_groups : block->stop_groups))) {
             way.carried = NAN;
             continue;
         }
@@ -293,10 +293,10 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
     return true;
 }
 
-PICTURE_HOT static weir_vec trace(const picture_scene *s, const picture_ray *ray)
+PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
 {
     light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = DEEP};
-    picture_ray r = *ray;
+    picture_ray r = ray_from(s->eye, direction);
     for (int32_t i = 0; i < MEETINGS; i++) {
         if (!follow(s, &path, &r, i)) return path.seen;
         if (path.share.z < 0.04f) break;
@@ -305,7 +305,7 @@ PICTURE_HOT static weir_vec trace(const picture_scene *s, const picture_ray *ray
     return path.seen;
 }
 
-weir_vec picture_trace_water(const picture_scene *s, const picture_ray *ray)
+weir_vec picture_trace_water(const picture_scene *s, weir_vec direction)
 {
-    return trace(s, ray);
+    return trace(s, direction);
 }
