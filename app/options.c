@@ -462,6 +462,25 @@ static int read_option(app_options *options, option_commands command, int count,
     return def->read(options, words[++*i]);
 }
 
+// Of two files in one place the later one would be all that is left.
+static int check_outputs(const app_options *options)
+{
+    const struct {
+        const char *name, *path;
+    } outputs[] = {{"report", options->report},
+                   {"save", options->save},
+                   {"export", options->export},
+                   {"frames", options->frames},
+                   {"video", options->video}};
+    const int count = (int)(sizeof outputs / sizeof *outputs);
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++)
+            if (outputs[i].path && outputs[j].path && strcmp(outputs[i].path, outputs[j].path) == 0)
+                return app_fail(EXIT_WRONG, "--%s and --%s would both write to %s", outputs[i].name, outputs[j].name,
+                                outputs[i].path);
+    return 0;
+}
+
 int options_read(app_options *options, option_commands command, int count, char **words)
 {
     bool names_only = false;  // after a bare --
@@ -487,5 +506,5 @@ int options_read(app_options *options, option_commands command, int count, char 
         return app_fail(EXIT_WRONG, "--device %s: the cpu backend has device 0 only; devices are for --backend opencl",
                         options->device);
     }
-    return 0;
+    return check_outputs(options);
 }

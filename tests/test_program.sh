@@ -131,6 +131,8 @@ refuses "cpu or opencl" run tube --backend magic
 refuses "device 0 only" run tube --device 1
 refuses "device 0 only" run tube --device gpu --backend cpu
 works run pool --size 4 --updates 1 --backend cpu --device 0 --quiet
+refuses "both write" run tube --save one.weir --report one.weir
+refuses "both write" run tube --frames here --video here
 refuses "scalar" run tube --simd mmx
 refuses "gravity" run tube --set gravity=nan
 refuses "gravity" run tube --set gravity=inf
