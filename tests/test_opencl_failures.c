@@ -1,8 +1,8 @@
 // Devices that are too small, and devices that are lost: what fails says so, and no water is ever lost without a word.
 //
 // Two variables of the environment make a device fail: WEIR_DEVICE_MEMORY=bytes makes it small, WEIR_DEVICE_FAIL_AT=n loses it at
-// the n-th command. Both are read when a world is made, and so are WEIR_DEVICE_AHEAD=bricks and WEIR_DEVICE_BESIDE=bricks: in a world of
-// so many bricks nobody waits for the residual of the pressure, and answers are read beside the kernels.
+// the n-th command. Both are read when a world is made, and so are WEIR_DEVICE_AHEAD=bricks and WEIR_DEVICE_BESIDE=bricks: in a world
+// of so many bricks nobody waits for the residual of the pressure, and answers are read beside the kernels.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// Kernels of the coarse levels of the pressure (docs/how-it-works.md, "R7 as a V-cycle"). Part of cpu_kernels.c.
+// Kernels of the coarse levels of the pressure (docs/how-it-works.md, section 3). Part of cpu_kernels.c.
 //
 // Counts of faces between active cells are taken from bit masks: a plane of a brick is one word, bit x + 8y.
 #ifndef WEIR_COMPUTE_CPU_LEVELS_H

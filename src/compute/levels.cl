@@ -1,4 +1,4 @@
-// Kernels of the coarse levels of the pressure (docs/how-it-works.md, "R7 as a V-cycle"); the CPU's are in cpu_levels.h.
+// Kernels of the coarse levels of the pressure (docs/how-it-works.md, section 3); the CPU's are in cpu_levels.h.
 //
 // A cycle, `top` being the coarsest level:
 //
@@ -226,7 +226,7 @@ typedef struct coarse_row {
 } coarse_row;
 
 #define WEIGHTED_SUM(x0, x1, y0, y1, z0, z1, e_x0, e_x1, e_y0, e_y1, e_z0, e_z1) \
-    (((x0) * (e_x0) + (x1) * (e_x1)) + ((z0) * (e_z0) + (z1) * (e_z1))) + ((y0) * (e_y0) + (y1) * (e_y1))
+    ((((x0) * (e_x0) + (x1) * (e_x1)) + ((z0) * (e_z0) + (z1) * (e_z1))) + ((y0) * (e_y0) + (y1) * (e_y1)))
 
 inline float row_sum(const coarse_row *r, int x, const float y0[8], const float y1[8], const float z0[8], const float z1[8])
 {
@@ -1067,7 +1067,7 @@ inline void tail_visit(local tail_room *r, local float *other, local float *left
     {
         int i = OWN_CELL(k);
         if (i < restricted) {
-            float all = own[k].right - own[k].diagonal * e[k] + (cell_sum(own[k], r->e + at[k], edge));
+            float all = own[k].right - own[k].diagonal * e[k] + cell_sum(own[k], r->e + at[k], edge);
             left[i] = own[k].diagonal > COARSE_LEAST ? all : 0.0f;
         }
     }

@@ -525,8 +525,8 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     }
 }
 
-// Iterations of the classic pressure, two per launch; one that is left over waits for the next call, or for the gradient. `follows`: the
-// first of them follows right after the divergence.
+// Iterations of the classic pressure, two per launch; one that is left over waits for the next call, or for the gradient.
+// `follows`: the first of them follows right after the divergence.
 static void iterate_pressure(opencl_backend *o, int32_t count, bool follows)
 {
     device_bricks *d = &o->bricks;

@@ -104,11 +104,13 @@ typedef struct device_place {
 #define DEVICE_RUN 8
 #define DEVICE_MOVE_GROUP 128   // work-items that move a run
 #define DEVICE_MARCH_GROUP 128  // and those that iterate on its pressure
-#define DEVICE_GRADIENT_GROUP 128
 typedef struct device_run {
     int count;
     int brick[DEVICE_RUN];
 } device_run;
+
+// Work-items of a group that takes the gradient, 64 to a brick.
+#define DEVICE_GRADIENT_GROUP 128
 
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1

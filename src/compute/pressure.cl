@@ -319,15 +319,14 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
                                      BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
 }
 
-// R8 and R9. A dry brick has no fill and no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and each
-// finds the other's rows near.
 #define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)
 
-kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void gradient(
-    global const device_place *places, global const uchar *open, global const uchar *dry,
-                         global const int *mass, global const float *pressure, global const float *from_x,
-                         global const float *from_y, global const float *from_z, global float *to_x, global float *to_y,
-                         global float *to_z, device_numbers n, int live)
+// R8 and R9. A dry brick has no fill and no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
+// each finds the other's rows near.
+kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
+gradient(global const device_place *places, global const uchar *open, global const uchar *dry, global const int *mass,
+         global const float *pressure, global const float *from_x, global const float *from_y, global const float *from_z,
+         global float *to_x, global float *to_y, global float *to_z, device_numbers n, int live)
 {
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
     local uchar empties[GRADIENT_BRICKS][LOW_ROWS];
@@ -358,8 +357,7 @@ kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void g
         load_fill(m_rim, mass, row);
         empty[ROW < 8 ? LOW_AT(-1, along) : LOW_AT(along, -1)] = (uchar)empty_bits(m_rim, n.empty);
     }
-    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, mass, pressure, from_y, from_z, open,
-                 all_open, n);
+    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, mass, pressure, from_y, from_z, open, all_open, n);
     uint open_here = 255u, w_x = 255u, w_y = 255u, w_z = 255u;  // open faces
     uint w_before = 1u, w_after = 1u;
     if (!all_open) {
