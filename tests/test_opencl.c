@@ -283,6 +283,33 @@ static void parameters_act_on_the_device_too(void **state)
     }
 }
 
+// Where kernels do several sweeps or iterations at once, few of them are a case of their own. The world has bricks with terrain near
+// them and bricks without, and answers are read beside the kernels.
+static void few_sweeps_and_iterations_are_the_same_on_the_device(void **state)
+{
+    need_device();
+    setenv("WEIR_DEVICE_BESIDE", "1", 1);
+    for (int32_t s = 0; s < 2; s++) {
+        weir_params params = weir_params_default(SOLVERS[s]);
+        weir_world_def def = test_def(SOLVERS[s], 1, 1, 1);
+        def.bounds = (weir_box){{-24, -24, -24}, {24, 24, 24}};
+        pair p = make_pair(&def, test_solver_name(SOLVERS[s]));
+        BOTH(p, weir_world_build(world, test_box(8, -24, -24, 10, -6, 3), 255));
+        BOTH(p, weir_world_fill(world, test_box(-24, -24, -24, 8, 7, 24), WEIR_WATER, 1));
+        BOTH(p, weir_world_set_flow(world, test_box(-12, -12, -12, 2, 2, 2), (weir_vec){0.1f, -0.05f, 0.02f}));
+        for (int32_t few = 1; few <= 6; few++) {
+            params.smooths = params.iterations = few;
+            params.cycles = few % 2 ? 1 : 3;
+            params.empty = few < 4 ? 0 : 0.1f;
+            BOTH(p, weir_world_set_params(world, &params));
+            step_pair(&p, 3);
+            check_same(&p);
+        }
+        end_pair(&p);
+    }
+    unsetenv("WEIR_DEVICE_BESIDE");
+}
+
 static void asked_terrain(void *user, weir_coord origin, uint8_t shares[512])
 {
     const int32_t *hole = user;
@@ -699,6 +726,7 @@ int main(void)
         cmocka_unit_test(coarse_levels_are_the_same_wherever_water_lies),
         cmocka_unit_test(edits_between_updates_give_the_same_world),
         cmocka_unit_test(parameters_act_on_the_device_too),
+        cmocka_unit_test(few_sweeps_and_iterations_are_the_same_on_the_device),
         cmocka_unit_test(a_games_own_terrain_is_the_same_on_the_device),
         cmocka_unit_test(queries_give_the_same_answers),
         cmocka_unit_test(a_mesh_is_the_same_and_brings_what_it_needs),

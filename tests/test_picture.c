@@ -105,6 +105,51 @@ static void full_cubes_are_deep_blue_and_thin_ones_lighter(void **state)
     weir_world_destroy(world);
 }
 
+// What one ray that goes to the middle of a cell sees, from 6 cells before it: no surface of the water bends it.
+static colour seen_along(const weir_world *world, weir_look look, weir_coord cell, weir_vec way)
+{
+    weir_picture_def view = small(look);
+    weir_point middle = {cell.x + 0.5, cell.y + 0.5, cell.z + 0.5};
+    view.width = view.height = 1;
+    view.camera = (weir_camera){{middle.x - 6 * way.x, middle.y - 6 * way.y, middle.z - 6 * way.z}, middle, 1};
+    picture p = draw(world, &view);
+    colour c = pixel(&p, 0, 0);
+    free(p.rgb);
+    return c;
+}
+
+static bool same_colour(colour a, colour b)
+{
+    return a.red == b.red && a.green == b.green && a.blue == b.blue;
+}
+
+// Rays pass a brick at once where nothing is near their way. A cube in the air and a stone in the water are seen in every cell of a
+// brick.
+static void a_single_cell_is_seen_wherever_it_lies(void **state)
+{
+    static const weir_vec ways[] = {{0.6f, -0.3f, 0.74f}, {-0.5f, 0.8f, 0.33f}, {0.35f, 0.4f, -0.85f}, {-0.9f, -0.2f, -0.4f}};
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *air = test_make(&def), *water = test_make(&def);
+    test_fill(water, test_box(-8, -8, -8, 16, 16, 16), 1);
+    for (int32_t i = 0; i < 512; i++) {
+        weir_coord at = {i & 7, i >> 3 & 7, i >> 6};
+        weir_box cell = {at, {at.x + 1, at.y + 1, at.z + 1}};
+        weir_vec way = ways[(at.x + at.y + at.z) % 4];
+        colour no_cube = seen_along(air, WEIR_LOOK_VOXEL, at, way), no_stone = seen_along(water, WEIR_LOOK_WATER, at, way);
+        test_fill(air, cell, 1);
+        assert_ok(weir_world_build(water, cell, 255));
+        bool cube = !same_colour(seen_along(air, WEIR_LOOK_VOXEL, at, way), no_cube);
+        bool stone = !same_colour(seen_along(water, WEIR_LOOK_WATER, at, way), no_stone);
+        if (!cube || !stone) fail_msg("no %s at %d, %d, %d", cube ? "stone" : "cube", at.x, at.y, at.z);
+        assert_ok(weir_world_drain(air, cell));
+        assert_ok(weir_world_dig(water, cell));
+        test_fill(water, cell, 1);
+    }
+    weir_world_destroy(air);
+    weir_world_destroy(water);
+}
+
 static void up_is_up_and_right_is_right(void **state)
 {
     static const weir_look looks[] = {WEIR_LOOK_WATER, WEIR_LOOK_VOXEL};
@@ -616,6 +661,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_world_is_all_sky),
         cmocka_unit_test(full_cubes_are_deep_blue_and_thin_ones_lighter),
+        cmocka_unit_test(a_single_cell_is_seen_wherever_it_lies),
         cmocka_unit_test(up_is_up_and_right_is_right),
         cmocka_unit_test(a_floor_is_drawn_and_walls_are_not),
         cmocka_unit_test(water_against_a_wall_is_seen_as_through_glass),
