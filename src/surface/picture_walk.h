@@ -11,7 +11,7 @@
 #define WALK_FAR 1e18  // farther than any place
 
 typedef struct picture_ray {
-    four_doubles o, d;     // from the grid's origin, in cells; d has length 1
+    four_doubles o, d;     // from the grid's origin, in cells; d has length 1, but for its fourth number, which goes nowhere
     four_doubles inverse;  // of d
     four_ints ahead;       // along each axis: 1 if d is positive, else 0
 } picture_ray;
@@ -24,7 +24,7 @@ static inline double ray_slope(float d)
 
 static inline picture_ray ray_from(const double o[3], weir_vec d)
 {
-    picture_ray r = {.o = {o[0], o[1], o[2], 0}, .d = {ray_slope(d.x), ray_slope(d.y), ray_slope(d.z), 1}};
+    picture_ray r = {.o = {o[0], o[1], o[2], 0}, .d = {ray_slope(d.x), ray_slope(d.y), ray_slope(d.z), ray_slope(0)}};
     r.inverse = 1 / r.d;
     r.ahead = -__builtin_convertvector(r.d > 0, four_ints);
     return r;
