@@ -158,6 +158,7 @@ static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *tree)
 {
     int32_t *box = tree + p->box, below = p->tail - 1, corner[3];
     memset(box, 0, 16 * sizeof *box);
+    p->split = 0;
     if (p->tail > p->tables.top || !find_corner(p, pool, below, corner)) return;
     const weir_coord *coord = below == 0 ? pool->coord : p->tables.level[below].coord;
     for (int32_t b = 1; b < p->level[below].count; b++) {
@@ -166,7 +167,6 @@ static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *tree)
         box[octant] = b;
         box[octant + 8] = tree[p->level[below].up + b];
     }
-    p->split = 0;
     for (int32_t i = 0; i < 3 * (DEVICE_TAIL_LEVELS - 1); i++) {
         int32_t middle = 4 * (corner[i % 3] + 1) >> i / 3;
         p->split |= (middle & 7) == 0 ? 1 << i : 0;

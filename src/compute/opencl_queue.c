@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGE_BYTES = 8 << 20 };
+enum {
+    STAGE_BYTES = 8 << 20,
+    LOCAL_KIB = 46  // of local memory that the largest kernels take
+};
 
 // ---- Failures --------------------------------------------------------------------------------------------------------------
 
@@ -62,6 +65,9 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     if (q->group < q->row_group)
         return status_fail(WEIR_ERROR_DEVICE, "device %d, %s, takes only %zu work-items in a group: Weir needs 64",
                            q->device.index, q->device.name, q->group);
+    if (q->device.local_memory < LOCAL_KIB << 10)
+        return status_fail(WEIR_ERROR_DEVICE, "device %d, %s, has only %lld KiB of local memory: Weir needs %d",
+                           q->device.index, q->device.name, (long long)(q->device.local_memory >> 10), LOCAL_KIB);
     char options[96];
     snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu -D CELL_GROUP=%zu", q->group, q->row_group, q->cell_group);
     opencl_build_info info = {0};
