@@ -654,24 +654,18 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
     }
 }
 
-MARCH_KERNEL void classic_pressure(global const device_run *restrict runs, global const int *restrict near,
-                                   global const uchar *restrict open, global const uchar *restrict clear,
-                                   global const float *restrict pressure, global const float *restrict divergence,
-                                   global float *restrict pressure_next)
-{
-    local march_tile tile;
-    iterate_twice(&tile, runs + get_group_id(0), near, open, clear, pressure, divergence, pressure_next, false);
-}
+#define ITERATION_KERNEL(name, follows)                                                                                \
+    MARCH_KERNEL void name(global const device_run *restrict runs, global const int *restrict near,                    \
+                           global const uchar *restrict open, global const uchar *restrict clear,                      \
+                           global const float *restrict pressure, global const float *restrict divergence,             \
+                           global float *restrict pressure_next)                                                       \
+    {                                                                                                                  \
+        local march_tile tile;                                                                                         \
+        iterate_twice(&tile, runs + get_group_id(0), near, open, clear, pressure, divergence, pressure_next, follows); \
+    }
 
-// Right after classic_divergence: the second and the third iteration.
-MARCH_KERNEL void classic_follow(global const device_run *restrict runs, global const int *restrict near,
-                                 global const uchar *restrict open, global const uchar *restrict clear,
-                                 global const float *restrict pressure, global const float *restrict divergence,
-                                 global float *restrict pressure_next)
-{
-    local march_tile tile;
-    iterate_twice(&tile, runs + get_group_id(0), near, open, clear, pressure, divergence, pressure_next, true);
-}
+ITERATION_KERNEL(classic_pressure, false)
+ITERATION_KERNEL(classic_follow, true)  // right after classic_divergence: the second and the third iteration
 
 // The last iteration, if `iterations` is 1 and not 0, and the gradient. In place on the flow after the move: no face looks at
 // another face's flow.

@@ -580,10 +580,8 @@ static void run(backend *base, pass_id pass, int32_t level)
                     A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(o->numbers.head), A(d->live));
         break;
     case PASS_GRADIENT:
-        LAUNCH_ITEMS(q, gradient,
-                     ((size_t)d->live * 64 + DEVICE_GRADIENT_GROUP - 1) / DEVICE_GRADIENT_GROUP * DEVICE_GRADIENT_GROUP,
-                     DEVICE_GRADIENT_GROUP, A(d->places), A(d->open), A(d->dry), A(c.mass_next), A(c.pressure), NEXT, FLOW,
-                     A(o->numbers), A(d->live));
+        LAUNCH_ROWS_BY(q, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->places), A(d->open), A(d->dry), A(c.mass_next),
+                       A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
         if (d->cycle.ahead) device_bricks_ask_notes(d, false);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
@@ -594,8 +592,8 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_CLASSIC_DIVERGENCE:
         ask_facts(o);
         follows = level - 1 >= 2;
-        LAUNCH(q, classic_divergence, ((size_t)d->live * 64 + q->group - 1) / q->group, A(d->places), A(d->open),
-               A(c.mass_next), NEXT, A(c.divergence), A(c.pressure), A(follows), A(d->live));
+        LAUNCH_ROWS_BY(q, classic_divergence, q->group, d->live, A(d->places), A(d->open), A(c.mass_next), NEXT,
+                       A(c.divergence), A(c.pressure), A(follows), A(d->live));
         o->rest = 0;
         iterate_pressure(o, level - 1, follows);
         break;

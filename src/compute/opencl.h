@@ -152,10 +152,10 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
         queue_launch(q, KERNEL_##name, items, group, launch_args, (int32_t)(sizeof launch_args / sizeof *launch_args)); \
     } while (0)
 #define LAUNCH(q, name, groups, ...) LAUNCH_ITEMS(q, name, (size_t)(groups) * (q)->group, (q)->group, __VA_ARGS__)
-// For kernels on rows: as many groups as the bricks need.
-#define LAUNCH_ROWS(q, name, bricks, ...)                                                                               \
-    LAUNCH_ITEMS(q, name, ((size_t)(bricks)*64 + (q)->row_group - 1) / (q)->row_group * (q)->row_group, (q)->row_group, \
-                 __VA_ARGS__)
+// For kernels on rows, 64 work-items to a brick: as many groups of a size as the bricks need.
+#define LAUNCH_ROWS_BY(q, name, size, bricks, ...) \
+    LAUNCH_ITEMS(q, name, ((size_t)(bricks)*64 + (size)-1) / (size) * (size), size, __VA_ARGS__)
+#define LAUNCH_ROWS(q, name, bricks, ...) LAUNCH_ROWS_BY(q, name, (q)->row_group, bricks, __VA_ARGS__)
 // For kernels with a group per brick of a coarse level.
 #define LAUNCH_CELLS(q, name, bricks, ...) \
     LAUNCH_ITEMS(q, name, (size_t)(bricks) * (q)->cell_group, (q)->cell_group, __VA_ARGS__)
