@@ -566,8 +566,8 @@ static void run(backend *base, pass_id pass, int32_t level)
         ask_facts(o);
         begin_cycles(o);
         LAUNCH_ROWS(q, divergence, d->live, A(d->places), A(d->near), A(d->open), A(d->facts), A(c.mass_next), NEXT,
-                    A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(d->stamps),
-                    A(d->notes), A(o->numbers), A(d->live));
+                    A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(d->empty),
+                    A(d->stamps), A(d->notes), A(o->numbers), A(d->live));
         break;
     case PASS_SMOOTH:
         LAUNCH_ROWS(q, smooth, d->live, A(d->places), A(d->open), A(d->dry), A(*(level == 0 ? &c.pressure : &c.pressure_next)),
@@ -580,7 +580,7 @@ static void run(backend *base, pass_id pass, int32_t level)
                     A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(o->numbers.head), A(d->live));
         break;
     case PASS_GRADIENT:
-        LAUNCH_ROWS_BY(q, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->places), A(d->open), A(d->dry), A(c.mass_next),
+        LAUNCH_ROWS_BY(q, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->places), A(d->open), A(d->dry), A(d->empty),
                        A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
         if (d->cycle.ahead) device_bricks_ask_notes(d, false);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);

@@ -174,10 +174,10 @@ typedef struct device_bricks {
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
-    bool lean;                          // channels of scratch are missing, after a growth that failed
-    cl_mem near, open, coords, clear;   // what the host tells of them
-    cl_mem active, dry, facts, stamps;  // what the kernels note of them
-    cl_mem list, places;                // live bricks, and as device_place
+    bool lean;                                 // channels of scratch are missing, after a growth that failed
+    cl_mem near, open, coords, clear;          // what the host tells of them
+    cl_mem active, dry, empty, facts, stamps;  // what the kernels note of them
+    cl_mem list, places;                       // live bricks, and as device_place
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;

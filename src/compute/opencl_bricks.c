@@ -52,14 +52,14 @@ static bool grow(device_bricks *d, int32_t capacity)
     // In the tables the nothing is solid, has no neighbours and no active cells.
     int64_t before = d->capacity, after = capacity;
     if (before == 0) queue_zero(d->queue, d->notes, DEVICE_NOTES * 4);
-    bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
-                resize(d, &d->open, before * 64, after * 64, before == 0) &&
-                resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
-                resize(d, &d->active, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
-                resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
-                resize(d, &d->list, 0, after * 4, false) &&
-                resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
-                (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
+    bool room =
+        resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
+        resize(d, &d->open, before * 64, after * 64, before == 0) && resize(d, &d->coords, before * 12, after * 12, false) &&
+        resize(d, &d->clear, before, after, before == 0) && resize(d, &d->active, before * 64, after * 64, before == 0) &&
+        resize(d, &d->dry, before, after, false) && resize(d, &d->empty, before * 64, after * 64, before == 0) &&
+        resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
+        resize(d, &d->list, 0, after * 4, false) && resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
+        (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
     if (!room) return false;
     d->capacity = capacity;
     d->version = UINT64_MAX;
@@ -475,7 +475,7 @@ static void catch_up(void *user)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 1 + 1 + 4 + 4 + (int64_t)sizeof(device_place) + pairs) +
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 64 + 1 + 1 + 4 + 4 + (int64_t)sizeof(device_place) + pairs) +
            d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
@@ -495,8 +495,8 @@ void device_bricks_destroy(device_bricks *d)
     if (!d->queue) return;
     queue_wait(d->queue, &d->notes_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near, &d->open,   &d->coords, &d->clear, &d->active, &d->dry,   &d->facts, &d->stamps,
-                               &d->list, &d->places, &d->pairs,  &d->runs,  &d->names,  &d->block, &d->notes};
+    cl_mem *const buffers[] = {&d->near,   &d->open, &d->coords, &d->clear, &d->active, &d->dry,   &d->empty, &d->facts,
+                               &d->stamps, &d->list, &d->places, &d->pairs, &d->runs,   &d->names, &d->block, &d->notes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);

@@ -168,6 +168,14 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
                                    n.inverse_head);
 }
 
+// Which cells of a row are so empty that R9 asks about them.
+inline uint empty_bits(const float m[8], float empty)
+{
+    uint bits = 0;
+    EACH_X bits |= (m[x] < empty ? 1u : 0u) << x;
+    return bits;
+}
+
 // Neighbours that share no face with a brick, by their bits.
 #define EDGE_BRICKS (0x7ffffffu & ~(1u << 13 | 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16 | 1u << 4 | 1u << 22))
 
@@ -177,7 +185,8 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
                            global const uchar *facts, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global uchar *active, global uchar *dry, global int *stamps, global int *notes, device_numbers n,
+                           global uchar *active, global uchar *dry, global uchar *empty, global int *stamps, global int *notes,
+                           device_numbers n,
                            int live)
 {
     if (get_global_id(0) < DEVICE_CYCLES) notes[get_global_id(0)] = 0;
@@ -253,6 +262,7 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
     write_row(tile, P_ROWS, P_AT(y, z), r.p);
     tile[rim_at] = rim;
     if (ROW == 0) dry[number] = !wet[SLOT];
+    empty[at.self] = (uchar)empty_bits(m, n.empty);
     SYNC;
     other[rim_at] = rim;
     floor_row(&r, m, tile, open, at, all_open, n);
@@ -272,36 +282,23 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
 #define LOW_ROWS 81
 #define LOW_AT(y, z) ((y) + 1 + 9 * ((z) + 1))
 
-// Which cells of a row are so empty that R9 asks about them.
-inline uint empty_bits(const float m[8], float empty)
-{
-    uint bits = 0;
-    EACH_X bits |= (m[x] < empty ? 1u : 0u) << x;
-    return bits;
-}
-
-inline bool is_some_empty(float4 m, float empty)
-{
-    return m.x < empty || m.y < empty || m.z < empty || m.w < empty;
-}
-
 // R8 on the faces outside the brick's own, which R9 asks about only where the cell inside is empty: half a row for each work-item. The
 // pressure before the brick goes to the tile.
 inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_tile, rim_piece edge, int brick,
-                         global const int *mass, global const float *pressure, global const float *from_y,
+                         global const uchar *empty, global const float *pressure, global const float *from_y,
                          global const float *from_z, global const uchar *open, bool all_open, device_numbers n)
 {
     const bool high = edge.side & 1, across_y = edge.side < 2;
     const int row = rim_row(edge, 0), step = across_y ? 1 : 8, first = ROWS * brick + (across_y ? 8 : 1) * edge.along;
     const int inside = first + (high ? 6 * step : 0);  // the row whose cells are asked
     global const float4 *p = (global const float4 *)pressure, *f = (global const float4 *)(across_y ? from_y : from_z);
-    const int4 drops = ((global const int4 *)mass)[2 * inside + edge.upper];
+    const uint asked = empty[inside] >> 4 * edge.upper & 15u;
     float4 p_here = (float4)(0.0f);
     if (!high) {
         p_here = p[2 * row + edge.upper];
         p_tile[(across_y ? LOW_AT(-1, edge.along) : LOW_AT(edge.along, -1)) + LOW_ROWS * edge.upper] = p_here;
     }
-    if (!is_some_empty(fill_of_4(drops), n.empty)) return;
+    if (asked == 0u) return;
     // The row before: the brick's own last one, or one further out.
     const int before = high ? first + 7 * step : rim_row(edge, 1);
     if (high) p_here = p[2 * row + edge.upper];
@@ -321,43 +318,32 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
 
 #define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)
 
-// R8 and R9. A dry brick has no fill and no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
+// R8 and R9. A dry brick has no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
 // each finds the other's rows near.
 kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
-gradient(global const device_place *places, global const uchar *open, global const uchar *dry, global const int *mass,
+gradient(global const device_place *places, global const uchar *open, global const uchar *dry, global const uchar *empty,
          global const float *pressure, global const float *from_x, global const float *from_y, global const float *from_z,
          global float *to_x, global float *to_y, global float *to_z, device_numbers n, int live)
 {
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
-    local uchar empties[GRADIENT_BRICKS][LOW_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
-    local uchar *empty = empties[SLOT];
     const int number = min((int)get_group_id(0) * GRADIENT_BRICKS + SLOT, live - 1), y = ROW & 7, z = ROW >> 3;
     const device_place place = places[number];
     const bool all_open = place.clear, resting = dry[number];
     const rows_around at = look_from(place, ROW);
-    float p[8], m[8], f_x[8], f_y[8], f_z[8];
+    const uint empty_here = empty[at.self], empty_before = (uint)empty[at.x0] >> 7;
+    const uint empty_y = empty[at.y0], empty_z = empty[at.z0];
+    float p[8], f_x[8], f_y[8], f_z[8];
     load_row(p, pressure, at.self);
-    EACH_X m[x] = f_x[x] = f_y[x] = f_z[x] = 0.0f;
+    EACH_X f_x[x] = f_y[x] = f_z[x] = 0.0f;
     if (!resting) {
-        load_fill(m, mass, at.self);
         load_row(f_x, from_x, at.self);
         load_row(f_y, from_y, at.self);
         load_row(f_z, from_z, at.self);
     }
     const float p_low = pressure[8 * at.x0 + 7];
-    const float m_low = (float)mass[8 * at.x0 + 7] * RULE_DROP;
     write_row(p_tile, LOW_ROWS, LOW_AT(y, z), p);
-    const uint empty_here = empty_bits(m, n.empty);
-    empty[LOW_AT(y, z)] = (uchar)empty_here;
-    if (ROW < 16) {
-        float m_rim[8];
-        int along = ROW & 7;
-        int row = ROW < 8 ? ROWS * place.y0 + 7 + 8 * along : ROWS * place.z0 + along + 56;
-        load_fill(m_rim, mass, row);
-        empty[ROW < 8 ? LOW_AT(-1, along) : LOW_AT(along, -1)] = (uchar)empty_bits(m_rim, n.empty);
-    }
-    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, mass, pressure, from_y, from_z, open, all_open, n);
+    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, empty, pressure, from_y, from_z, open, all_open, n);
     uint open_here = 255u, w_x = 255u, w_y = 255u, w_z = 255u;  // open faces
     uint w_before = 1u, w_after = 1u;
     if (!all_open) {
@@ -389,7 +375,7 @@ gradient(global const device_place *places, global const uchar *open, global con
             G_after = rule_gradient(from_x[8 * at.x1], (float)(int)(w_after & 1u), p[7], pressure[8 * at.x1], n.keep, n.max_flow);
         EACH_X before[x] = x > 0 ? G[(x + 7) & 7] : G_before;
         EACH_X after[x] = x < 7 ? G[(x + 1) & 7] : G_after;
-        donor_row(result, G, before, after, empty_here << 1 | (m_low < n.empty ? 1u : 0u), empty_here);
+        donor_row(result, G, before, after, empty_here << 1 | empty_before, empty_here);
         store_row(to_x, at.self, result);
     }
     SYNC;
@@ -397,10 +383,10 @@ gradient(global const device_place *places, global const uchar *open, global con
     float before[8], after[8];
     read_row(before, G_y, G_ROWS, GY_AT(y - 1, z));
     read_row(after, G_y, G_ROWS, GY_AT(y + 1, z));
-    donor_row(result, f_y, before, after, empty[LOW_AT(y - 1, z)], empty_here);
+    donor_row(result, f_y, before, after, empty_y, empty_here);
     store_row(to_y, at.self, result);
     read_row(before, G_z, G_ROWS, GZ_AT(y, z - 1));
     read_row(after, G_z, G_ROWS, GZ_AT(y, z + 1));
-    donor_row(result, f_z, before, after, empty[LOW_AT(y, z - 1)], empty_here);
+    donor_row(result, f_z, before, after, empty_z, empty_here);
     store_row(to_z, at.self, result);
 }
