@@ -14,6 +14,8 @@ static const float WALL = 31.0f / 64;    // from the centre of a cell to the sur
 static const float CORNER = 30.0f / 64;  // to where two such surfaces meet; less than WALL, so that no two vertices coincide
 static const float GROUND = 33.0f / 64;  // from the centre of a ground cell to the surface just above its face
 static const float FILM = 34.0f / 64;    // to the top of the thinnest film
+// From there to where the film meets deeper water, whose vertices may slide as far, but only in steps of 1/4096.
+static const float MEETING = 31.0f / 64 + 1.0f / 8192;
 
 // ---- The tile --------------------------------------------------------------------------------------------------------------
 
@@ -309,7 +311,7 @@ static float film_end(const mesh_field *f, int32_t ground, int32_t other, int32_
 {
     if (f->kind[other] & CELL_OPEN || !(f->kind[other + STEP_Y] & CELL_OPEN)) return WALL;
     int32_t here = drops_at(f, ground + STEP_Y), there = drops_at(f, other + STEP_Y);
-    if (there >= film_drops) return WALL;
+    if (there >= film_drops) return MEETING;
     float t = (float)(here - film_drops) / (float)(here - there);
     return even(t < NUDGE ? NUDGE : t > 1 - NUDGE ? 1 - NUDGE : t);
 }
