@@ -28,7 +28,7 @@ static void defaults_are_those_of_the_documents(void **state)
     weir_params m = weir_params_default(WEIR_SOLVER_MOMENTUM), c = weir_params_default(WEIR_SOLVER_CLASSIC);
     assert_true(m.gravity.x == 0 && m.gravity.y == -0.01f && m.gravity.z == 0);
     assert_true(m.damping == 0.001f && m.viscosity == 0 && m.noise == 0 && m.noise_seed == 1);
-    assert_true(m.iterations == 8 && m.smooths == 3 && m.cycles == 4 && m.tolerance == 0.005f);
+    assert_true(m.iterations == 8 && m.smooths == 3 && m.cycles == 8 && m.tolerance == 0.005f);
     assert_true(m.excess_rate == 0.25f && m.excess_cap == 0.1f && m.fill_cap == 1.25f);
     assert_true(m.empty == 1e-4f && m.dust == 1e-4f && m.max_flow == 1);
     assert_true(c.damping == 0.01f && c.max_flow == 1.0f / 3 && c.iterations == 8);

@@ -89,12 +89,12 @@ static bytes payload_of(const char *name)
 }
 
 // Writes a payload as a file whose header is right in all respects, not packed.
-static void seal(const char *name, const uint8_t *payload, size_t size)
+static void seal_as(uint64_t version, const char *name, const uint8_t *payload, size_t size)
 {
     uint8_t *file = malloc(HEADER + size);
     assert_non_null(file);
     memcpy(file, "WEIRSNAP", 8);
-    put_at(file + 8, 1, 4);
+    put_at(file + 8, version, 4);
     put_at(file + 12, 0, 4);
     put_at(file + 16, size, 8);
     put_at(file + 24, size, 8);
@@ -102,6 +102,11 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     memcpy(file + HEADER, payload, size);
     write_file(name, file, HEADER + size);
     free(file);
+}
+
+static void seal(const char *name, const uint8_t *payload, size_t size)
+{
+    seal_as(2, name, payload, size);
 }
 
 // Where things lie in the payload of the scene below, which has three sources and one channel named "dye".
@@ -112,9 +117,10 @@ enum {
     AT_DAMPING = 44,
     AT_UPDATE = 100,
     AT_ADDED = 116,
-    AT_NEXT_ID = 148,
-    AT_SOURCE_COUNT = 152,
-    AT_SOURCES = 156,
+    AT_CYCLES_NEXT = 148,
+    AT_NEXT_ID = 152,
+    AT_SOURCE_COUNT = 156,
+    AT_SOURCES = 160,
     SOURCE_BYTES = 64,
     AT_CHANNELS = AT_SOURCES + 3 * SOURCE_BYTES,
     AT_TERRAIN = AT_CHANNELS + 4 + 4,
@@ -295,6 +301,28 @@ static void a_plain_file_is_as_good_as_a_packed_one(void **state)
     weir_world_destroy(plain);
 }
 
+// Version 1 had no number of V-cycles for the next update: it may then run as many as the parameters allow.
+static void a_file_of_version_1_is_read_too(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    weir_world *now = make_empty(), *then = make_empty();
+    put_at(payload.data + AT_CYCLES_NEXT, 0, 4);
+    seal(path, payload.data, payload.size);
+    memmove(payload.data + AT_CYCLES_NEXT, payload.data + AT_CYCLES_NEXT + 4, payload.size - AT_CYCLES_NEXT - 4);
+    seal_as(1, other_path, payload.data, payload.size - 4);
+    assert_int_equal(weir_world_load(now, path), WEIR_OK);
+    assert_int_equal(weir_world_load(then, other_path), WEIR_OK);
+    for (int32_t i = 0; i < 5; i++) {
+        assert_true(weir_world_hash(now) == weir_world_hash(then));
+        assert_int_equal(weir_world_step(now), WEIR_OK);
+        assert_int_equal(weir_world_step(then), WEIR_OK);
+    }
+    free(payload.data);
+    weir_world_destroy(now);
+    weir_world_destroy(then);
+}
+
 // ---- Damaged files ---------------------------------------------------------------------------------------------------------
 
 static void a_file_cut_short_is_refused_wherever_it_is_cut(void **state)
@@ -394,6 +422,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
         {AT_ADDED, 12345, 8, "account says"},
+        {AT_CYCLES_NEXT, (uint32_t)-1, 4, "-1 V-cycles"},
         {AT_NEXT_ID, 0, 4, "number 0"},
         {AT_NEXT_ID, 3, 4, "drain or force 3 of 3"},
         {AT_SOURCE_COUNT, 0x7fffffff, 4, "emitters it claims"},
@@ -493,10 +522,10 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     assert_non_null(strstr(weir_error_message(), "classic"));
     save_scene(path);
     bytes file = read_file(path);
-    put_at(file.data + 8, 2, 4);
+    put_at(file.data + 8, 3, 4);
     write_file(path, file.data, file.size);
     assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
-    assert_non_null(strstr(weir_error_message(), "version 2"));
+    assert_non_null(strstr(weir_error_message(), "version 3"));
     free(file.data);
     weir_world_destroy(classic);
     weir_world_destroy(world);
@@ -656,6 +685,7 @@ int main(void)
         cmocka_unit_test(to_save_changes_nothing_and_twice_gives_the_same_bytes),
         cmocka_unit_test(after_a_load_everything_has_changed),
         cmocka_unit_test(a_plain_file_is_as_good_as_a_packed_one),
+        cmocka_unit_test(a_file_of_version_1_is_read_too),
         cmocka_unit_test(a_file_cut_short_is_refused_wherever_it_is_cut),
         cmocka_unit_test(a_single_changed_byte_is_noticed),
         cmocka_unit_test(a_header_that_claims_too_much_is_not_believed),

@@ -22,6 +22,7 @@
     ITEM(LEVEL_UP, "coarse levels")                     \
     ITEM(LEVEL_SMOOTH, "coarse levels")                 \
     ITEM(CORRECT, "coarse correction")                  \
+    ITEM(TOUCH_UP, "touching up")                       \
     ITEM(GRADIENT, "pressure gradient")                 \
     ITEM(CLASSIC_MOVE, "mass and flow advection")       \
     ITEM(CLASSIC_DIVERGENCE, "divergence and pressure") \
@@ -36,7 +37,10 @@ typedef enum pass_id {
         PASS_COUNT
 } pass_id;
 
-enum { COARSEST_SWEEPS = 32 };  // on the coarsest level, in one LEVEL_SWEEP
+enum {
+    COARSEST_SWEEPS = 32,  // on the coarsest level, in one LEVEL_SWEEP
+    TOUCH_UP_ROUNDS = 8    // at most, in one TOUCH_UP
+};
 
 typedef struct backend backend;
 
@@ -47,13 +51,15 @@ struct backend {
     void (*begin)(backend *b);
     // After the last pass. A device may have failed meanwhile. NULL: nothing to do.
     weir_status (*finish)(backend *b);
-    // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, and the number of pressure iterations for
-    // those of classic.
+    // Runs one pass; `level` is the pyramid's level for the LEVEL_ passes, the number of pressure iterations for those of
+    // classic, and for TOUCH_UP 1 if another cycle may follow.
     void (*run)(backend *b, pass_id pass, int32_t level);
     // Runs a game's rule over all live bricks.
     void (*run_rule)(backend *b, world_rule *rule);
-    // After the passes of an update's first `cycles` cycles: whether the residual with which the last of them began asks for one
-    // more. A device need not know that yet: it may say yes, and do nothing in the passes of a cycle that is not needed.
+    // The world's cycles_next. A device may have to wait until it has noted how the last update went.
+    int32_t (*cycles_next)(backend *b);
+    // After the passes of an update's first `cycles` cycles: whether what the last of them left asks for one more. A device need not
+    // know that yet: it may say yes, and do nothing in the passes of a cycle that is not needed.
     bool (*unsolved)(backend *b, int32_t cycles);
     // Drops that the last DRAIN_SIDES took.
     int64_t (*drained)(const backend *b);

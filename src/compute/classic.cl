@@ -413,11 +413,13 @@ inline float first_pressure(float divergence)
 // The excess to come, and the first iteration of the pressure. Mass and flow are those after the move. Without local memory: rows of
 // a group look at each other, and the second to look finds them near. `follows`: classic_follow comes next, and works out the first
 // iteration itself in bricks that are clear.
-GROUP_KERNEL void classic_divergence(global const device_place *places, global const uchar *open, global const int *mass,
-                                     global const float *flow_x, global const float *flow_y, global const float *flow_z,
-                                     global float *divergence, global float *pressure, int follows, int live)
+kernel __attribute__((reqd_work_group_size(DEVICE_DIVERGENCE_GROUP, 1, 1))) void
+classic_divergence(global const device_place *places, global const uchar *open, global const int *mass, global const float *flow_x,
+                   global const float *flow_y, global const float *flow_z, global float *divergence, global float *pressure,
+                   int follows, int live)
 {
-    const int row = (int)get_local_id(0) & 63, index = (int)get_group_id(0) * (GROUP / ROWS) + ((int)get_local_id(0) >> 6);
+    const int row = (int)get_local_id(0) & 63;
+    const int index = (int)get_group_id(0) * (DEVICE_DIVERGENCE_GROUP / ROWS) + ((int)get_local_id(0) >> 6);
     const device_place place = places[min(index, live - 1)];
     const rows_around at = look_from(place, row);
     float m[8], beside[8], flow[8], low[8], high[8], net[8], d[8];

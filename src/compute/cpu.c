@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "compute/backend.h"
 #include "compute/rule_host.h"
+#include "rules/pressure.h"
 #include <fenv.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ enum {
     RUN_GRAIN = 2,         // runs in one piece of work
     BOX_GRAIN = 1,         // boxes in one piece of work
     BOXES_PER_WORKER = 4,  // at least, of boxes or columns
-    LEVEL_GRAIN = 8        // coarse bricks in one piece of work
+    LEVEL_GRAIN = 8,       // coarse bricks in one piece of work
+    BRICK_GRAIN = 4        // live bricks in one piece of work
 };
 
 // What the backend notes of every brick.
@@ -24,8 +26,11 @@ typedef struct brick_notes {
     uint8_t *dry;
     uint8_t *held;
     uint8_t *full;
+    uint8_t *restless;
+    uint8_t *listed;  // 1: in a list that is being made
     int32_t *next;
-    int32_t room;  // bricks there is room for
+    int32_t *list;  // of bricks to be touched up
+    int32_t room;   // bricks there is room for
 } brick_notes;
 
 typedef struct cpu_backend {
@@ -46,6 +51,7 @@ typedef struct cpu_backend {
     worker_sum *sums;
     int32_t workers;
     int64_t drained;
+    bool unsolved;  // the last cycle asks for another one
     bool backwards;
     pass_args args;
     float flags[256][8];
@@ -62,9 +68,10 @@ typedef struct pass_task {
     box_kernel *on_box;
     column_kernel *on_column;
     level_kernel *on_level;
+    brick_kernel *on_brick;  // gives a residual
+    const int32_t *bricks;   // that it is for; NULL: those of level 1
     int32_t level;
     int32_t count;
-    bool restrict_fine;
 } pass_task;
 
 static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker)
@@ -86,8 +93,8 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
             task->on_column(&cpu->args, scratch, &cpu->columns[item]);
         } else if (task->on_level) {
             task->on_level(&cpu->args, scratch, task->level, item + 1);
-        } else if (task->restrict_fine) {
-            float residual = cpu->kernels->restrict_fine(&cpu->args, scratch, item + 1);
+        } else if (task->on_brick) {
+            float residual = task->on_brick(&cpu->args, scratch, task->bricks ? task->bricks[item] : item + 1);
             if (residual > cpu->sums[worker].residual) cpu->sums[worker].residual = residual;
         }
     }
@@ -121,11 +128,16 @@ static void over_level(cpu_backend *cpu, level_kernel *kernel, int32_t level)
     workers_run(cpu->world->workers, pass_piece, &task, task.count, LEVEL_GRAIN);
 }
 
-static void restrict_all(cpu_backend *cpu)
+// Returns the largest residual.
+static float over_bricks(cpu_backend *cpu, brick_kernel *kernel, const int32_t *bricks, int32_t count, int32_t grain)
 {
     for (int32_t w = 0; w < cpu->workers; w++) cpu->sums[w].residual = 0.0f;
-    pass_task task = {.cpu = cpu, .restrict_fine = true, .count = cpu->levels.level[1].count - 1};
-    workers_run(cpu->world->workers, pass_piece, &task, task.count, 1);
+    pass_task task = {.cpu = cpu, .on_brick = kernel, .bricks = bricks, .count = count};
+    workers_run(cpu->world->workers, pass_piece, &task, count, grain);
+    float largest = 0.0f;
+    for (int32_t w = 0; w < cpu->workers; w++)
+        if (cpu->sums[w].residual > largest) largest = cpu->sums[w].residual;
+    return largest;
 }
 
 // ---- What an update needs --------------------------------------------------------------------------------------------------
@@ -158,6 +170,7 @@ static void point_channels(cpu_backend *cpu)
     a->dry = cpu->notes.dry;
     a->held = cpu->notes.held;
     a->full = cpu->notes.full;
+    a->restless = cpu->notes.restless;
     a->next = cpu->notes.next;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
@@ -207,6 +220,7 @@ static void point_numbers(cpu_backend *cpu)
     a->noise_seed = p->noise_seed;
     a->update = world->update;
     a->smooths = p->smooths;
+    a->tolerance = p->tolerance;
     a->change = world->change;
 }
 
@@ -217,7 +231,10 @@ static void free_notes(memory *mem, brick_notes *notes)
     memory_free(mem, notes->dry, (size_t)notes->room);
     memory_free(mem, notes->held, (size_t)notes->room);
     memory_free(mem, notes->full, (size_t)notes->room);
+    memory_free(mem, notes->restless, (size_t)notes->room);
+    memory_free(mem, notes->listed, (size_t)notes->room);
     memory_free(mem, notes->next, (size_t)notes->room * sizeof *notes->next);
+    memory_free(mem, notes->list, (size_t)notes->room * sizeof *notes->list);
 }
 
 static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
@@ -228,8 +245,12 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     notes->dry = memory_alloc_zero(mem, (size_t)room);
     notes->held = memory_alloc(mem, (size_t)room);
     notes->full = memory_alloc_zero(mem, (size_t)room);
+    notes->restless = memory_alloc(mem, (size_t)room);
+    notes->listed = memory_alloc_zero(mem, (size_t)room);
     notes->next = memory_alloc(mem, (size_t)room * sizeof *notes->next);
-    if (notes->active && notes->clear && notes->dry && notes->held && notes->full && notes->next) {
+    notes->list = memory_alloc(mem, (size_t)room * sizeof *notes->list);
+    if (notes->active && notes->clear && notes->dry && notes->held && notes->full && notes->restless && notes->listed &&
+        notes->next && notes->list) {
         notes->full[BRICK_NOTHING] = 1;
         return true;
     }
@@ -461,6 +482,75 @@ static weir_status prepare(backend *base)
     return WEIR_OK;
 }
 
+// ---- Touching up -----------------------------------------------------------------------------------------------------------
+
+static int32_t list_active(cpu_backend *cpu)
+{
+    const brick_pool *pool = &cpu->world->bricks;
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && !mask_empty(&cpu->notes.active[b])) cpu->notes.list[count++] = b;
+    return count;
+}
+
+// Drops the bricks that are not restless from the list.
+static int32_t keep_restless(cpu_backend *cpu, int32_t count)
+{
+    int32_t *list = cpu->notes.list, kept = 0;
+    for (int32_t i = 0; i < count; i++)
+        if (cpu->notes.restless[list[i]]) list[kept++] = list[i];
+    return kept;
+}
+
+static float take_over(const pass_args *a, cpu_scratch *s, int32_t brick)
+{
+    (void)s;
+    size_t at = (size_t)brick * BRICK_CELLS;
+    memcpy(a->pressure + at, a->pressure_next + at, BRICK_CELLS * sizeof *a->pressure);
+    return 0.0f;
+}
+
+// Adds the bricks at the faces of those in the list: there, too, more may be left than before.
+static int32_t list_beside(cpu_backend *cpu, int32_t count)
+{
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    const brick_notes *notes = &cpu->notes;
+    int32_t *list = notes->list, all = count;
+    for (int32_t i = 0; i < count; i++) notes->listed[list[i]] = 1;
+    for (int32_t i = 0; i < count; i++) {
+        for (int32_t f = 0; f < 6; f++) {
+            int32_t beside = cpu->world->bricks.near[list[i]][faces[f]];
+            if (notes->listed[beside] || mask_empty(&notes->active[beside])) continue;
+            notes->listed[beside] = 1;
+            list[all++] = beside;
+        }
+    }
+    for (int32_t i = 0; i < all; i++) notes->listed[list[i]] = 0;
+    return all;
+}
+
+// After a cycle in wild water: smooths the bricks in which more than the tolerance is left, and again those in which there still is, or
+// now. All of a round see each other as they were before it.
+static void touch_up(cpu_backend *cpu, bool may_follow)
+{
+    weir_world *world = cpu->world;
+    const int32_t *list = cpu->notes.list;
+    const float begun = world->residual, tolerance = world->params.tolerance;
+    int32_t count = rule_is_wild(begun, tolerance) ? list_active(cpu) : 0;
+    float left = over_bricks(cpu, cpu->kernels->touch_up, list, count, BRICK_GRAIN);
+    count = keep_restless(cpu, count);
+    cpu->unsolved = rule_cycle_follows(begun, left, count, world->bricks.live, tolerance);
+    if (cpu->unsolved && may_follow) return;
+    for (int32_t round = 1; count > 0; round++) {
+        over_bricks(cpu, take_over, list, count, BRICK_GRAIN);
+        if (round == TOUCH_UP_ROUNDS) return;
+        count = list_beside(cpu, count);
+        over_bricks(cpu, cpu->kernels->touch_up, list, count, BRICK_GRAIN);
+        count = keep_restless(cpu, count);
+    }
+}
+
 // ---- Passes ----------------------------------------------------------------------------------------------------------------
 
 // Takes the water out of cells that lie behind an open side.
@@ -522,7 +612,7 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
     case PASS_FORCES: over_runs(cpu, k->forces); break;
     case PASS_DIVERGENCE: over_runs(cpu, k->divergence); break;
     case PASS_SMOOTH: over_runs(cpu, level == 0 ? k->smooth : k->smooth_back); break;
-    case PASS_RESTRICT: restrict_all(cpu); break;
+    case PASS_RESTRICT: world->residual = over_bricks(cpu, k->restrict_fine, NULL, cpu->levels.level[1].count - 1, 1); break;
     case PASS_LEVEL_BUILD: over_level(cpu, k->build, level); break;
     case PASS_LEVEL_LINK: over_level(cpu, k->link, level); break;
     case PASS_LEVEL_DOWN: over_level(cpu, k->down, level); break;
@@ -534,6 +624,7 @@ static void run_pass(cpu_backend *cpu, pass_id pass, int32_t level)
         break;
     case PASS_LEVEL_UP: over_level(cpu, k->up, level); break;
     case PASS_CORRECT: over_level(cpu, k->correct_fine, 1); break;
+    case PASS_TOUCH_UP: touch_up(cpu, level == 1); break;
     case PASS_GRADIENT:
         over_runs(cpu, k->gradient);
         swap_channels(world, CHANNEL_MASS, CHANNEL_MASS_NEXT);
@@ -589,12 +680,14 @@ static void run_rule(backend *base, world_rule *rule)
 static bool unsolved(backend *base, int32_t cycles)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
-    weir_world *world = cpu->world;
-    world->cycles = cycles;
-    world->residual = 0.0f;
-    for (int32_t w = 0; w < cpu->workers; w++)
-        if (cpu->sums[w].residual > world->residual) world->residual = cpu->sums[w].residual;
-    return world->residual >= world->params.tolerance;
+    cpu->world->cycles = cycles;
+    cpu->world->cycles_next = cycles + (cpu->unsolved ? 1 : 0);
+    return cpu->unsolved;
+}
+
+static int32_t cycles_next(backend *base)
+{
+    return ((const cpu_backend *)base)->world->cycles_next;
 }
 
 static int64_t drained(const backend *base)
@@ -673,6 +766,7 @@ weir_status cpu_backend_create(weir_world *world, backend **out)
     cpu->base = (backend){.prepare = prepare,
                           .run = run,
                           .run_rule = run_rule,
+                          .cycles_next = cycles_next,
                           .unsolved = unsolved,
                           .drained = drained,
                           .levels = levels,

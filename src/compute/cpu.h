@@ -52,6 +52,7 @@ typedef struct pass_args {
     brick_mask *active;    // cells whose pressure is above its floor
     uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
     uint8_t *full;         // 1: all open cells of the brick hold water after the move; the nothing counts as such
+    uint8_t *restless;     // 1: more than the tolerance was left in the brick when it was touched up last
     uint8_t *wet;
     const uint8_t *held;  // wet as it was before the move (classic)
     int64_t *changed;
@@ -73,6 +74,7 @@ typedef struct pass_args {
     uint32_t noise_seed;
     int64_t update;
     int32_t smooths;
+    float tolerance;
     int32_t sweeps;      // of the coarsest level in this visit
     int32_t iterations;  // of the pressure in this sweep (classic)
     const world_source *sources;
@@ -83,13 +85,14 @@ typedef struct cpu_scratch cpu_scratch;
 
 // What a worker adds up; combined in an order-free way.
 typedef struct worker_sum {
-    float residual;
-    char pad[60];  // a cache line each
+    float residual;  // the largest
+    char pad[60];    // a cache line each
 } worker_sum;
 
 typedef void run_kernel(const pass_args *a, cpu_scratch *s, const brick_run *r);
 typedef void box_kernel(const pass_args *a, cpu_scratch *s, const brick_box *box);
 typedef void column_kernel(const pass_args *a, cpu_scratch *s, const brick_column *c);
+typedef float brick_kernel(const pass_args *a, cpu_scratch *s, int32_t brick);
 typedef void level_kernel(const pass_args *a, cpu_scratch *s, int32_t level, int32_t brick);
 
 typedef struct cpu_kernels {
@@ -98,7 +101,9 @@ typedef struct cpu_kernels {
     run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
     box_kernel *classic_move, *classic_divergence, *classic_pressure, *classic_gradient;
     // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Returns the largest residual.
-    float (*restrict_fine)(const pass_args *a, cpu_scratch *s, int32_t brick);
+    brick_kernel *restrict_fine;
+    // Smooths a live brick once more, from pressure to pressure_next, if it is restless. Returns the largest residual it had.
+    brick_kernel *touch_up;
     level_kernel *correct_fine;
     level_kernel *build, *link, *down, *restrict_level, *sweep, *up, *smooth_level;
 } cpu_kernels;

@@ -30,6 +30,14 @@ static void smooth_back(const pass_args *a, cpu_scratch *s, const brick_run *r)
     smooth_run(a, s, r, a->pressure_next, a->pressure);
 }
 
+static float touch_up(const pass_args *a, cpu_scratch *s, int32_t brick)
+{
+    float left = residual_brick(a, s, brick, a->pressure, s->brick[1]);
+    a->restless[brick] = left >= a->tolerance;
+    if (a->restless[brick]) smooth_brick(a, s, brick, a->pressure_next);
+    return left;
+}
+
 const cpu_kernels CPU_KERNELS = {
     .scratch_size = sizeof(cpu_scratch) > sizeof(classic_scratch) ? sizeof(cpu_scratch) : sizeof(classic_scratch),
     .tile_size = sizeof(run_tile),
@@ -45,6 +53,7 @@ const cpu_kernels CPU_KERNELS = {
     .classic_pressure = classic_pressure_sweep,
     .classic_gradient = classic_gradient_sweep,
     .restrict_fine = restrict_fine,
+    .touch_up = touch_up,
     .correct_fine = correct_fine,
     .build = build_level_brick,
     .link = link_brick,

@@ -193,9 +193,9 @@ static void faces_of_plane(const pass_args *a, int32_t brick, const mask_view *o
 }
 
 // The residual of the active cells of a brick; returns the largest.
-static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *restrict out)
+static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const float *pressure, float *restrict out)
 {
-    gather_brick(s->tile[0], &s->sides[0], a->pressure_next, a->near[brick]);
+    gather_brick(s->tile[0], &s->sides[0], pressure, a->near[brick]);
     mask_view open = view_mask(a->open, a->near[brick]);
     float most[PLANE] = {0};
     for (int z = 0; z < 8; z++) {
@@ -256,7 +256,7 @@ static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
             fill_octant(level, PYRAMID_RIGHT, parent, o, 0.0f);
             continue;
         }
-        largest = rule_max(largest, residual_brick(a, s, brick, s->brick[1]));
+        largest = rule_max(largest, residual_brick(a, s, brick, a->pressure_next, s->brick[1]));
         sum_octant(pyramid_cells(level, PYRAMID_RIGHT, parent) + octant_start(o), s->brick[1]);
     }
     return largest;

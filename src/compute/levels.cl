@@ -34,6 +34,12 @@ inline global float *level_cells(global float *pyramid, const device_level *leve
 // A channel of the level that a function is about.
 #define CHANNEL(channel) level_cells(pyramid, level, channel, 0)
 
+// Level 1 is where the pyramid begins.
+inline bool is_first(const device_level *level)
+{
+    return level->first == 0;
+}
+
 inline global const int *level_near(const device_level *level, global const int *tree, int brick)
 {
     return tree + level->near + 27 * brick;
@@ -149,17 +155,15 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
 }
 
 // 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
-// not negative are in the order of the floats. A cycle that is over hands the note on, so that the next is over too.
+// not negative are in the order of the floats.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *active,
                               global const uchar *open, global const device_place *places, global float *pyramid,
                               device_level here, device_level above, global const int *tree, global const int *stamps,
                               global int *coarse_stamps, global volatile int *notes, device_cycle cycle, int live)
 {
-    global volatile int *residual = notes + cycle.index;
-    if (cycle_is_over((global const int *)notes, cycle)) {
-        if (get_global_id(0) == 0) *residual = residual[-1];
-        return;
-    }
+    if (cycle_is_over((global const int *)notes, cycle)) return;
+    global volatile int *note = notes + DEVICE_NOTE(cycle.index);
+    if (get_global_id(0) == 0) note[DEVICE_RAN] = 1;
     const device_level levels[2] = {here, above};
     local float4 left_rows[GROUP_BRICKS][2 * ROWS];
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
@@ -215,7 +219,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     SYNC;
     ONCE
     {
-        if (most > *residual) atomic_max(residual, most);
+        if (most > note[DEVICE_BEGUN]) atomic_max(note + DEVICE_BEGUN, most);
     }
 }
 
@@ -244,25 +248,32 @@ inline float row_sum(const coarse_row *r, int x, const float y0[8], const float 
 // The first sweep on the way down begins with an error of nothing: neighbours add nothing to it.
 #define FIRST_SWEEP(right, inverse) rule_coarse_smooth(0.0f, right, 0.0f, inverse)
 
-// Sweeps on one coarse brick with its rim as it is, as smooth_rows of the live bricks.
-inline void sweep_rows(coarse_row *r, local float4 *from, local float4 *to, int rim_at, float4 rim, int sweeps)
+// One sweep over a row, with the rows beside it from a tile.
+inline void sweep_row(coarse_row *r, local const float4 *tile)
 {
     const int at = P_AT(ROW & 7, ROW >> 3);
-    for (int k = 0; k < sweeps; k++) {
-        float y0[8], y1[8], z0[8], z1[8], next[8];
-        read_row(y0, from, P_ROWS, at - 1);
-        read_row(y1, from, P_ROWS, at + 1);
-        read_row(z0, from, P_ROWS, at - 10);
-        read_row(z1, from, P_ROWS, at + 10);
-        EACH_X next[x] = rule_coarse_smooth(r->e[x], r->right[x], row_sum(r, x, y0, y1, z0, z1), r->inverse[x]);
-        EACH_X r->e[x] = next[x];
-        write_row(to, P_ROWS, at, r->e);
-        to[rim_at] = rim;
+    float y0[8], y1[8], z0[8], z1[8], next[8];
+    read_row(y0, tile, P_ROWS, at - 1);
+    read_row(y1, tile, P_ROWS, at + 1);
+    read_row(z0, tile, P_ROWS, at - 10);
+    read_row(z1, tile, P_ROWS, at + 10);
+    EACH_X next[x] = rule_coarse_smooth(r->e[x], r->right[x], row_sum(r, x, y0, y1, z0, z1), r->inverse[x]);
+    EACH_X r->e[x] = next[x];
+}
+
+// Sweeps on one coarse brick with its rim as it is, as smooth_rows of the live bricks: of `to` only its rim matters, and only the
+// work-items have the result of the last sweep.
+inline void sweep_rows(coarse_row *r, local float4 *from, local float4 *to, int sweeps)
+{
+    for (int k = 1; k < sweeps; k++) {
+        sweep_row(r, from);
+        write_row(to, P_ROWS, P_AT(ROW & 7, ROW >> 3), r->e);
         SYNC;
         local float4 *swap = from;
         from = to;
         to = swap;
     }
+    if (sweeps > 0) sweep_row(r, from);
 }
 
 // Weights of links and border faces. Most counts of border faces are zero, and GPUs divide zero slowly: so 1 takes its place.
@@ -333,15 +344,29 @@ inline void build_octant(const cube_counts *c, global float *pyramid, const devi
     to[DEVICE_COUNT * channel] = SUM_8(c->n, 0, 1, 2, 4);
 }
 
+// In deep water all links of level 1 weigh the same, four faces over a distance of two cells. Rows of such cells, with no border, are
+// plain: a byte in place of six rows of weights says so.
+#define PLAIN_WEIGHT 2.0f
+#define PLAIN_DIAGONAL (6.0f * PLAIN_WEIGHT)
+
+inline global uchar *plain_row(global float *pyramid, const device_level *level, int row)
+{
+    return (global uchar *)level_cells(pyramid, level, DEVICE_PLAIN, row / ROWS) + row % ROWS;
+}
+
 inline void store_equations(const coarse_row *r, float diagonal[8], const float border_x[8], const float border_y[8],
                             const float border_z[8], global float *pyramid, const device_level *level, int row)
 {
+    bool plain = r->x_link[8] == PLAIN_WEIGHT;
     EACH_X
     {
         float borders = (border_x[x] + border_z[x]) + border_y[x];
         diagonal[x] =
             borders + (((r->x_link[x] + r->x_link[x + 1]) + (r->z_link[x] + r->z_next[x])) + (r->y_link[x] + r->y_next[x]));
+        plain &= (r->x_link[x] == PLAIN_WEIGHT) & (r->y_link[x] == PLAIN_WEIGHT) & (r->y_next[x] == PLAIN_WEIGHT) &
+                 (r->z_link[x] == PLAIN_WEIGHT) & (r->z_next[x] == PLAIN_WEIGHT) & (diagonal[x] == PLAIN_DIAGONAL);
     }
+    *plain_row(pyramid, level, row) = plain ? 1 : 0;
     store_row(CHANNEL(DEVICE_WEIGHT_X), row, r->x_link);
     store_row(CHANNEL(DEVICE_WEIGHT_Y), row, r->y_link);
     store_row(CHANNEL(DEVICE_WEIGHT_Z), row, r->z_link);
@@ -394,11 +419,22 @@ inline void make_equations(coarse_row *r, float diagonal[8], global float *pyram
     weigh_words(r->y_link, r->y_next, border_y, words, all, at.y0, at.y1, 1);
     weigh_words(r->z_link, r->z_next, border_z, words, all, at.z0, at.z1, 2);
     store_equations(r, diagonal, border_x, border_y, border_z, pyramid, level, at.self);
+    EACH_X r->inverse[x] = rule_inverse(diagonal[x]);
 }
 
 // The same as they were left.
-inline void load_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at)
+inline void load_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at, bool look)
 {
+    if (look && *plain_row(pyramid, level, at.self)) {
+        EACH_X
+        {
+            r->x_link[x] = r->y_link[x] = r->y_next[x] = r->z_link[x] = r->z_next[x] = PLAIN_WEIGHT;
+            diagonal[x] = PLAIN_DIAGONAL;
+            r->inverse[x] = 1.0f / PLAIN_DIAGONAL;
+        }
+        r->x_link[8] = PLAIN_WEIGHT;
+        return;
+    }
     load_row(r->x_link, CHANNEL(DEVICE_WEIGHT_X), at.self);
     r->x_link[8] = CHANNEL(DEVICE_WEIGHT_X)[8 * at.x1];
     load_row(r->y_link, CHANNEL(DEVICE_WEIGHT_Y), at.self);
@@ -406,6 +442,7 @@ inline void load_equations(coarse_row *r, float diagonal[8], global float *pyram
     load_row(r->z_link, CHANNEL(DEVICE_WEIGHT_Z), at.self);
     load_row(r->z_next, CHANNEL(DEVICE_WEIGHT_Z), at.z1);
     load_row(diagonal, CHANNEL(DEVICE_DIAGONAL), at.self);
+    EACH_X r->inverse[x] = rule_inverse(diagonal[x]);
 }
 
 // On the way down: the counts of the level above and the weights, where they are not what they were, and sweeps. Of a brick without
@@ -426,23 +463,20 @@ ROW_KERNEL void first_down(global float *pyramid, device_level here, device_leve
     if (cycle.anew || stamped_around(stamps + level->stamp, place, stamp))
         make_equations(&r, diagonal, pyramid, level, at);
     else
-        load_equations(&r, diagonal, pyramid, level, at);
+        load_equations(&r, diagonal, pyramid, level, at, true);
     if (cycle.anew || stamps[level->stamp + brick] == stamp) {
         cube_counts counts;
         load_counts(&counts, pyramid, level, brick, 2 * OCTANT_CELL(ROW));
         build_octant(&counts, pyramid, level + 1, up);
         stamps[level[1].stamp + (up >> 3)] = stamp;
     }
-    EACH_X
-    {
-        r.inverse[x] = rule_inverse(diagonal[x]);
-        r.e[x] = FIRST_SWEEP(r.right[x], r.inverse[x]);
-    }
+    EACH_X r.e[x] = FIRST_SWEEP(r.right[x], r.inverse[x]);
     r.x_low = r.x_high = 0.0f;
-    write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
-    tiles[SLOT][0][rim_at] = (float4)(0.0f);
+    local float4 *tile = tiles[SLOT][0], *other = tiles[SLOT][1];
+    write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
+    tile[rim_at] = other[rim_at] = (float4)(0.0f);
     SYNC;
-    sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, (float4)(0.0f), sweeps - 1);
+    sweep_rows(&r, tile, other, sweeps - 1);
     store_row(CHANNEL(DEVICE_ERROR), at.self, r.e);
 }
 
@@ -561,9 +595,8 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
     const rim_piece edge = find_rim(tree + level->near, brick, ROW);
     coarse_row r;
     float diagonal[8], c[8];
-    load_equations(&r, diagonal, pyramid, level, at);
+    load_equations(&r, diagonal, pyramid, level, at, false);
     load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
-    EACH_X r.inverse[x] = rule_inverse(diagonal[x]);
     load_row(r.e, CHANNEL(DEVICE_ERROR), at.self);
     prolong_row(c, pyramid, level + 1, tree, error_above, tree[level->up + brick], ROW, false);
     EACH_X r.e[x] = rule_coarse_correct(r.e[x], c[x], diagonal[x]);
@@ -571,10 +604,11 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
     r.x_high = corrected(pyramid, level, tree, error_above, 8 * at.x1);
     const float4 rim = corrected_half(pyramid, level, tree, error_above, 8 * rim_row(edge, 0) + 4 * edge.upper);
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
-    write_row(tiles[SLOT][0], P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
-    tiles[SLOT][0][rim_at] = rim;
+    local float4 *tile = tiles[SLOT][0], *other = tiles[SLOT][1];
+    write_row(tile, P_ROWS, P_AT(ROW & 7, ROW >> 3), r.e);
+    tile[rim_at] = other[rim_at] = rim;
     SYNC;
-    sweep_rows(&r, tiles[SLOT][0], tiles[SLOT][1], rim_at, rim, sweeps);
+    sweep_rows(&r, tile, other, sweeps);
     store_row(CHANNEL(DEVICE_ERROR_NEXT), at.self, r.e);
 }
 

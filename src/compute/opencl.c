@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "compute/rule_host.h"
 #include "rules/limit.h"
+#include "rules/pressure.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -442,7 +443,18 @@ static void begin_cycles(opencl_backend *o)
 {
     const device_pyramid *p = &o->pyramid;
     o->bricks.cycle = (device_cycle){
-        .ahead = p->fresh && o->bricks.live >= o->ahead, .anew = p->fresh, .tolerance = o->world->params.tolerance};
+        .ahead = p->fresh && o->bricks.live >= o->ahead,
+        .anew = p->fresh,
+        .live = o->bricks.live,
+        .tolerance = o->world->params.tolerance,
+    };
+}
+
+static int32_t cycles_next(backend *base)
+{
+    opencl_backend *o = (opencl_backend *)base;
+    device_bricks_take_notes(&o->bricks);
+    return o->world->cycles_next;
 }
 
 static bool unsolved(backend *base, int32_t cycles)
@@ -450,11 +462,36 @@ static bool unsolved(backend *base, int32_t cycles)
     opencl_backend *o = (opencl_backend *)base;
     device_bricks *d = &o->bricks;
     o->pyramid.fresh = false;
-    d->cycles_asked = d->cycle.index = cycles;
+    d->cycle.index = cycles;
     d->cycle.anew = 0;
     if (d->cycle.ahead) return o->queue.error == CL_SUCCESS;
     device_bricks_take_notes(d);
-    return o->queue.error == CL_SUCCESS && o->world->residual >= d->cycle.tolerance;
+    return o->queue.error == CL_SUCCESS && o->world->cycles_next > cycles;
+}
+
+_Static_assert(DEVICE_TOUCH_ROUNDS == TOUCH_UP_ROUNDS, "all backends touch up in as many rounds");
+
+// Nobody waits for the rounds, which do nothing if another cycle follows.
+static void touch_up(opencl_backend *o, bool may_follow)
+{
+    opencl_queue *q = &o->queue;
+    device_bricks *d = &o->bricks;
+    channels c = find_channels(o);
+    d->cycle.may_follow = may_follow;
+    if (!d->cycle.ahead) {
+        device_bricks_take_notes(d);
+        if (!rule_is_wild(device_bricks_note(d, d->cycle.index).begun, d->cycle.tolerance)) return;
+    }
+    LAUNCH_ROWS(q, look_for_restless, d->live, A(d->places), A(d->open), A(c.pressure), A(c.divergence), A(d->active),
+                A(d->notes), A(d->touched), A(d->restless), A(d->cycle));
+    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside);
+    cl_int sweeps = o->numbers.smooths;
+    int32_t several = d->live < DEVICE_TOUCH_BRICKS ? d->live : DEVICE_TOUCH_BRICKS;
+    for (cl_int round = 0; round < DEVICE_TOUCH_ROUNDS; round++)
+        LAUNCH_ROWS(q, touch_up, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
+                    A(c.divergence), A(c.floor), A(d->active), A(d->stamps), A(d->notes), A(d->touched), A(d->restless),
+                    A(d->cycle), A(round), A(sweeps));
+    LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), A(d->notes), A(d->touched), A(d->restless), A(d->cycle));
 }
 
 static void restrict_all(opencl_backend *o)
@@ -579,6 +616,7 @@ static void run(backend *base, pass_id pass, int32_t level)
         LAUNCH_ROWS(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(d->active), A(d->list), A(p->cells),
                     A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(o->numbers.head), A(d->live));
         break;
+    case PASS_TOUCH_UP: touch_up(o, level == 1); break;
     case PASS_GRADIENT:
         LAUNCH_ROWS_BY(q, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->places), A(d->open), A(d->dry), A(d->empty),
                        A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
@@ -592,7 +630,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_CLASSIC_DIVERGENCE:
         ask_facts(o);
         follows = level - 1 >= 2;
-        LAUNCH_ROWS_BY(q, classic_divergence, q->group, d->live, A(d->places), A(d->open), A(c.mass_next), NEXT,
+        LAUNCH_ROWS_BY(q, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, A(d->places), A(d->open), A(c.mass_next), NEXT,
                        A(c.divergence), A(c.pressure), A(follows), A(d->live));
         o->rest = 0;
         iterate_pressure(o, level - 1, follows);
@@ -684,6 +722,7 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
                         .finish = finish,
                         .run = run,
                         .run_rule = run_rule,
+                        .cycles_next = cycles_next,
                         .unsolved = unsolved,
                         .drained = drained,
                         .levels = levels,

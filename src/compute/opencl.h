@@ -22,6 +22,9 @@
     ITEM(drain_sides)        \
     ITEM(divergence)         \
     ITEM(smooth)             \
+    ITEM(look_for_restless)  \
+    ITEM(touch_up)           \
+    ITEM(settle)             \
     ITEM(gradient)           \
     ITEM(clear_octants)      \
     ITEM(restrict_fine)      \
@@ -166,6 +169,13 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
 
 // ---- opencl_bricks.c -------------------------------------------------------------------------------------------------------
 
+// What a cycle noted: see opencl_shared.h.
+typedef struct device_note {
+    bool ran;
+    float begun, left;
+    int32_t restless;
+} device_note;
+
 // The bricks on the device, at the same indices as in the pool.
 typedef struct device_bricks {
     opencl_queue *queue;
@@ -178,6 +188,7 @@ typedef struct device_bricks {
     cl_mem near, open, coords, clear;          // what the host tells of them
     cl_mem active, dry, empty, facts, stamps;  // what the kernels note of them
     cl_mem list, places;                       // live bricks, and as device_place
+    cl_mem touched, restless;                  // bricks that are touched up (touch_up.cl)
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;
@@ -197,8 +208,8 @@ typedef struct device_bricks {
     cl_mem notes;  // of the cycles of the pressure
     pinned_memory notes_here;
     cl_event notes_read;
-    device_cycle cycle;    // the one under way
-    int32_t cycles_asked;  // of the last update
+    device_cycle cycle;  // the one under way
+    device_cycle noted;  // the one after which notes were asked for
 } device_bricks;
 
 weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
@@ -218,6 +229,8 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel);
 // for, and tells the world.
 void device_bricks_ask_notes(device_bricks *d, bool beside);
 void device_bricks_take_notes(device_bricks *d);
+// Of a cycle of the last update whose notes were taken.
+device_note device_bricks_note(const device_bricks *d, int32_t index);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
 

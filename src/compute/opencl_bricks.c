@@ -2,6 +2,8 @@
 // where bricks lie and which of their cells are open, only changes go up.
 #include "compute/opencl.h"
 
+#include "rules/pressure.h"
+
 #include <string.h>
 
 enum {
@@ -58,7 +60,9 @@ static bool grow(device_bricks *d, int32_t capacity)
         resize(d, &d->clear, before, after, before == 0) && resize(d, &d->active, before * 64, after * 64, before == 0) &&
         resize(d, &d->dry, before, after, false) && resize(d, &d->empty, before * 64, after * 64, before == 0) &&
         resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
-        resize(d, &d->list, 0, after * 4, false) && resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
+        resize(d, &d->touched, before * 4, after * 4, before == 0) &&
+        resize(d, &d->restless, 0, after * 4 * (DEVICE_TOUCH_ROUNDS + 1), false) && resize(d, &d->list, 0, after * 4, false) &&
+        resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
         (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
     if (!room) return false;
     d->capacity = capacity;
@@ -449,20 +453,31 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 void device_bricks_ask_notes(device_bricks *d, bool beside)
 {
-    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_CYCLES * 4, beside, &d->notes_read);
+    d->noted = d->cycle;
+    if (d->noted.index == DEVICE_CYCLES) d->noted.index--;  // behind the last cycle there may be
+    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_NOTE(d->noted.index + 1) * 4, beside, &d->notes_read);
 }
 
-// The world's cycles are those up to the first whose residual was small, however many were asked for.
+device_note device_bricks_note(const device_bricks *d, int32_t index)
+{
+    const cl_int *note = (const cl_int *)d->notes_here.data + DEVICE_NOTE(index);
+    return (device_note){note[DEVICE_RAN] != 0, rule_as_float(note[DEVICE_BEGUN]), rule_as_float(note[DEVICE_LEFT]),
+                         note[DEVICE_RESTLESS]};
+}
+
+// The world's cycles are those that were needed, however many were asked for.
 void device_bricks_take_notes(device_bricks *d)
 {
     if (!d->notes_read) return;
     queue_wait(d->queue, &d->notes_read);
     if (d->queue->error != CL_SUCCESS) return;
-    const float *residual = d->notes_here.data;
     int32_t cycles = 1;
-    while (cycles < d->cycles_asked && residual[cycles - 1] >= d->cycle.tolerance) cycles++;
+    const device_cycle *of = &d->noted;
+    while (cycles <= of->index && device_bricks_note(d, cycles).ran) cycles++;
+    device_note last = device_bricks_note(d, cycles - 1);
     d->world->cycles = cycles;
-    d->world->residual = residual[cycles - 1];
+    d->world->residual = last.begun;
+    d->world->cycles_next = cycles + rule_cycle_follows(last.begun, last.left, last.restless, of->live, of->tolerance);
 }
 
 static void catch_up(void *user)
@@ -475,7 +490,8 @@ static void catch_up(void *user)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 64 + 1 + 1 + 4 + 4 + (int64_t)sizeof(device_place) + pairs) +
+    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 64 + 1 + 1 + 4 + 4 + 4 + 4 * (DEVICE_TOUCH_ROUNDS + 1) +
+                                   (int64_t)sizeof(device_place) + pairs) +
            d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
@@ -485,7 +501,7 @@ weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_wor
     d->home = (brick_home){d, bring, home_status, catch_up, repack};
     world->bricks.home = &d->home;
     d->notes = queue_buffer(queue, DEVICE_NOTES * 4);
-    if (!d->notes || !queue_pin(queue, &d->notes_here, DEVICE_CYCLES * 4))
+    if (!d->notes || !queue_pin(queue, &d->notes_here, DEVICE_NOTE(DEVICE_CYCLES) * 4))
         return status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
     return WEIR_OK;
 }
@@ -495,8 +511,9 @@ void device_bricks_destroy(device_bricks *d)
     if (!d->queue) return;
     queue_wait(d->queue, &d->notes_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near,   &d->open, &d->coords, &d->clear, &d->active, &d->dry,   &d->empty, &d->facts,
-                               &d->stamps, &d->list, &d->places, &d->pairs, &d->runs,   &d->names, &d->block, &d->notes};
+    cl_mem *const buffers[] = {&d->near,   &d->open,  &d->coords, &d->clear,   &d->active,   &d->dry,
+                               &d->empty,  &d->facts, &d->stamps, &d->touched, &d->restless, &d->list,
+                               &d->places, &d->pairs, &d->runs,   &d->names,   &d->block,    &d->notes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);

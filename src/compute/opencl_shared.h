@@ -44,17 +44,35 @@ typedef struct device_level {
 
 // A cycle of the pressure.
 typedef struct device_cycle {
-    int index;  // among those of its update
-    int ahead;  // 1: it was asked for before anybody knew whether it is needed; if it is not, its kernels do nothing
-    int anew;   // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
+    int index;       // among those of its update
+    int ahead;       // 1: it was asked for before anybody knew whether it is needed; if it is not, its kernels do nothing
+    int anew;        // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
+    int may_follow;  // 1: another one may follow
+    int live;        // bricks
     float tolerance;
 } device_cycle;
 
-// What cycles note: the bits of the largest residual that each of an update began with, and how many there ever were. Bricks of
-// every level bear the number of the cycle before which their active cells changed last, as a stamp.
+#define DEVICE_TOUCH_ROUNDS 8  // of touching up after a cycle: TOUCH_UP_ROUNDS of the backends
+
+// What a cycle of an update notes.
+enum {
+    DEVICE_RAN,       // 1: it was needed
+    DEVICE_BEGUN,     // the bits of the largest residual that it began with
+    DEVICE_LEFT,      // and of the largest that it left, if that was more than the tolerance
+    DEVICE_RESTLESS,  // how many bricks had more than that left
+    DEVICE_NOTE_SIZE
+};
+
+// The notes of all cycles of an update; behind them how many bricks each round of touching up smoothed after each; and how many cycles
+// there ever were. Bricks of every level bear the number of the cycle before which their active cells changed last, as a stamp.
 #define DEVICE_CYCLES 16  // as many as parameters allow
-#define DEVICE_CYCLE_NUMBER DEVICE_CYCLES
-#define DEVICE_NOTES (DEVICE_CYCLES + 1)
+#define DEVICE_NOTE(index) (DEVICE_NOTE_SIZE * (index))
+#define DEVICE_SMOOTHED(index) (DEVICE_NOTE(DEVICE_CYCLES) + DEVICE_TOUCH_ROUNDS * (index))
+#define DEVICE_CYCLE_NUMBER DEVICE_SMOOTHED(DEVICE_CYCLES)
+#define DEVICE_NOTES (DEVICE_CYCLE_NUMBER + 1)
+
+// Bricks that are touched up at a time: as many as keep a device busy.
+#define DEVICE_TOUCH_BRICKS 2048
 
 // What a coarse cell holds, as in the CPU's pyramid, and besides the weights of its links and its border faces. Level 0, the live
 // bricks, has none of it and only a way up. On level 1 all counts are small, and one word holds them.
@@ -67,6 +85,7 @@ enum {
     DEVICE_WEIGHT_Y,
     DEVICE_WEIGHT_Z,
     DEVICE_COUNTS,
+    DEVICE_PLAIN,           // a byte per row
     DEVICE_FIRST_CHANNELS,  // of level 1
     DEVICE_LINK_X = DEVICE_COUNTS,
     DEVICE_LINK_Y,
@@ -109,8 +128,9 @@ typedef struct device_run {
     int brick[DEVICE_RUN];
 } device_run;
 
-// Work-items of a group that takes the gradient, 64 to a brick.
+// Work-items of a group that takes the gradient, and the classic divergence, 64 to a brick.
 #define DEVICE_GRADIENT_GROUP 128
+#define DEVICE_DIVERGENCE_GROUP 128
 
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1

@@ -189,7 +189,7 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
                            device_numbers n,
                            int live)
 {
-    if (get_global_id(0) < DEVICE_CYCLES) notes[get_global_id(0)] = 0;
+    for (int i = (int)get_global_id(0); i < DEVICE_CYCLE_NUMBER; i += (int)get_global_size(0)) notes[i] = 0;
     // First fill and fluxes, then the two tiles of pressure in their place.
     local float4 room[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
     local volatile int wet[GROUP_BRICKS];

@@ -33,6 +33,24 @@ RULE float rule_smooth(float p, float sum, float divergence, float inverse_n, fl
     return rule_still(rule_max(floor, p + PRESSURE_DAMPING * (a - p)));
 }
 
+// R7 after a cycle. Calm water takes another one while the last began with the tolerance or more. Wild water, which began with much
+// more, has most of what is left in few bricks, where it is touched up; another cycle follows only if those are many, or if the last one
+// took hold of nothing.
+#define WATER_IS_WILD 8.0f  // from so many times the tolerance on
+#define TOUCH_UP_SHARE 6    // of the live bricks, one in so many
+
+RULE bool rule_is_wild(float begun, float tolerance)
+{
+    return begun >= WATER_IS_WILD * tolerance;
+}
+
+RULE bool rule_cycle_follows(float begun, float left, int restless, int live, float tolerance)
+{
+    bool many = TOUCH_UP_SHARE * restless >= live;
+    bool rest = restless > 0 && (many || left > begun);
+    return rule_is_wild(begun, tolerance) ? rest : begun >= tolerance;
+}
+
 // R8: flow after the pressure difference across its face.
 RULE float rule_gradient(float f, float w, float p_low, float p_high, float keep, float limit)
 {

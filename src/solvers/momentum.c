@@ -20,18 +20,21 @@ static void coarse_levels(backend *b)
     }
 }
 
-// Pressure: cycles until the residual that a cycle began with was small. The count is the same everywhere, because a largest
-// value does not depend on the order in which it is found.
+// Pressure: one cycle, and what it leaves here and there is touched up. Where it leaves much, more cycles follow; how many there may be
+// is known from the update before, so that a device can be told all at once. All this depends on largest values and on counts, which are
+// the same in whatever order they are found.
 static void solve_pressure(const weir_world *world, backend *b)
 {
-    int32_t cycles = 0;
+    int32_t most = b->cycles_next(b), cycles = 0;
+    if (most == 0 || most > world->params.cycles) most = world->params.cycles;
     do {
         if (cycles > 0) b->run(b, PASS_SMOOTH, 0);
         b->run(b, PASS_RESTRICT, 0);
         coarse_levels(b);
         b->run(b, PASS_CORRECT, 1);
         b->run(b, PASS_SMOOTH, 1);
-    } while (b->unsolved(b, ++cycles) && cycles < world->params.cycles);
+        b->run(b, PASS_TOUCH_UP, ++cycles < most);
+    } while (b->unsolved(b, cycles) && cycles < most);
 }
 
 void momentum_update(weir_world *world, backend *b)

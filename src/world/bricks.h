@@ -124,6 +124,12 @@ void bricks_sorted(const brick_pool *pool, int32_t *order);
 void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count);
 void bricks_bring_all(const brick_pool *pool);
 
+// The world then knows how its last update went.
+static inline void bricks_catch_up(const brick_pool *pool)
+{
+    if (pool->home) pool->home->catch_up(pool->home->user);
+}
+
 // Before the values of a brick are read, or changed, through the channels.
 static inline void bricks_read(const brick_pool *pool, int32_t brick)
 {

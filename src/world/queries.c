@@ -539,7 +539,7 @@ weir_stats weir_world_stats(const weir_world *world)
 {
     if (world->busy) return world->frozen.stats;
     const brick_pool *pool = &world->bricks;
-    if (pool->home) pool->home->catch_up(pool->home->user);
+    bricks_catch_up(pool);
     int64_t terrain_size = terrain_bytes(&world->terrain);
     int64_t bytes = bricks_bytes(pool) + world->engine_bytes + terrain_size;
     int64_t peak = pool->peak_bytes > world->peak_bytes ? pool->peak_bytes : world->peak_bytes;

@@ -37,6 +37,7 @@ static const char *const SOLVER_NAMES[WEIR_SOLVER_COUNT] = {"momentum", "classic
 typedef struct reader {
     const char *path;
     const uint8_t *at, *end;
+    uint32_t version;
     bool ended;
 } reader;
 
@@ -148,6 +149,7 @@ typedef struct arrival {
     weir_params params;
     int64_t update, change;
     int64_t added, removed, drained, turned;
+    int32_t cycles_next;
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
     int32_t channels[CHANNEL_MAX];  // where the file's channels go
@@ -204,6 +206,7 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     a->removed = get_i64(r);
     a->drained = get_i64(r);
     a->turned = get_i64(r);
+    a->cycles_next = r->version > 1 ? get_i32(r) : 0;
     if (r->ended) return ends_early(r);
 
     if (solver >= WEIR_SOLVER_COUNT) return damaged(r, "solver %u is not one that Weir has", solver);
@@ -221,6 +224,7 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
         return damaged(r, "the counters of updates and changes are out of range");
     }
+    if (a->cycles_next < 0) return damaged(r, "the next update would run %d V-cycles", a->cycles_next);
     const int64_t account[4] = {a->added, a->removed, a->drained, a->turned};
     for (int32_t i = 0; i < 4; i++) {
         if (account[i] < 0 || account[i] > ACCOUNT_MAX) return damaged(r, "the account of drops is out of range");
@@ -437,6 +441,7 @@ static void move_in(weir_world *world, arrival *a)
     int64_t change = (a->change > world->change ? a->change : world->change) + 1;
     for (int32_t b = 1; b < pool->end; b++) pool->changed[b] = change;
 
+    bricks_catch_up(&world->bricks);
     world->params = world_params_plain(&a->params);
     world->update = a->update;
     world->change = change;
@@ -444,6 +449,7 @@ static void move_in(weir_world *world, arrival *a)
     world->removed = a->removed;
     world->drained = a->drained;
     world->turned = a->turned;
+    world->cycles_next = a->cycles_next;
     world->sources = a->sources;
     world->source_count = a->source_count;
     world->source_room = a->source_room;
@@ -455,9 +461,9 @@ static void move_in(weir_world *world, arrival *a)
     *a = old;
 }
 
-static weir_status load_payload(weir_world *world, const char *path, const uint8_t *payload, size_t size)
+static weir_status load_payload(weir_world *world, const char *path, uint32_t version, const uint8_t *payload, size_t size)
 {
-    reader r = {.path = path, .at = payload, .end = payload + size};
+    reader r = {.path = path, .at = payload, .end = payload + size, .version = version};
     arrival a = {0};
     weir_status status = get_world(&r, world, &a);
     // Bricks around the water are left to the next update, as after an edit. To make them here would also end bricks that hold
@@ -469,12 +475,13 @@ static weir_status load_payload(weir_world *world, const char *path, const uint8
 
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size)
 {
-    return load_payload(world, "checkpoint", block, size);
+    return load_payload(world, "checkpoint", SNAPSHOT_VERSION, block, size);
 }
 
 // ---- The file --------------------------------------------------------------------------------------------------------------
 
-static weir_status unpack(weir_world *world, const char *path, const uint8_t *stored, size_t stored_size, uint64_t size)
+static weir_status unpack(weir_world *world, const char *path, uint32_t version, const uint8_t *stored, size_t stored_size,
+                          uint64_t size)
 {
 #ifdef WEIR_HAVE_ZSTD
     const reader r = {.path = path};
@@ -490,7 +497,7 @@ static weir_status unpack(weir_world *world, const char *path, const uint8_t *st
                            snapshot_tail(path));
     size_t got = ZSTD_decompress(payload, (size_t)size, stored, stored_size);
     weir_status status =
-        got == size ? load_payload(world, path, payload, (size_t)size)
+        got == size ? load_payload(world, path, version, payload, (size_t)size)
                     : damaged(&r, "it cannot be unpacked: %s", ZSTD_isError(got) ? ZSTD_getErrorName(got) : "too short");
     memory_free(&world->mem, payload, (size_t)size);
     return status;
@@ -509,8 +516,8 @@ static weir_status load_file(weir_world *world, const char *path, const uint8_t 
     if (file_size < SNAPSHOT_HEADER_BYTES) return ends_early(&r);
     uint32_t version = (uint32_t)load_number(file + 8, 4), flags = (uint32_t)load_number(file + 12, 4);
     uint64_t size = load_number(file + 16, 8), stored_size = load_number(file + 24, 8), hash = load_number(file + 32, 8);
-    if (version != SNAPSHOT_VERSION) {
-        return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads version %d",
+    if (version < 1 || version > SNAPSHOT_VERSION) {
+        return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads versions 1 to %d",
                            snapshot_tail(path), version, weir_version(), SNAPSHOT_VERSION);
     }
     if (flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return damaged(&r, "flags 0x%x are not known", flags);
@@ -521,9 +528,9 @@ static weir_status load_file(weir_world *world, const char *path, const uint8_t 
     }
     if (hash_bytes(stored, (size_t)stored_size, 0) != hash)
         return damaged(&r, "its checksum is wrong: the file has been damaged");
-    if (flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, stored, (size_t)stored_size, size);
+    if (flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, version, stored, (size_t)stored_size, size);
     if (size != stored_size) return damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)size);
-    return load_payload(world, path, stored, (size_t)stored_size);
+    return load_payload(world, path, version, stored, (size_t)stored_size);
 }
 
 weir_status weir_world_load(weir_world *world, const char *path)

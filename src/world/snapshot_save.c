@@ -257,6 +257,7 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     put_i64(w, world->removed);
     put_i64(w, world->drained);
     put_i64(w, world->turned);
+    put_i32(w, world->cycles_next);
 
     put_i32(w, world->next_source_id);
     put_i32(w, world->source_count);
@@ -368,6 +369,7 @@ static weir_status save_to(const weir_world *world, writer *w, const sorted *s, 
 
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size)
 {
+    bricks_catch_up(&world->bricks);
     sorted s = {0};
     writer counter = {0};
     bool done = sort_world(world, &world->mem, &s);
@@ -396,6 +398,7 @@ weir_status weir_world_save(const weir_world *world, const char *path)
     assert(path);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
     bricks_bring_all(&world->bricks);
+    bricks_catch_up(&world->bricks);
     world_check_query(world);
     if (world->gone) return world_lost(world);
     struct stat info;

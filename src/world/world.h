@@ -123,6 +123,9 @@ struct weir_world {
     int32_t rule_time_count;
     int32_t cycles;
     float residual;
+    // V-cycles that the next update may run: as many as the last one ran, and one more if that was not enough. 0: as many as the
+    // parameters allow.
+    int32_t cycles_next;
 };
 
 // How fast a flow of 1 moves, in cells per update: the classic rules move half of it.

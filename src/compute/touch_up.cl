@@ -1,0 +1,190 @@
+// Touching up (R7, docs/how-it-works.md): after a cycle in wild water, bricks in which more than the tolerance is left are smoothed
+// again, in rounds.
+//
+// All bricks of a round see each other as they were before it. So a brick is read from the one of the two channels of pressure that
+// was written last and written to the other one; in the end what is newer in the second channel is copied to the first. What a round
+// changes is felt in those bricks and at their faces only: these are looked at in the next.
+//
+// Of a brick, `touched` has bit k where round k smoothed it and bit 8 + k where round k looked at it. `restless` lists the bricks in
+// which more than the tolerance was left, first after the cycle and then round by round; the cycle's note says how many there were.
+
+#define TOUCHED_BEFORE(round) ((1u << (round)) - 1u)
+#define LOOKED_AT(round) (0x100 << (round))
+
+// How many bricks list k of a cycle has. List 0 is that after the cycle, k + 1 that of round k.
+inline global volatile int *count_of_list(global volatile int *notes, device_cycle cycle, int k)
+{
+    return k == 0 ? notes + DEVICE_NOTE(cycle.index) + DEVICE_RESTLESS : notes + DEVICE_SMOOTHED(cycle.index) + k - 1;
+}
+
+// And how many are listed before it.
+inline int listed_before(global volatile int *notes, device_cycle cycle, int k)
+{
+    int count = 0;
+    for (int i = 0; i < k; i++) count += *count_of_list(notes, cycle, i);
+    return count;
+}
+
+inline void list_restless(global int *restless, global volatile int *notes, device_cycle cycle, int k, int brick)
+{
+    restless[listed_before(notes, cycle, k) + atomic_inc(count_of_list(notes, cycle, k))] = brick;
+}
+
+// Whether a brick is restless, from the bits of its largest residual, which are -1 without active cells.
+inline bool is_restless(int most, float tolerance)
+{
+    return most >= 0 && as_float(most) >= tolerance;
+}
+
+// The largest residual of a row's active cells.
+inline float most_left(const pressure_row *r, const float y0[8], const float y1[8], const float z0[8], const float z1[8],
+                       uint active, global const uchar *open, rows_around at, bool all_open)
+{
+    bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};
+    if (!all_open) o = look_at_bits(open, at);
+    float largest = 0.0f;
+    EACH_X
+    {
+        float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
+        float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]), faces = all_open ? 6.0f : faces_of_bits(o, x);
+        float left = (float)(int)BIT(active, x) * (r->divergence[x] + sum - faces * r->p[x]);
+        largest = rule_max(largest, rule_abs(left));
+    }
+    return largest;
+}
+
+// Lists the restless bricks among all live ones.
+ROW_KERNEL void look_for_restless(global const device_place *places, global const uchar *open, global const float *pressure,
+                                  global const float *divergence, global const uchar *active, global volatile int *notes,
+                                  global int *touched, global int *restless, device_cycle cycle)
+{
+    if (!cycle_is_touched_up((global const int *)notes, cycle)) return;
+    local volatile int most[GROUP_BRICKS];
+    EACH(i, GROUP_BRICKS) most[i] = -1;
+    const device_place place = places[ROW_NUMBER(cycle.live)];
+    const rows_around at = look_from(place, ROW);
+    const uint bits = active[at.self];
+    float largest = 0.0f;
+    if (bits != 0u) {
+        pressure_row r;
+        float y0[8], y1[8], z0[8], z1[8];
+        load_row(r.p, pressure, at.self);
+        load_row(r.divergence, divergence, at.self);
+        r.x_low = pressure[8 * at.x0 + 7];
+        r.x_high = pressure[8 * at.x1];
+        load_row(y0, pressure, at.y0);
+        load_row(y1, pressure, at.y1);
+        load_row(z0, pressure, at.z0);
+        load_row(z1, pressure, at.z1);
+        largest = most_left(&r, y0, y1, z0, z1, bits, open, at, place.clear);
+    }
+    SYNC;
+    if (bits != 0u && as_int(largest) > most[SLOT]) atomic_max(&most[SLOT], as_int(largest));
+    SYNC;
+    global volatile int *note = notes + DEVICE_NOTE(cycle.index);
+    _Pragma("unroll 1") EACH(i, GROUP_BRICKS)
+    {
+        const int number = (int)get_group_id(0) * GROUP_BRICKS + i;
+        if (number < cycle.live) {
+            touched[places[number].brick] = 0;
+            if (is_restless(most[i], cycle.tolerance)) {
+                list_restless(restless, notes, cycle, 0, places[number].brick);
+                if (most[i] > note[DEVICE_LEFT]) atomic_max(note + DEVICE_LEFT, most[i]);
+            }
+        }
+    }
+}
+
+// Whether a brick's pressure is in the second channel when a round begins.
+inline bool is_in_next(global const volatile int *touched, int brick, int round)
+{
+    return popcount((uint)touched[brick] & TOUCHED_BEFORE(round)) & 1u;
+}
+
+// A round. The bricks listed before it and those at their faces are shared out among the groups. Each is looked at by whoever comes
+// first, and smoothed if it is restless.
+ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, global const uchar *open, global float *pressure,
+                         global float *pressure_next, global const float *divergence, global const float *floor,
+                         global uchar *active, global int *stamps, global volatile int *notes, global volatile int *touched,
+                         global int *restless, device_cycle cycle, int round, int sweeps)
+{
+    if (!cycle_is_touched_up((global const int *)notes, cycle) || cycle_follows((global const int *)notes, cycle)) return;
+    local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
+    local volatile int most[GROUP_BRICKS];
+    local int bricks[GROUP_BRICKS];  // that the group works on; 0: none
+    const int first = listed_before(notes, cycle, round), jobs = 7 * *count_of_list(notes, cycle, round);
+    const int stamp = notes[DEVICE_CYCLE_NUMBER];
+    for (int job = (int)get_group_id(0) * GROUP_BRICKS; job < jobs; job += (int)get_num_groups(0) * GROUP_BRICKS) {
+        EACH(i, GROUP_BRICKS)
+        {
+            int brick = 0;
+            if (job + i < jobs) {
+                const device_place from = find_place(near, restless[first + (job + i) / 7]);
+                const int around[7] = {from.brick, from.x0, from.x1, from.y0, from.y1, from.z0, from.z1};
+                brick = around[(job + i) % 7];
+                if (brick > 0 && (atomic_or(touched + brick, LOOKED_AT(round)) & LOOKED_AT(round)) != 0) brick = 0;
+            }
+            bricks[i] = brick;
+            most[i] = -1;
+        }
+        SYNC;
+        const device_place place = find_place(near, bricks[SLOT]);
+        const bool all_open = clear[place.brick];
+        const rows_around at = look_from(place, ROW);
+        const rim_piece edge = rim_from(place, ROW);
+        const int rim_at = rim_place(edge) + P_ROWS * edge.upper, here = P_AT(ROW & 7, ROW >> 3);
+        const uint bits = active[at.self];
+        const bool in_next = is_in_next(touched, place.brick, round);
+#define NEWEST(brick) (is_in_next(touched, brick, round) ? pressure_next : pressure)
+        pressure_row r;
+        load_row(r.p, in_next ? pressure_next : pressure, at.self);
+        r.x_low = NEWEST(place.x0)[8 * at.x0 + 7];
+        r.x_high = NEWEST(place.x1)[8 * at.x1];
+        const float4 rim = ((global const float4 *)NEWEST(edge.beside))[2 * rim_row(edge, 0) + edge.upper];
+#undef NEWEST
+        load_row(r.divergence, divergence, at.self);
+        load_row(r.floor, floor, at.self);
+        inverse_faces(r.inverse, open, at, all_open);
+        local float4 *tile = tiles[SLOT][0], *other = tiles[SLOT][1];
+        write_row(tile, P_ROWS, here, r.p);
+        tile[rim_at] = other[rim_at] = rim;
+        SYNC;
+        if (bits != 0u) {
+            float y0[8], y1[8], z0[8], z1[8];
+            read_row(y0, tile, P_ROWS, here - 1);
+            read_row(y1, tile, P_ROWS, here + 1);
+            read_row(z0, tile, P_ROWS, here - 10);
+            read_row(z1, tile, P_ROWS, here + 10);
+            const float largest = most_left(&r, y0, y1, z0, z1, bits, open, at, all_open);
+            if (as_int(largest) > most[SLOT]) atomic_max(&most[SLOT], as_int(largest));
+        }
+        smooth_rows(&r, tile, other, sweeps);
+        SYNC;
+        if (is_restless(most[SLOT], cycle.tolerance))
+            store_pressure(&r, in_next ? pressure : pressure_next, active, bits, stamps, stamp, at.self);
+        EACH(i, GROUP_BRICKS)
+        {
+            if (is_restless(most[i], cycle.tolerance)) {
+                list_restless(restless, notes, cycle, round + 1, bricks[i]);
+                atomic_or(touched + bricks[i], 1 << round);
+            }
+        }
+        SYNC;
+    }
+}
+
+// Brings what is newer in the second channel to the first.
+ROW_KERNEL void settle(global float *pressure, global const float *pressure_next, global volatile int *notes,
+                       global const int *touched, global const int *restless, device_cycle cycle)
+{
+    if (!cycle_is_touched_up((global const int *)notes, cycle) || cycle_follows((global const int *)notes, cycle)) return;
+    const int count = listed_before(notes, cycle, DEVICE_TOUCH_ROUNDS + 1);
+    for (int i = (int)get_group_id(0) * GROUP_BRICKS + SLOT; i < count; i += (int)get_num_groups(0) * GROUP_BRICKS) {
+        const int row = ROWS * restless[i] + ROW;
+        if (is_in_next(touched, restless[i], DEVICE_TOUCH_ROUNDS)) {
+            float p[8];
+            load_row(p, pressure_next, row);
+            store_row(pressure, row, p);
+        }
+    }
+}
