@@ -41,24 +41,24 @@ inline void load_pair(local int *near_here, global const int *pairs)
     SYNC;
 }
 
-// Which column a work-item takes: first the pair's own 128, then those up to `rim` cells (1 or 2) beside them on y, on x, and at the
-// corners. So 32 work-items in a row read from as few lines of memory as can be.
-#define COLUMNS(rim) ((16 + 2 * (rim)) * (8 + 2 * (rim)))
+// Which column a work-item takes: first the pair's own 128, then those up to two cells beside them on y, on x, and at the corners. So
+// 32 work-items in a row read from as few lines of memory as can be.
+#define COLUMNS (20 * 12)
 
-inline int2 column_of_item(int i, int rim)
+inline int2 column_of_item(int i)
 {
     if (i < 128) return (int2)((i & 7) + (i >> 2 & 8), (i >> 3 & 3) + (i >> 4 & 4));
     i -= 128;
-    if (i < 32 * rim) {
-        int row = (i >> 3 & (2 * rim - 1)) - rim;
-        return (int2)((i & 7) + (i >= 16 * rim ? 8 : 0), row < 0 ? row : row + 8);
+    if (i < 64) {
+        int row = (i >> 3 & 3) - 2;
+        return (int2)((i & 7) + (i >= 32 ? 8 : 0), row < 0 ? row : row + 8);
     }
-    i -= 32 * rim;
-    int x = i & (rim - 1);
-    if (i < 16 * rim) return (int2)(i >= 8 * rim ? 16 + x : x - rim, i >> (rim - 1) & 7);
-    i = (i - 16 * rim) >> (rim - 1);
-    int y = i >> 1 & (rim - 1);
-    return (int2)(i & 1 ? 16 + x : x - rim, i >> rim & 1 ? 8 + y : y - rim);
+    i -= 64;
+    int x = i & 1;
+    if (i < 32) return (int2)(i >= 16 ? 16 + x : x - 2, i >> 1 & 7);
+    i = (i - 32) >> 1;
+    int y = i >> 1 & 1;
+    return (int2)(i & 1 ? 16 + x : x - 2, i >> 2 & 1 ? 8 + y : y - 2);
 }
 
 // Where the cells of a column lie in a channel: its first cell in the brick below, in the pair's own layer, and above.
@@ -91,9 +91,9 @@ inline int in_column(column c, int z)
 
 inline void load_masks(local uint *masks, local const int *near_here, global const uint *open)
 {
-    EACH_FEW(i, COLUMNS(2))
+    EACH_FEW(i, COLUMNS)
     {
-        int2 at = column_of_item(i, 2);
+        int2 at = column_of_item(i);
         column c = column_at(near_here, at.x, at.y);
         uint bits = 0;
         for (int z = -2; z < 10; z++) bits |= bit_at(open, in_column(c, z)) << (z + 2);
@@ -121,6 +121,8 @@ inline int pair_clear(global const uchar *clear, local const int *near_here)
 #define NEXT_HIGH 0
 #define NEXT_PITCH 17
 #define NEXT_LAYER 156
+#define FILL_LAYERS (8 + FILL_LOW + FILL_HIGH)
+#define FLOW_LAYERS (8 + FLOW_LOW + FLOW_HIGH)
 #define FILL_AT(x, y, z) TILE_AT(FILL, x, y, z)
 #define FLOW_AT(x, y, z) TILE_AT(FLOW, x, y, z)
 #define NEXT_AT(x, y, z) TILE_AT(NEXT, x, y, z)
@@ -135,6 +137,19 @@ typedef struct classic_tiles {
     int near_here[PAIR];
     volatile int any, facts[2];
 } classic_tiles;
+
+// A column of the flow along one axis, out of memory and into its tile.
+inline void load_flow(float f[FLOW_LAYERS], global const float *channel, column c)
+{
+#pragma unroll
+    for (int k = 0; k < FLOW_LAYERS; k++) f[k] = channel[in_column(c, k - FLOW_LOW)];
+}
+
+inline void write_flow(local float *tile, const float f[FLOW_LAYERS])
+{
+#pragma unroll
+    for (int k = 0; k < FLOW_LAYERS; k++) tile[k * FLOW_LAYER] = f[k];
+}
 
 // Whole drops that cross a face. Cells may hold more than a float counts exactly, so drops stay integers. Unless the tiles are
 // `crowded`, all cells take in what comes.
@@ -287,31 +302,30 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
     int left = near_here[LEFT], right = near_here[RIGHT];
 
     int any = 0;
-    EACH_FEW(i, COLUMNS(2))
+    // Each channel is asked for before the one ahead of it has come into its tile.
+    EACH_FEW(i, COLUMNS)
     {
-        int2 place = column_of_item(i, 2);
+        int2 place = column_of_item(i);
         column c = column_at(near_here, place.x, place.y);
-        int to = FILL_AT(place.x, place.y, -2);
+        int to = FILL_AT(place.x, place.y, -2), flow_to = FLOW_AT(place.x, place.y, -1);
         if (place.x > 16 || place.y > 8) continue;
+        bool has_flow = place.x >= -1 && place.y >= -1;
+        int drops[FILL_LAYERS];
+        float f_x[FLOW_LAYERS], f_y[FLOW_LAYERS], f_z[FLOW_LAYERS];
 #pragma unroll
-        for (int k = 0; k < 11; k++) {
-            int drops = mass[in_column(c, k - 2)];
-            any |= drops;
-            t.m[to + k * FILL_LAYER] = FILL(drops);
-        }
-    }
-    EACH_FEW(i, COLUMNS(1))
-    {
-        int2 place = column_of_item(i, 1);
-        column c = column_at(near_here, place.x, place.y);
-        int to = FLOW_AT(place.x, place.y, -1);
+        for (int k = 0; k < FILL_LAYERS; k++) drops[k] = mass[in_column(c, k - FILL_LOW)];
+        if (has_flow) load_flow(f_x, flow_x, c);
 #pragma unroll
-        for (int k = 0; k < 10; k++) {
-            int at = in_column(c, k - 1);
-            t.flow[0][to + k * FLOW_LAYER] = flow_x[at];
-            t.flow[1][to + k * FLOW_LAYER] = flow_y[at];
-            t.flow[2][to + k * FLOW_LAYER] = flow_z[at];
+        for (int k = 0; k < FILL_LAYERS; k++) {
+            any |= drops[k];
+            t.m[to + k * FILL_LAYER] = FILL(drops[k]);
         }
+        if (!has_flow) continue;
+        load_flow(f_y, flow_y, c);
+        write_flow(t.flow[0] + flow_to, f_x);
+        load_flow(f_z, flow_z, c);
+        write_flow(t.flow[1] + flow_to, f_y);
+        write_flow(t.flow[2] + flow_to, f_z);
     }
     if (pair_clear(clear, near_here))
         EACH_FEW(i, MASKS) t.open[i] = ~0u;
@@ -475,11 +489,13 @@ classic_divergence(global const device_place *places, global const uchar *open, 
 #define MARCH_PITCH 13  // in float4; odd, so that rows one above the other on z lie in different banks
 #define MARCH_AT(at) ((at).x + 2 + MARCH_PITCH * ((at).y + 2))
 #define MARCH_ROWS (MARCH_PITCH * 12)
+#define OUT_APART (ROWS + 4)  // 4 more than there are rows, so that both halves of four rows lie in different banks
 #define MARCH_KERNEL kernel __attribute__((reqd_work_group_size(DEVICE_MARCH_GROUP, 1, 1)))
 
 typedef struct march_tile {
     float4 p[2 * MARCH_ROWS], q[2 * MARCH_ROWS];  // before and after the first iteration
     uint open[2][2][MARCH_ROWS];                  // spread bits of the cells that each iteration gives; of two bricks in turn
+    float4 out[2][2 * OUT_APART];                 // results on their way to memory; of two bricks in turn
     float before[ROWS];                           // for the gradient: the cells before the rows in q
     float inverses[16];                           // 1 over the number of open faces, and zeros from 8 on for solid cells
     int bricks[DEVICE_RUN + 2][9];                // in a plane across x, from before the run to behind it
@@ -622,6 +638,13 @@ inline void march_iterate(float next[8], const float v[10], local const float4 *
     }
 }
 
+// The results of brick j of the run into memory, in one piece: half a row for each work-item.
+inline void store_out(const march_row *r, local const march_tile *t, int j, global float *pressure_next)
+{
+    const float4 half_row = t->out[j & 1][(r->me >> 1) + (r->me & 1 ? OUT_APART : 0)];
+    ((global float4 *)pressure_next)[2 * ROWS * t->bricks[j + 1][4] + r->me] = half_row;
+}
+
 // Two iterations on a run.
 inline void iterate_twice(local march_tile *t, global const device_run *restrict run, global const int *restrict near,
                           global const uchar *restrict open, global const uchar *restrict clear,
@@ -631,13 +654,14 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
     const int count = run->count;
     march_row r;
     begin_march(&r, t, run, near, clear, pressure, divergence, follows);
-    float q[10], result[8];
-    EACH_X q[x] = result[x] = 0.0f;
+    float q[10];
+    EACH_X q[x] = 0.0f;
     q[8] = q[9] = 0.0f;
     for (int j = 0; j <= count; j++) {
         const bool terrain = march_terrain(t, j, count);
         float next[8];
         enter_brick(&r, t, j, count, r.me < 96, open, pressure, divergence, follows);
+        if (j > 1) store_out(&r, t, j - 2, pressure_next);
         if (r.me < 96) {
             march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
             q[0] = q[8];
@@ -648,12 +672,15 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
         SYNC;
         if (r.me < 64) {
             march_iterate(next, q, t->q, r.at, r.d, terrain, r.bits >> 5, t->open[j & 1][1], t->inverses);
-            result[6] = next[0];
-            result[7] = next[1];
-            if (j > 0) store_row(pressure_next, ROW_IN(&r, t, j - 1), result);
-            _Pragma("unroll") for (int x = 0; x < 6; x++) result[x] = next[x + 2];
+            local float2 *high_before = (local float2 *)(t->out[(j + 1) & 1] + OUT_APART + r.me);
+            local float2 *high = (local float2 *)(t->out[j & 1] + OUT_APART + r.me);
+            high_before[1] = (float2)(next[0], next[1]);  // the last two cells of the brick before
+            t->out[j & 1][r.me] = (float4)(next[2], next[3], next[4], next[5]);
+            high[0] = (float2)(next[6], next[7]);
         }
     }
+    SYNC;
+    store_out(&r, t, count - 1, pressure_next);
 }
 
 #define ITERATION_KERNEL(name, follows)                                                                                \
