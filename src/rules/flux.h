@@ -23,7 +23,7 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     float d_size = rule_abs(d);
     float f_size = rule_abs(f);
     float c = rule_most(f_size, 0.02f);
-    float steep = f_size * mu + rule_least(50.0f * f_size, 1.0f) * e;
+    float steep = f_size * mu + rule_unit(50.0f * f_size) * e;
     int between = (e * d > 0.0f) & (e_size < d_size);
     float plain = f_size * (between ? ma : md);
     int leans = between & (e_size < c * d_size);

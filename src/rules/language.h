@@ -7,6 +7,11 @@
 #pragma OPENCL FP_CONTRACT OFF
 #define RULE static inline
 #define rule_abs fabs
+// One instruction each on a device. They differ from those of C below only in what they make of NaN and of two zeros, and no rule
+// depends on either.
+#define rule_least fmin
+#define rule_most fmax
+#define rule_unit(a) clamp(a, 0.0f, 1.0f)
 #define rule_as_int as_int
 #define rule_as_float as_float
 typedef uint rule_bits;
@@ -32,6 +37,24 @@ RULE float rule_as_float(int a)
         float f;
     } same = {a};
     return same.f;
+}
+
+// rule_min and rule_max for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more
+// machines.
+RULE float rule_least(float a, float b)
+{
+    return rule_as_float(rule_as_int(a) < rule_as_int(b) ? rule_as_int(a) : rule_as_int(b));
+}
+
+RULE float rule_most(float a, float b)
+{
+    return rule_as_float(rule_as_int(a) > rule_as_int(b) ? rule_as_int(a) : rule_as_int(b));
+}
+
+// The lesser of 1 and a number that is not negative.
+RULE float rule_unit(float a)
+{
+    return rule_least(a, 1.0f);
 }
 #endif
 
@@ -67,17 +90,6 @@ RULE float rule_min(float a, float b)
 RULE float rule_max(float a, float b)
 {
     return a > b ? a : b;
-}
-
-// rule_min and rule_max for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more machines.
-RULE float rule_least(float a, float b)
-{
-    return rule_as_float(rule_as_int(a) < rule_as_int(b) ? rule_as_int(a) : rule_as_int(b));
-}
-
-RULE float rule_most(float a, float b)
-{
-    return rule_as_float(rule_as_int(a) > rule_as_int(b) ? rule_as_int(a) : rule_as_int(b));
 }
 
 // Zero in place of numbers that mean nothing any more. Left alone they would fade into the range where processors count a hundred
