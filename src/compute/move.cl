@@ -49,19 +49,17 @@ enum {
     MOVED_Z = 4 * RING_CELLS,
     FLOW_X = 0,  // in flow
     FLOW_Y = FLOW_CELLS,
-    FLOW_Z = 2 * FLOW_CELLS,
-    SHARE_Q = 0,  // in shares
-    SHARE_H = 2 * PLANE_CELLS
+    FLOW_Z = 2 * FLOW_CELLS
 };
 
 typedef struct move_tile {
     float rings[5 * RING_CELLS];  // fluxes on x and y, moved faces
     float flow[3 * FLOW_CELLS];
     float fill[8 * FILL_CELLS];
-    float2 fills[RING_CELLS];       // before and after
-    float shares[4 * PLANE_CELLS];  // q in an even plane and in an odd one, then h
-    uint open[8][18];               // two words of each of the nine bricks in a plane
-    int bricks[DEVICE_RUN + 2][9];  // where the cells of those nine begin, from below the run to above it
+    float2 fills[RING_CELLS];        // before and after
+    float2 shares[2 * PLANE_CELLS];  // q and h, in an even plane and in an odd one
+    uint open[8][18];                // two words of each of the nine bricks in a plane
+    int bricks[DEVICE_RUN + 2][9];   // where the cells of those nine begin, from below the run to above it
     int clear[DEVICE_RUN + 2];
     int found[DEVICE_RUN];        // bits of facts
     int wet_end;                  // no water was seen in this plane or above it
@@ -192,10 +190,11 @@ inline int clear_bits(local const move_tile *t, int count)
 }
 
 // A note of where there is water: whole bricks count. `known` may be an older one.
-inline void note_water(local move_tile *t, int z, int known, int drops)
+inline void note_water(local move_tile *t, int z, int known, int2 drops, int2 far_drops)
 {
     const int end = (z | 7) + 1;
-    if (drops != 0 && known < end) atomic_max(&t->wet_end, end);
+    if (known >= end) return;
+    if ((drops.x | drops.y | far_drops.x | far_drops.y) != 0) atomic_max(&t->wet_end, end);
 }
 
 inline int2 two_drops(global const int *mass, int cell)
@@ -250,23 +249,15 @@ inline float2 shares(float m, float2 turns, device_numbers n)
     return (float2)(rule_giving(m, turns.x, n.dust), rule_taking(m, turns.x, turns.y, n.full, n.fill_cap));
 }
 
-inline void put_shares(local float *at, float2 share)
+// R2: whole drops that cross a face between two cells with these shares.
+inline float crossed(float flux, float2 low, float2 high)
 {
-    at[SHARE_Q] = share.x;
-    at[SHARE_H] = share.y;
+    return trunc(rule_limited_flux(flux, low.x, low.y, high.x, high.y));
 }
 
-// R2: whole drops that cross a face. Of a neighbour's shares only the one that counts is looked at.
-inline float crossed(float flux, local const float *low, float2 high)
+inline float3 crossed_faces(float3 flux, local const float2 *shares, float2 below, float2 here)
 {
-    const float share = low[flux > 0.0f ? SHARE_Q : SHARE_H];
-    return trunc(rule_limited_flux(flux, share, share, high.x, high.y));
-}
-
-inline float3 crossed_faces(float3 flux, local const float *shares, float2 below, float2 here)
-{
-    return (float3)(crossed(flux.x, shares - 1, here), crossed(flux.y, shares - WIDTH, here),
-                    trunc(rule_limited_flux(flux.z, below.x, below.y, here.x, here.y)));
+    return (float3)(crossed(flux.x, shares[-1], here), crossed(flux.y, shares[-WIDTH], here), crossed(flux.z, below, here));
 }
 
 // R2, dust: whether any may fall through a low face of a cell with fill m.
@@ -397,7 +388,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         c.far_drops = has_far ? two_drops(mass, column_cell(t, from_far, z)) : (int2)(0, 0);
         put_fill(fill + RING_FILL(z), c.drops);
         if (has_far) put_fill(t->fill + RING_FILL(z) + far, c.far_drops);
-        note_water(t, z, -2 * DRY_BEYOND, c.drops.x | c.drops.y | c.far_drops.x | c.far_drops.y);
+        note_water(t, z, -2 * DRY_BEYOND, c.drops, c.far_drops);
     }
     c.m_low = fill[RING_FILL(-4)];
     c.m_below = fill[RING_FILL(-3)];
@@ -424,13 +415,11 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         local float *here = rings + RING(z), *there = rings + RING(z - 2);  // planes z and z - 2
         local float *flow = t->flow + x + RING_FLOW(z), *flow_beside = flow + (y - x);
         const float m_high = (float)c.drops.x, m_higher = (float)c.drops.y;
-        const int drops = c.drops.x | c.drops.y | c.far_drops.x | c.far_drops.y;
-        const float3 nothing = (float3)(0.0f, 0.0f, 0.0f);
-        float3 flux, flux_above, moved = nothing, moved_below = nothing;
-        float2 share_below = (float2)(0.0f, 0.0f), share = share_below;
+        // Made and looked at only where the march rises, by the columns that have them.
+        float3 flux, flux_above, moved, moved_below;
+        float2 share_below, share;
         put_fill(fill + RING_FILL(z + 2), c.drops);
         if (has_far) put_fill(t->fill + far + RING_FILL(z + 2), c.far_drops);
-        if (!all_clear && me < 36) t->open[(z + self_again(t) / 18) & 7][self_again(t) % 18] = c.open;
         put_flow(flow, flow_beside, c.u);
         put_flow(flow + PLANE_CELLS, flow_beside + PLANE_CELLS, c.u_above);
         if (rises) {
@@ -443,10 +432,9 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             beside[FLUX_Y] = flux.y;
             here[FLUX_X + PLANE_CELLS] = flux_above.x;
             beside[FLUX_Y + PLANE_CELLS] = flux_above.y;
-        } else {
-            flux = flux_above = nothing;
         }
         SYNC;
+        note_water(t, z + 2, wet_end, c.drops, c.far_drops);
         if (z < end) {  // asked for now, so that it is there when it is needed
             const int to_x = c.next, to_y = column_cell(t, from_y, z + 2);
             c.next = column_cell(t, from_x, z + 4);
@@ -454,7 +442,11 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             if (has_far) c.far_drops = two_drops(mass, column_cell(t, from_far, z + 4));
             c.u = (float3)(flow_x[to_x], flow_y[to_y], flow_z[to_x]);
             c.u_above = (float3)(flow_x[to_x + 64], flow_y[to_y + 64], flow_z[to_x + 64]);
-            if (!all_clear && me < 36) c.open = open_word(t, open, self_again(t) % 18, z + 2 + self_again(t) / 18);
+        }
+        if (!all_clear && me < 36) {
+            const int word = self_again(t) % 18, plane = z + self_again(t) / 18;
+            t->open[plane & 7][word] = c.open;
+            c.open = open_word(t, open, word, plane + 2);
         }
         const int d = z - 4 + own_plane;
         const float4 above = flow_and_face(t, own, d + 1);
@@ -480,6 +472,8 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
                 mass_next[to] = 0;
                 next_x[to] = next_y[to] = next_z[to] = 0.0f;
                 if (moved_x) moved_x[to] = moved_y[to] = moved_z[to] = 0.0f;
+                c.flux = c.moved = (float3)(0.0f, 0.0f, 0.0f);  // for water further up
+                c.share = (float2)(0.0f, 0.0f);
             }
             if ((z & 7) == 2) {  // the last planes of a brick
                 found = (found != 0 ? DEVICE_WET : 0) | (changed != 0 ? DEVICE_CHANGED : 0);
@@ -488,7 +482,6 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             }
         }
         c.below = above;
-        note_water(t, z + 2, wet_end, drops);
         if (rises && me < SHARE_COLUMNS) {
             local const float *below = there + PLANE_CELLS;
             const float2 turns_below = turnover(c.flux, below[FLUX_X + 1], below[FLUX_Y + WIDTH], flux.z);
@@ -499,11 +492,11 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
                 share_below = shares(c.m_below, turns_below, n);
                 share = shares(c.m, turns, n);
             }
-            put_shares(t->shares + x, share);
-            put_shares(t->shares + x + PLANE_CELLS, share_below);
+            t->shares[x] = share;
+            t->shares[x + PLANE_CELLS] = share_below;
         }
         SYNC;
-        if (rises && z >= 0 && crosses) {
+        if (rises && crosses) {
             moved = crossed_faces(flux, t->shares + x, share_below, share);
             moved_below = crossed_faces(c.flux, t->shares + x + PLANE_CELLS, c.share, share_below);
             if (dust_falls(c.m, n) | dust_falls(c.m_below, n)) {
@@ -512,16 +505,16 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             }
             put_moved(here, moved);
             put_moved(there + PLANE_CELLS, moved_below);
+            c.share = share;
         }
         SYNC;
-        if (rises && z >= 0 && me < FILL_COLUMNS) {
+        if (rises && me < FILL_COLUMNS) {
             local float2 *fills = t->fills + x;
             fills[RING(z - 2)] = new_fill(there, c.moved, moved_below.z, c.m_low);
             fills[RING(z - 2) + PLANE_CELLS] = new_fill(there + PLANE_CELLS, moved_below, moved.z, c.m_below);
+            c.moved = moved;
         }
-        c.moved = moved;
-        c.flux = flux_above;
-        c.share = share;
+        if (rises) c.flux = flux_above;
         c.m_low = c.m;
         c.m_below = c.m_above;
         c.m = m_high;
