@@ -8,8 +8,8 @@
 //      +----------------------------------------+
 //      0        1          2.5                  4   times size; twice size in z
 //
-// Peak cells under momentum: 0.9 million at size 64 and 12.2 million at size 182 after 900 updates, when the flood has passed the
-// buildings; the thesis has 11.3 million.
+// Peak cells under momentum: 0.9 million at size 64 and 11.3 million, as in the thesis, at size 178, when the flood has passed the
+// buildings.
 #include "scenes/scene.h"
 
 #include <math.h>
