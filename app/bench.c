@@ -15,7 +15,7 @@
 #define BATCHES_MAX 200
 #define BATCH_SECONDS 0.02
 #define ROW_SECONDS 2.0
-#define SETTLED_UPDATES 8  // in a row with one V-cycle
+#define SETTLED_UPDATES 8  // in a row with one V-cycle that began with little
 
 #define TABLE_WIDTH 100
 
@@ -87,12 +87,14 @@ static double run_batch(scene_run *run, int32_t updates)
     return seconds / updates;
 }
 
-// Plays until the start of the scene is forgotten: its updates, and for a block until one V-cycle per update is enough for a while.
+// Plays until the start of the scene is forgotten: its updates, and for a block until its pressure has been found for a while.
 static double warm_up(scene_run *run, const bench_def *def)
 {
     double last = run_batch(run, def->warm_up);
     for (int32_t i = 0, calm = 0; last >= 0 && i < def->settle && calm < SETTLED_UPDATES; i++) {
-        calm = weir_world_stats(run->world).cycles <= 1 ? calm + 1 : 0;
+        weir_stats stats = weir_world_stats(run->world);
+        bool found = stats.cycles <= 1 && stats.residual < weir_world_params(run->world).tolerance;
+        calm = found ? calm + 1 : 0;
         last = run_batch(run, 1);
     }
     return last;

@@ -198,6 +198,7 @@ static void wild_water_is_touched_up_alike(void **state)
         for (int32_t i = 0; i < 6; i++) {
             BOTH(p, weir_world_fill(world, test_box(2, 14, 2, 12, 22, 12 + i), WEIR_WATER, 1));
             params.smooths = 1 + i % 3;
+            params.tolerance = i < 4 ? 0.005f : 0.0f;
             BOTH(p, weir_world_set_params(world, &params));
             step_pair(&p, 3);
             BOTH(p, weir_world_save(world, "opencl-wild.weir"));
@@ -208,7 +209,7 @@ static void wild_water_is_touched_up_alike(void **state)
             check_same(&q);
             assert_true(weir_world_hash(p.device) == weir_world_hash(q.device));
             weir_stats stats = weir_world_stats(p.cpu);
-            wild += stats.cycles == 1 && stats.residual > 8 * params.tolerance;
+            wild += params.tolerance > 0 && stats.cycles == 1 && stats.residual > 8 * params.tolerance;
         }
         assert_true(wild > 0);
         remove("opencl-wild.weir");
@@ -597,18 +598,18 @@ static void a_text_that_does_not_compile_runs_on_the_host(void **state)
 }
 
 // Two channels from all that can be seen besides what moved; without a user.
-WEIR_RULE_TEXT(
-    mix_text,
+WEIR_RULE_TEXT(mix_text,
 
-    static inline void mix_cell(const weir_rule_brick *brick, const void *user, int x, int y, int z) {
-        int32_t t = WEIR_TILE_INDEX(x, y, z), cell = WEIR_BRICK_INDEX(x, y, z);
-        float speed =
-            sqrtf(brick->flow_x[t] * brick->flow_x[t] + brick->flow_y[t + 10] * brick->flow_y[t + 10]) - brick->flow_z[t - 100];
-        float place = (float)(brick->origin.x + x) * 0.25f + (float)(brick->origin.z - z + (int32_t)brick->update);
-        float around = brick->old_values[1][t - 1] + brick->old_values[1][t + 10] + brick->old_values[1][t - 100];
-        brick->new_values[0][cell] = speed + brick->fill[t + 1] + place * brick->open[t - 1];
-        if (brick->fill[t] > 0.5f) brick->new_values[1][cell] = 0.3f * around + fabsf(brick->pressure[t + 100]) / 3.0f + 0.01f;
-    })
+static inline void mix_cell(const weir_rule_brick *brick, const void *user, int x, int y, int z)
+{
+    int32_t t = WEIR_TILE_INDEX(x, y, z), cell = WEIR_BRICK_INDEX(x, y, z);
+    float speed = sqrtf(brick->flow_x[t] * brick->flow_x[t] + brick->flow_y[t + 10] * brick->flow_y[t + 10]) - brick->flow_z[t - 100];
+    float place = (float)(brick->origin.x + x) * 0.25f + (float)(brick->origin.z - z + (int32_t)brick->update);
+    float around = brick->old_values[1][t - 1] + brick->old_values[1][t + 10] + brick->old_values[1][t - 100];
+    brick->new_values[0][cell] = speed + brick->fill[t + 1] + place * brick->open[t - 1];
+    if (brick->fill[t] > 0.5f) brick->new_values[1][cell] = 0.3f * around + fabsf(brick->pressure[t + 100]) / 3.0f + 0.01f;
+}
+)
 
 static void mix_run(const weir_rule_brick *brick, void *user)
 {

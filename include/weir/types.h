@@ -63,9 +63,9 @@ typedef struct weir_params {
     float noise;          // relative random change of horizontal flow per update, 0 (off) to 1; breaks symmetry
     uint32_t noise_seed;  // which noise
     int32_t iterations;   // classic only: pressure iterations K, 1 to 1024
-    int32_t smooths;      // momentum only: smoothing sweeps before and after the coarse correction, 1 to 16
+    int32_t smooths;      // momentum only: sweeps in each smoothing of the pressure, 1 to 16
     int32_t cycles;       // momentum only: most V-cycles per update, 1 to 16
-    float tolerance;      // momentum only: residual that is small enough, 0 to 1
+    float tolerance;      // momentum only: residual from which on the pressure is solved further, 0 to 1
     float excess_rate;    // momentum only: share of an over-full cell's excess pushed out per update, 0 to 1
     float excess_cap;     // momentum only: most excess pushed out of a cell per update, 0 to 1
     float fill_cap;       // momentum only: fill above which a cell takes in no more than it gives, 1 to 2

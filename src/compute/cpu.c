@@ -530,7 +530,7 @@ static int32_t list_beside(cpu_backend *cpu, int32_t count)
     return all;
 }
 
-// After a cycle in wild water: smooths the bricks in which more than the tolerance is left, and again those in which there still is, or
+// After a cycle in wild water: smooths the bricks in which the tolerance or more is left, and again those in which that still is so, or
 // now. All of a round see each other as they were before it.
 static void touch_up(cpu_backend *cpu, bool may_follow)
 {
@@ -704,7 +704,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)(sizeof(brick_run) + sizeof(brick_column)) +
-           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + sizeof(int32_t) + 4);
+           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2 * sizeof(int32_t) + 6);
 }
 
 static void destroy(backend *base)

@@ -52,7 +52,7 @@ typedef struct pass_args {
     brick_mask *active;    // cells whose pressure is above its floor
     uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
     uint8_t *full;         // 1: all open cells of the brick hold water after the move; the nothing counts as such
-    uint8_t *restless;     // 1: more than the tolerance was left in the brick when it was touched up last
+    uint8_t *restless;     // 1: it had active cells and the tolerance or more was left in it when it was touched up last
     uint8_t *wet;
     const uint8_t *held;  // wet as it was before the move (classic)
     int64_t *changed;

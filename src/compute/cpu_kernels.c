@@ -33,7 +33,7 @@ static void smooth_back(const pass_args *a, cpu_scratch *s, const brick_run *r)
 static float touch_up(const pass_args *a, cpu_scratch *s, int32_t brick)
 {
     float left = residual_brick(a, s, brick, a->pressure, s->brick[1]);
-    a->restless[brick] = left >= a->tolerance;
+    a->restless[brick] = !mask_empty(&a->active[brick]) && left >= a->tolerance;
     if (a->restless[brick]) smooth_brick(a, s, brick, a->pressure_next);
     return left;
 }

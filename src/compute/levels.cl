@@ -34,12 +34,6 @@ inline global float *level_cells(global float *pyramid, const device_level *leve
 // A channel of the level that a function is about.
 #define CHANNEL(channel) level_cells(pyramid, level, channel, 0)
 
-// Level 1 is where the pyramid begins.
-inline bool is_first(const device_level *level)
-{
-    return level->first == 0;
-}
-
 inline global const int *level_near(const device_level *level, global const int *tree, int brick)
 {
     return tree + level->near + 27 * brick;
@@ -422,10 +416,12 @@ inline void make_equations(coarse_row *r, float diagonal[8], global float *pyram
     EACH_X r->inverse[x] = rule_inverse(diagonal[x]);
 }
 
-// The same as they were left.
-inline void load_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at, bool look)
+// The same as they were left. `may_be_plain`: of a plain row nothing else is read. That pays where all loads are asked for at once, and
+// not where others wait for the answer.
+inline void load_equations(coarse_row *r, float diagonal[8], global float *pyramid, const device_level *level, rows_around at,
+                           bool may_be_plain)
 {
-    if (look && *plain_row(pyramid, level, at.self)) {
+    if (may_be_plain && *plain_row(pyramid, level, at.self)) {
         EACH_X
         {
             r->x_link[x] = r->y_link[x] = r->y_next[x] = r->z_link[x] = r->z_next[x] = PLAIN_WEIGHT;

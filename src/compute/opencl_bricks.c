@@ -477,7 +477,8 @@ void device_bricks_take_notes(device_bricks *d)
     device_note last = device_bricks_note(d, cycles - 1);
     d->world->cycles = cycles;
     d->world->residual = last.begun;
-    d->world->cycles_next = cycles + rule_cycle_follows(last.begun, last.left, last.restless, of->live, of->tolerance);
+    bool follows = rule_cycle_follows(last.begun, last.left, last.restless, of->live, of->tolerance);
+    d->world->cycles_next = cycles + (follows ? 1 : 0);
 }
 
 static void catch_up(void *user)

@@ -58,8 +58,8 @@ typedef struct device_cycle {
 enum {
     DEVICE_RAN,       // 1: it was needed
     DEVICE_BEGUN,     // the bits of the largest residual that it began with
-    DEVICE_LEFT,      // and of the largest that it left, if that was more than the tolerance
-    DEVICE_RESTLESS,  // how many bricks had more than that left
+    DEVICE_LEFT,      // and of the largest that it left, if that was the tolerance or more
+    DEVICE_RESTLESS,  // how many bricks had that much left
     DEVICE_NOTE_SIZE
 };
 

@@ -186,8 +186,7 @@ ROW_KERNEL void divergence(global const device_place *places, global const int *
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
                            global uchar *active, global uchar *dry, global uchar *empty, global int *stamps, global int *notes,
-                           device_numbers n,
-                           int live)
+                           device_numbers n, int live)
 {
     for (int i = (int)get_global_id(0); i < DEVICE_CYCLE_NUMBER; i += (int)get_global_size(0)) notes[i] = 0;
     // First fill and fluxes, then the two tiles of pressure in their place.

@@ -41,6 +41,9 @@ RULE rule_bits self_test_bits(float value)
     ITEM(PRODUCT_DIFFERENCE, "a product taken from a number") \
     ITEM(PRODUCTS, "a difference of two products")            \
     ITEM(COMPARISON, "a comparison")                          \
+    ITEM(LESSER, "the lesser of two numbers")                 \
+    ITEM(GREATER, "the greater of two numbers")               \
+    ITEM(UNIT, "a number limited to 1")                       \
     ITEM(FROM_INTEGER, "a whole number turned into a float")  \
     ITEM(TO_INTEGER, "a float turned into a whole number")
 
@@ -72,6 +75,7 @@ RULE float self_test_product_sum(float a, float b, float c)
 RULE rule_bits self_test_operation(int operation, rule_bits a_bits, rule_bits b_bits, rule_bits c_bits)
 {
     float a = self_test_float(a_bits), b = self_test_float(b_bits), c = self_test_float(c_bits);
+    bool numbers = a == a && b == b;  // no rule compares others
     switch (operation) {
     case SELF_TEST_SUM: return self_test_result(a + b);
     case SELF_TEST_DIFFERENCE: return self_test_result(a - b);
@@ -82,6 +86,9 @@ RULE rule_bits self_test_operation(int operation, rule_bits a_bits, rule_bits b_
     case SELF_TEST_PRODUCT_DIFFERENCE: return self_test_result(c - a * b);
     case SELF_TEST_PRODUCTS: return self_test_result(a * b - b * c);
     case SELF_TEST_COMPARISON: return (a < b ? 1u : 0u) | (a > b ? 2u : 0u) | (a == b ? 4u : 0u) | (a > 0.0f ? 8u : 0u);
+    case SELF_TEST_LESSER: return numbers ? self_test_bits(rule_least(rule_abs(a), rule_abs(b))) : 0u;
+    case SELF_TEST_GREATER: return numbers ? self_test_bits(rule_most(rule_abs(a), rule_abs(b))) : 0u;
+    case SELF_TEST_UNIT: return numbers ? self_test_bits(rule_unit(rule_abs(a))) : 0u;
     case SELF_TEST_FROM_INTEGER: return self_test_bits((float)(int)a_bits);
     default: {
         // What lies outside the whole numbers has no meaning that is the same everywhere.

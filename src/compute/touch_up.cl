@@ -1,4 +1,4 @@
-// Touching up (R7, docs/how-it-works.md): after a cycle in wild water, bricks in which more than the tolerance is left are smoothed
+// Touching up (R7, docs/how-it-works.md): after a cycle in wild water, bricks in which the tolerance or more is left are smoothed
 // again, in rounds.
 //
 // All bricks of a round see each other as they were before it. So a brick is read from the one of the two channels of pressure that
@@ -6,7 +6,7 @@
 // changes is felt in those bricks and at their faces only: these are looked at in the next.
 //
 // Of a brick, `touched` has bit k where round k smoothed it and bit 8 + k where round k looked at it. `restless` lists the bricks in
-// which more than the tolerance was left, first after the cycle and then round by round; the cycle's note says how many there were.
+// which the tolerance or more was left, first after the cycle and then round by round; the cycle's note says how many there were.
 
 #define TOUCHED_BEFORE(round) ((1u << (round)) - 1u)
 #define LOOKED_AT(round) (0x100 << (round))
@@ -112,16 +112,18 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     local volatile int most[GROUP_BRICKS];
     local int bricks[GROUP_BRICKS];  // that the group works on; 0: none
-    const int first = listed_before(notes, cycle, round), jobs = 7 * *count_of_list(notes, cycle, round);
+    // In the first round the neighbours are known to be at rest.
+    const int each = round == 0 ? 1 : 7, first = listed_before(notes, cycle, round);
+    const int jobs = each * *count_of_list(notes, cycle, round);
     const int stamp = notes[DEVICE_CYCLE_NUMBER];
     for (int job = (int)get_group_id(0) * GROUP_BRICKS; job < jobs; job += (int)get_num_groups(0) * GROUP_BRICKS) {
         EACH(i, GROUP_BRICKS)
         {
             int brick = 0;
             if (job + i < jobs) {
-                const device_place from = find_place(near, restless[first + (job + i) / 7]);
+                const device_place from = find_place(near, restless[first + (job + i) / each]);
                 const int around[7] = {from.brick, from.x0, from.x1, from.y0, from.y1, from.z0, from.z1};
-                brick = around[(job + i) % 7];
+                brick = around[(job + i) % each];
                 if (brick > 0 && (atomic_or(touched + brick, LOOKED_AT(round)) & LOOKED_AT(round)) != 0) brick = 0;
             }
             bricks[i] = brick;

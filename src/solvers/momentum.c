@@ -33,7 +33,8 @@ static void solve_pressure(const weir_world *world, backend *b)
         coarse_levels(b);
         b->run(b, PASS_CORRECT, 1);
         b->run(b, PASS_SMOOTH, 1);
-        b->run(b, PASS_TOUCH_UP, ++cycles < most);
+        cycles++;
+        b->run(b, PASS_TOUCH_UP, cycles < most ? 1 : 0);
     } while (b->unsolved(b, cycles) && cycles < most);
 }
 

@@ -27,6 +27,7 @@ weir_status world_keep(weir_world *world)
     if (!is_due(world)) return WEIR_OK;
     double start = clock_seconds();
     bricks_bring_all(&world->bricks);
+    bricks_catch_up(&world->bricks);
     if (!world_check(world)) return world_lost(world);
     world_checkpoint *c = &world->checkpoint;
     if (snapshot_keep(world, &c->bytes, &c->room, &c->size) != WEIR_OK) {

@@ -6,7 +6,7 @@
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
 // show:
 //
-//     solver, bounds, open sides | parameters | update, change | added, removed, drained, turned
+//     solver, bounds, open sides | parameters | update, change | added, removed, drained, turned | V-cycles of the next update
 //     next id, sources | names of rules' channels | terrain of the game's own?, terrain bricks | bricks
 //
 // snapshot_save.c writes this, snapshot_load.c reads it.
@@ -31,7 +31,8 @@ enum {
 static const int32_t SNAPSHOT_STATE[SNAPSHOT_STATE_CHANNELS] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z,
                                                                 CHANNEL_PRESSURE};
 
-// The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought.
+// The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought, and the
+// world have caught up.
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size);
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size);
 

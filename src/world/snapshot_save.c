@@ -369,7 +369,6 @@ static weir_status save_to(const weir_world *world, writer *w, const sorted *s, 
 
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size)
 {
-    bricks_catch_up(&world->bricks);
     sorted s = {0};
     writer counter = {0};
     bool done = sort_world(world, &world->mem, &s);
