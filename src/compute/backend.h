@@ -56,8 +56,6 @@ struct backend {
     void (*run)(backend *b, pass_id pass, int32_t level);
     // Runs a game's rule over all live bricks.
     void (*run_rule)(backend *b, world_rule *rule);
-    // The world's cycles_next. A device may have to wait until it has noted how the last update went.
-    int32_t (*cycles_next)(backend *b);
     // After the passes of an update's first `cycles` cycles: whether what the last of them left asks for one more. A device need not
     // know that yet: it may say yes, and do nothing in the passes of a cycle that is not needed.
     bool (*unsolved)(backend *b, int32_t cycles);

@@ -685,11 +685,6 @@ static bool unsolved(backend *base, int32_t cycles)
     return cpu->unsolved;
 }
 
-static int32_t cycles_next(backend *base)
-{
-    return ((const cpu_backend *)base)->world->cycles_next;
-}
-
 static int64_t drained(const backend *base)
 {
     return ((const cpu_backend *)base)->drained;
@@ -766,7 +761,6 @@ weir_status cpu_backend_create(weir_world *world, backend **out)
     cpu->base = (backend){.prepare = prepare,
                           .run = run,
                           .run_rule = run_rule,
-                          .cycles_next = cycles_next,
                           .unsolved = unsolved,
                           .drained = drained,
                           .levels = levels,

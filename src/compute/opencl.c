@@ -450,13 +450,6 @@ static void begin_cycles(opencl_backend *o)
     };
 }
 
-static int32_t cycles_next(backend *base)
-{
-    opencl_backend *o = (opencl_backend *)base;
-    device_bricks_take_notes(&o->bricks);
-    return o->world->cycles_next;
-}
-
 static bool unsolved(backend *base, int32_t cycles)
 {
     opencl_backend *o = (opencl_backend *)base;
@@ -722,7 +715,6 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
                         .finish = finish,
                         .run = run,
                         .run_rule = run_rule,
-                        .cycles_next = cycles_next,
                         .unsolved = unsolved,
                         .drained = drained,
                         .levels = levels,

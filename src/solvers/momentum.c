@@ -25,7 +25,8 @@ static void coarse_levels(backend *b)
 // the same in whatever order they are found.
 static void solve_pressure(const weir_world *world, backend *b)
 {
-    int32_t most = b->cycles_next(b), cycles = 0;
+    bricks_catch_up(&world->bricks);
+    int32_t most = world->cycles_next, cycles = 0;
     if (most == 0 || most > world->params.cycles) most = world->params.cycles;
     do {
         if (cycles > 0) b->run(b, PASS_SMOOTH, 0);

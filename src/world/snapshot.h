@@ -31,8 +31,8 @@ enum {
 static const int32_t SNAPSHOT_STATE[SNAPSHOT_STATE_CHANNELS] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z,
                                                                 CHANNEL_PRESSURE};
 
-// The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought, and the
-// world have caught up.
+// The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought,
+// and the world have caught up.
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size);
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size);
 
