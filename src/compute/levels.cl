@@ -70,17 +70,38 @@ inline int final_error(int level, int top)
     return level == top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
 }
 
-// ---- Octants without a child -----------------------------------------------------------------------------------------------
+// ---- The tree --------------------------------------------------------------------------------------------------------------
 
-// Nobody else writes their counts and right side. 64 work-items clear one: the tree has its place, counted in octants, how many
-// bricks its channels lie apart, and how many they are.
-ROW_KERNEL void clear_octants(global float *pyramid, global const int *tree, int octants, int count)
+// The neighbour n of a brick, found among the children of its parent and of its parent's neighbours.
+inline int find_near(global const int *tree, global const device_level *above, int up, int n)
 {
-    const int i = min((int)get_group_id(0) * GROUP_BRICKS + SLOT, count - 1);
-    global const int *octant = tree + octants + 3 * i;
-    const size_t channel = (size_t)octant[1] * BRICK_CELLS;
-    global float *cell = pyramid + (size_t)(octant[0] >> 3) * BRICK_CELLS + octant_start(octant[0] & 7) + OCTANT_CELL(ROW);
-    for (int c = 0; c < octant[2]; c++) cell[c * channel] = 0.0f;
+    const int x = (up & 1) + n % 3 + 1, y = (up >> 1 & 1) + n / 3 % 3 + 1, z = (up >> 2 & 1) + n / 9 + 1;
+    const int parent = tree[above->near + 27 * (up >> 3) + x / 2 + 3 * (y / 2) + 9 * (z / 2)];
+    return tree[above->child + 8 * parent + x % 2 + 2 * (y % 2) + 4 * (z % 2)];
+}
+
+// When bricks came or went the host tells which brick is whose child. The ways up of the live bricks and the neighbours of level 1
+// follow here. Octants without a child are cleared, as nobody else writes their counts and right side. 64 work-items do a brick of
+// the `bricks` of all levels, each with its nothing; `levels` is where the table of levels begins.
+ROW_KERNEL void grow_tree(global float *pyramid, global int *tree, int levels, int bricks)
+{
+    global const device_level *live = (global const device_level *)(tree + levels), *level = live + 1;
+    int brick = ROW_NUMBER(bricks);
+    for (; brick >= level->count; level++) brick -= level->count;
+    const bool first = level == live + 1;
+    global const int *child = tree + level->child + 8 * brick;
+    if (first && brick > 0) {
+        const int up = tree[level->up + brick];
+        if (ROW < 8 && child[ROW] != 0) tree[live->up + child[ROW]] = 8 * brick + ROW;
+        if (ROW < 27) tree[level->near + 27 * brick + ROW] = find_near(tree, level + 1, up, ROW);
+    } else if (first && ROW < 27) {
+        tree[level->near + ROW] = 0;
+    }
+    const int channels = first ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS;
+    global float *cells = pyramid + (size_t)(level->first + brick) * BRICK_CELLS + OCTANT_CELL(ROW);
+    for (int octant = 0; octant < 8; octant++)
+        for (int c = 0; c < channels && child[octant] == 0; c++)
+            cells[(size_t)c * level->room * BRICK_CELLS + octant_start(octant)] = 0.0f;
 }
 
 // ---- The counts of level 1 -------------------------------------------------------------------------------------------------

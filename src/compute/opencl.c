@@ -28,7 +28,7 @@ typedef struct device_pyramid {
     int64_t cell_bytes, tree_bytes, stamp_bytes;
     int32_t *tree_here;
     size_t here_bytes;
-    int32_t octants;   // where the octants without a child begin in the tree
+    int32_t told;      // where the host's part of the tree begins, with the table of levels; see grow_tree for the other
     int32_t box;       // where the octants of the tail's first level are: see coarse_tail
     int32_t split;     // axes on which the cells of the tail lie in two bricks: bit 3k + axis for level tail + k
     int32_t tail;      // the first level that coarse_tail does; past the top: none
@@ -61,63 +61,36 @@ typedef struct opencl_backend {
 
 // ---- The pyramid -----------------------------------------------------------------------------------------------------------
 
-static int32_t octant_of(weir_coord c)
-{
-    return (c.x & 1) + 2 * (c.y & 1) + 4 * (c.z & 1);
-}
-
 // How much room the levels take.
 typedef struct pyramid_size {
     int64_t bricks;  // of floats
-    int64_t ints, stamps, octants;
+    int64_t ints, stamps;
 } pyramid_size;
 
-static int32_t channels_of(int32_t level)
-{
-    return level == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS;
-}
-
-// Lays out the levels: where each begins in the floats, ints and stamps.
+// Lays out the levels: where each begins in the floats, ints and stamps. What the host tells lies together, behind the ways up of
+// the live bricks and the neighbours of level 1.
 static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
 {
-    pyramid_size size = {0};
-    for (int32_t l = 0; l <= p->tables.top; l++) {
-        int32_t count = l == 0 ? pool->end : p->tables.level[l].count;
+    const int32_t top = p->tables.top, first = p->tables.level[1].count;
+    p->told = pool->end + 27 * first;
+    pyramid_size size = {.ints = p->told + (top + 1) * (int32_t)(sizeof *p->level / 4)};
+    p->level[0] = (device_level){.room = pool->end, .count = pool->end};
+    for (int32_t l = 1; l <= top; l++) {
+        int32_t count = p->tables.level[l].count;
         device_level *level = &p->level[l];
         *level = (device_level){.first = (int)size.bricks, .room = count, .count = count, .stamp = (int)size.stamps};
-        if (l > 0) {
-            level->near = (int)size.ints;
-            size.ints += 27 * (int64_t)count;
-            size.bricks += (int64_t)channels_of(l) * count;
-            size.stamps += count;
-            size.octants += 8 * (int64_t)count - (l == 1 ? pool->live : p->level[l - 1].count - 1);
-        }
+        level->near = l == 1 ? pool->end : (int)size.ints;
+        if (l > 1) size.ints += 27 * (int64_t)count;
         level->up = (int)size.ints;
         size.ints += count;
         level->child = (int)size.ints;
-        if (l > 1) size.ints += 8 * (int64_t)count;
+        size.ints += 8 * (int64_t)count;
+        size.bricks += (int64_t)(l == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS) * count;
+        size.stamps += count;
     }
     p->box = (int)size.ints;
     size.ints += 16;
-    p->octants = (int)size.ints;
-    size.ints += 3 * size.octants;
     return size;
-}
-
-// The octants without a child, those of the nothing among them: the place of their cells counted in octants, the distance of their
-// level's channels, and the number of those.
-static void write_octants(const device_pyramid *p, int32_t *octants)
-{
-    for (int32_t l = 1; l <= p->tables.top; l++) {
-        const device_level *level = &p->level[l];
-        const int32_t(*child)[8] = (const int32_t(*)[8])p->tables.level[l].child;
-        for (int32_t i = 0; i < 8 * level->count; i++) {
-            if (i >= 8 && child[i >> 3][i & 7] != 0) continue;
-            *octants++ = 8 * level->first + i;
-            *octants++ = level->room;
-            *octants++ = channels_of(l);
-        }
-    }
 }
 
 // The lowest brick of a level, live ones being level 0, on each axis; false if they lie further apart than two bricks. An even number
@@ -155,9 +128,9 @@ static int32_t first_of_tail(const device_pyramid *p, const brick_pool *pool)
 }
 
 // The bricks below the tail's first level by their octants of it, and their ways up.
-static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *tree)
+static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *box)
 {
-    int32_t *box = tree + p->box, below = p->tail - 1, corner[3];
+    int32_t below = p->tail - 1, corner[3];
     memset(box, 0, 16 * sizeof *box);
     p->split = 0;
     if (p->tail > p->tables.top || !find_corner(p, pool, below, corner)) return;
@@ -166,7 +139,7 @@ static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *tree)
         if (below == 0 && !pool->alive[b]) continue;
         int32_t octant = (coord[b].x - corner[0]) + 2 * (coord[b].y - corner[1]) + 4 * (coord[b].z - corner[2]);
         box[octant] = b;
-        box[octant + 8] = tree[p->level[below].up + b];
+        box[octant + 8] = 8 * p->tables.level[below].parent[b] + pyramid_octant(coord[b]);
     }
     for (int32_t i = 0; i < 3 * (DEVICE_TAIL_LEVELS - 1); i++) {
         int32_t middle = 4 * (corner[i % 3] + 1) >> i / 3;
@@ -174,24 +147,25 @@ static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *tree)
     }
 }
 
-static void write_tree(device_pyramid *p, const brick_pool *pool, int32_t *tree)
+// Writes what the host tells of the tree.
+static void write_tree(device_pyramid *p, const brick_pool *pool, int32_t *told)
 {
-    for (int32_t l = 0; l <= p->tables.top; l++) {
+    const int32_t begin = p->told;
+    memcpy(told, p->level, (size_t)(p->tables.top + 1) * sizeof *p->level);
+    for (int32_t l = 1; l <= p->tables.top; l++) {
         const pyramid_level *from = &p->tables.level[l];
         const device_level *level = &p->level[l];
-        const weir_coord *coord = l == 0 ? pool->coord : from->coord;
-        if (l > 0) memcpy(tree + level->near, from->near, 27 * sizeof *tree * (size_t)level->count);
-        if (l > 1) memcpy(tree + level->child, from->child, 8 * sizeof *tree * (size_t)level->count);
-        for (int32_t b = 0; b < level->count; b++) {
-            bool there = b > 0 && l < p->tables.top && (l > 0 || pool->alive[b]);
-            tree[level->up + b] = there ? 8 * from->parent[b] + octant_of(coord[b]) : 0;
-        }
+        const size_t count = (size_t)level->count;
+        int32_t *up = told + (level->up - begin);
+        if (l > 1) memcpy(told + (level->near - begin), from->near, count * sizeof *from->near);
+        memcpy(told + (level->child - begin), from->child, count * sizeof *from->child);
+        for (int32_t b = 0; b < level->count; b++)
+            up[b] = b > 0 && l < p->tables.top ? 8 * from->parent[b] + pyramid_octant(from->coord[b]) : 0;
     }
-    write_octants(p, tree + p->octants);
-    write_box(p, pool, tree);
+    write_box(p, pool, told + (p->box - begin));
 }
 
-// Memory in which the tree is made; it stays, since making it anew costs as much as filling it.
+// Memory in which the host's part of the tree is made; it stays, since making it anew costs as much as filling it.
 static int32_t *reserve_tree(opencl_backend *o, size_t bytes)
 {
     device_pyramid *p = &o->pyramid;
@@ -205,23 +179,24 @@ static int32_t *reserve_tree(opencl_backend *o, size_t bytes)
 static weir_status build_pyramid(opencl_backend *o)
 {
     device_pyramid *p = &o->pyramid;
-    const brick_pool *pool = &o->world->bricks;
+    brick_pool *pool = &o->world->bricks;
     if (p->version == pool->version) return WEIR_OK;
     p->version = UINT64_MAX;
     weir_status status = pyramid_build(&p->tables, pool);
     if (status != WEIR_OK) return status;
     pyramid_size size = lay_out(p, pool);
     int64_t cell_bytes = size.bricks * BRICK_CELLS * 4, tree_bytes = size.ints * 4, stamp_bytes = size.stamps * 4;
-    int32_t *tree = reserve_tree(o, (size_t)tree_bytes);
-    bool room = tree && queue_at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes, cell_bytes / 8) &&
+    int64_t told_bytes = (size.ints - p->told) * 4;
+    int32_t *told = reserve_tree(o, (size_t)told_bytes);
+    bool room = told && queue_at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes, cell_bytes / 8) &&
                 queue_at_least(&o->queue, &p->tree, &p->tree_bytes, tree_bytes, tree_bytes / 8) &&
                 queue_at_least(&o->queue, &p->stamps, &p->stamp_bytes, stamp_bytes, stamp_bytes / 8);
     if (room) {
-        cl_int octants = p->octants, count = (cl_int)size.octants;
+        cl_int levels = p->told, bricks = (cl_int)size.stamps;
         p->tail = first_of_tail(p, pool);
-        write_tree(p, pool, tree);
-        queue_write(&o->queue, p->tree, 0, tree, tree_bytes);
-        LAUNCH_ROWS(&o->queue, clear_octants, count, A(p->cells), A(p->tree), A(octants), A(count));
+        write_tree(p, pool, told);
+        queue_write(&o->queue, p->tree, (int64_t)p->told * 4, told, told_bytes);
+        LAUNCH_ROWS(&o->queue, grow_tree, bricks, A(p->cells), A(p->tree), A(levels), A(bricks));
         p->fresh = true;
         p->version = pool->version;
     }

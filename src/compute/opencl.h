@@ -26,7 +26,7 @@
     ITEM(touch_up)           \
     ITEM(settle)             \
     ITEM(gradient)           \
-    ITEM(clear_octants)      \
+    ITEM(grow_tree)          \
     ITEM(restrict_fine)      \
     ITEM(correct_fine)       \
     ITEM(first_down)         \

@@ -135,13 +135,6 @@ static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
 
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
 
-// The next brick from `brick` on to which a table of bytes gives this value; `end` if there is none.
-static int32_t next_with(const uint8_t *table, int value, int32_t brick, int32_t end)
-{
-    const uint8_t *found = brick < end ? memchr(table + brick, value, (size_t)(end - brick)) : NULL;
-    return found ? (int32_t)(found - table) : end;
-}
-
 static bool is_clear(const brick_pool *pool, int32_t brick)
 {
     for (int32_t k = 0; k < 27; k++)
@@ -237,7 +230,7 @@ static weir_status send_news(device_bricks *d)
     if (!news || !reserve_lines(d))
         return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
     if (all) memset(pool->news, 1, (size_t)pool->end);
-    for (int32_t b = 0; (b = next_with(pool->news, 1, b + 1, pool->end)) < pool->end;) {
+    for (int32_t b = 0; (b = bricks_next(pool->news, 1, b + 1, pool->end)) < pool->end;) {
         keep_line(d, b);
         if (pool->alive[b]) write_news(pool, b, &news[rows++]);
     }
@@ -255,9 +248,9 @@ static weir_status send_news(device_bricks *d)
     }
     int32_t *list = host_room(d, room);
     d->live = 0;
-    for (int32_t b = 1; b < pool->end; b++) {
-        list[d->live] = b;
-        d->live += pool->alive[b];
+    for (int32_t b = 1, dead; b < pool->end; b = dead + 1) {
+        dead = bricks_next(pool->alive, 0, b, pool->end);
+        while (b < dead) list[d->live++] = b++;
     }
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
@@ -377,7 +370,7 @@ static void settle(device_bricks *d, brick_place place, void (*act)(device_brick
     enum { BATCH = 1024 };
     brick_pool *pool = &d->world->bricks;
     int32_t bricks[BATCH], count = 0;
-    for (int32_t b = 0; (b = next_with(pool->place, (int)place, b + 1, pool->end)) < pool->end;) {
+    for (int32_t b = 0; (b = bricks_next(pool->place, (int)place, b + 1, pool->end)) < pool->end;) {
         if (pool->alive[b]) bricks[count++] = b;
         if (count < BATCH) continue;
         act(d, bricks, count);

@@ -30,15 +30,16 @@ typedef struct device_force {
     float x, y, z;
 } device_force;
 
-// One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree. In the floats a level has
-// its channels one after the other, `room` bricks each; brick 0 is nothing and, like octants without a child, zero for ever.
+// One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a table
+// of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like octants
+// without a child, zero for ever.
 typedef struct device_level {
     int first;  // where its channels begin in the floats, counted in bricks: channel c of brick b is brick first + c * room + b
     int room;
     int count;  // bricks, the nothing included
     int near;   // where its neighbours begin in the tree, 27 per brick
     int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
-    int child;  // where its way down begins in the tree, on levels above the first: 8 bricks of the level below per brick
+    int child;  // where its way down begins in the tree: 8 bricks of the level below per brick
     int stamp;  // where its stamps begin
 } device_level;
 

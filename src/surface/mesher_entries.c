@@ -1,7 +1,7 @@
 // The mesher's memory: which bricks it knows, and the blocks that hold their meshes.
 #include "surface/mesher.h"
 
-#include "base/hash.h"
+#include "world/coord_table.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,25 +22,19 @@ bool mesher_make_room(weir_mesher *m, void **array, int32_t *room, int32_t count
 
 // ---- Entries ---------------------------------------------------------------------------------------------------------------
 
-static uint32_t slot_of(weir_coord c)
-{
-    return hash_mix((uint32_t)c.x * 0x8da6b343u + (uint32_t)c.y * 0xd8163841u + (uint32_t)c.z * 0xcb1ab31fu);
-}
-
 int32_t mesher_find(const weir_mesher *m, weir_coord c)
 {
     if (m->slot_count == 0) return -1;
     uint32_t mask = (uint32_t)m->slot_count - 1;
-    for (uint32_t i = slot_of(c) & mask; m->slots[i]; i = (i + 1) & mask) {
-        weir_coord at = m->entries[m->slots[i] - 1].coord;
-        if (at.x == c.x && at.y == c.y && at.z == c.z) return m->slots[i] - 1;
+    for (uint32_t i = coord_hash(c) & mask; m->slots[i]; i = (i + 1) & mask) {
+        if (coords_equal(m->entries[m->slots[i] - 1].coord, c)) return m->slots[i] - 1;
     }
     return -1;
 }
 
 static void insert(weir_mesher *m, int32_t entry)
 {
-    uint32_t mask = (uint32_t)m->slot_count - 1, i = slot_of(m->entries[entry].coord) & mask;
+    uint32_t mask = (uint32_t)m->slot_count - 1, i = coord_hash(m->entries[entry].coord) & mask;
     while (m->slots[i]) i = (i + 1) & mask;
     m->slots[i] = entry + 1;
 }

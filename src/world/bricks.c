@@ -5,12 +5,9 @@
 // pointers of channels.
 //
 //     | size, 64 bytes | brick 0 | brick 1 | ... | brick capacity-1 |
-//
-// The hash table is probed linearly and holds at most one brick per two slots. Deletion moves later bricks of the same run
-// back, so that there are no tombstones.
 #include "world/bricks.h"
-#include "base/hash.h"
 #include "base/status.h"
+#include "world/coord_table.h"
 #include <assert.h>
 #include <string.h>
 
@@ -24,7 +21,7 @@ enum {
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
 #define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
-#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(place) ITEM(news) ITEM(trash)
+#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(place) ITEM(news) ITEM(stirred) ITEM(trash)
 #define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
 
 // ---- Blocks ----------------------------------------------------------------------------------------------------------------
@@ -79,11 +76,6 @@ static void *block_reuse(brick_pool *pool, void *old, uint64_t size)
 
 // ---- Hash table ------------------------------------------------------------------------------------------------------------
 
-static uint32_t slot_of(weir_coord coord)
-{
-    return hash_mix((uint32_t)coord.x * 0x8da6b343u + (uint32_t)coord.y * 0xd8163841u + (uint32_t)coord.z * 0xcb1ab31fu);
-}
-
 static uint32_t slots_for(int32_t capacity)
 {
     uint32_t count = SLOTS_LEAST;
@@ -91,32 +83,9 @@ static uint32_t slots_for(int32_t capacity)
     return count;
 }
 
-static bool coords_equal(weir_coord a, weir_coord b)
+static int32_t *slot_of(const brick_pool *pool, weir_coord coord)
 {
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
-static void slot_insert(brick_pool *pool, int32_t brick)
-{
-    uint32_t i = slot_of(pool->coord[brick]) & pool->slot_mask;
-    while (pool->slot[i]) i = (i + 1) & pool->slot_mask;
-    pool->slot[i] = brick;
-}
-
-static void slot_remove(brick_pool *pool, int32_t brick)
-{
-    uint32_t mask = pool->slot_mask;
-    uint32_t hole = slot_of(pool->coord[brick]) & mask;
-    while (pool->slot[hole] != brick) hole = (hole + 1) & mask;
-
-    // A later brick of the run may fill the hole if its own place is not between the hole and where it lies.
-    for (uint32_t i = (hole + 1) & mask; pool->slot[i]; i = (i + 1) & mask) {
-        uint32_t home = slot_of(pool->coord[pool->slot[i]]) & mask;
-        if (((i - home) & mask) < ((i - hole) & mask)) continue;
-        pool->slot[hole] = pool->slot[i];
-        hole = i;
-    }
-    pool->slot[hole] = BRICK_NOTHING;
+    return coord_slot(pool->slot, pool->slot_mask, pool->coord, coord);
 }
 
 // Builds the table anew with this many slots; with more, if there is no memory and it has more.
@@ -132,7 +101,7 @@ static bool slots_rebuild(brick_pool *pool, uint32_t count)
     }
     memset(pool->slot, 0, ((size_t)pool->slot_mask + 1) * sizeof *pool->slot);
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b]) slot_insert(pool, b);
+        if (pool->alive[b]) *slot_of(pool, pool->coord[b]) = b;
     return true;
 }
 
@@ -206,6 +175,7 @@ static void close_gaps(brick_pool *pool)
         int32_t to = place[b];
         for (int32_t k = 0; k < 27; k++) pool->near[to][k] = place[pool->near[b][k]];
         pool->news[to] = 1;
+        pool->stirred[to] = 1;
         if (to == b) continue;
         pool->coord[to] = pool->coord[b];
         pool->open[to] = pool->open[b];
@@ -411,10 +381,7 @@ weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool 
 
 int32_t bricks_find(const brick_pool *pool, weir_coord coord)
 {
-    if (!pool->slot) return BRICK_NOTHING;
-    uint32_t i = slot_of(coord) & pool->slot_mask;
-    while (pool->slot[i] && !coords_equal(pool->coord[pool->slot[i]], coord)) i = (i + 1) & pool->slot_mask;
-    return pool->slot[i];
+    return pool->slot ? *slot_of(pool, coord) : BRICK_NOTHING;
 }
 
 static void clear_brick(const brick_pool *pool, int32_t brick)
@@ -513,7 +480,8 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     for (int32_t k = 0; k < 27; k++)
         if (pool->near[brick][k]) pool->near[pool->near[brick][k]][26 - k] = brick;
     bricks_tell(pool, brick);
-    slot_insert(pool, brick);
+    pool->stirred[brick] = 1;
+    *slot_of(pool, coord) = brick;
 
     pool->live++;
     if (pool->live > pool->peak_live) pool->peak_live = pool->live;
@@ -531,7 +499,8 @@ void bricks_die(brick_pool *pool, int32_t brick)
         if (neighbour) pool->near[neighbour][26 - k] = BRICK_NOTHING;
     }
     memset(pool->near[brick], 0, sizeof pool->near[brick]);
-    slot_remove(pool, brick);
+    coord_slot_free(pool->slot, pool->slot_mask, pool->coord, pool->coord[brick]);
+    pool->stirred[brick] = 1;
     pool->alive[brick] = 0;
     pool->wet[brick] = 0;
     pool->wet_seen[brick] = 0;

@@ -1,59 +1,60 @@
-// Building the pyramid, in every update in which bricks come or go, so it must be quick. Parents are numbered in the order in which
-// their first child comes up. That order is an accident, and nothing computed on the pyramid depends on it.
+// Building the pyramid, in every update in which bricks come or go, so it must be quick: only those that came or went get and lose
+// parents, and so on up the levels. Bricks of a level are numbered as they come, and where one goes the last one takes its number.
+// That order is an accident, and nothing computed on the pyramid depends on it.
 //
-// Live bricks know their neighbours, and among them all that share a parent; from the second level on parents are found through a
-// hash table. Neighbours go the other way: those of the coarsest level are looked up, those below are children of the neighbours of
-// a brick's parent.
+// Neighbours go the other way, and are found anew: those of the coarsest level are looked up, those below are children of the
+// neighbours of a brick's parent. On the first level that is most of the work; if there is a device it is left to it.
 #include "world/pyramid.h"
 
-#include "base/hash.h"
 #include "base/status.h"
+#include "world/coord_table.h"
 #include <string.h>
 
-enum { EXTRA_LEVELS = 2 };
+enum { EXTRA_LEVELS = 2, LEAST_ROOM = 8 };
 
-static uint32_t coord_hash(weir_coord c)
-{
-    return hash_mix((uint32_t)c.x * 0x9e3779b1u ^ hash_mix((uint32_t)c.y * 0x85ebca77u ^ hash_mix((uint32_t)c.z)));
-}
+// ---- Room ------------------------------------------------------------------------------------------------------------------
 
-static bool same_coord(weir_coord a, weir_coord b)
-{
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
-// The slot that holds the brick at a coordinate, or the free slot where it belongs.
 static int32_t *find_slot(const pyramid_level *level, weir_coord coord)
 {
-    uint32_t mask = (uint32_t)level->slot_room - 1;
-    uint32_t i = coord_hash(coord) & mask;
-    while (level->slot[i] != 0 && !same_coord(level->coord[level->slot[i]], coord)) i = (i + 1) & mask;
-    return &level->slot[i];
+    return coord_slot(level->slot, (uint32_t)level->slot_room - 1, level->coord, coord);
 }
 
-static bool resize(memory *mem, void *array, int32_t old_count, int32_t new_count, size_t size)
+// What is kept of a brick from build to build, in one block: children, coordinates, parents.
+static size_t kept_bytes(int32_t room)
 {
-    void **at = array;
-    void *block = memory_resize(mem, *at, (size_t)old_count * size, (size_t)new_count * size);
-    if (!block) return false;
-    *at = block;
-    return true;
+    const pyramid_level *level = NULL;
+    return (size_t)room * (sizeof *level->child + sizeof *level->coord + sizeof *level->parent);
 }
 
-// Room for `room` coordinates, and `least` slots or more to look them up, all free.
-static bool keys_reserve(pyramid *p, pyramid_level *level, int32_t room, int32_t least)
+// Room for more bricks, and twice as many slots to look them up.
+static bool grow(pyramid *p, pyramid_level *level)
 {
-    int32_t slots = 16;
-    while (slots < least) slots *= 2;
-    if (room > level->key_room) {
-        if (!resize(p->mem, &level->coord, level->key_room, room, sizeof *level->coord)) return false;
-        level->key_room = room;
+    int32_t room = level->kept_room + level->kept_room / 2 + LEAST_ROOM, slots = 2 * LEAST_ROOM;
+    while (slots < 2 * room) slots *= 2;
+    size_t count = (size_t)level->count;
+    void *kept = memory_alloc(p->mem, kept_bytes(room));
+    int32_t *slot = kept ? memory_alloc_zero(p->mem, (size_t)slots * sizeof *slot) : NULL;
+    if (!slot) {
+        memory_free(p->mem, kept, kept_bytes(room));
+        return false;
     }
-    if (slots > level->slot_room) {
-        if (!resize(p->mem, &level->slot, level->slot_room, slots, sizeof *level->slot)) return false;
-        level->slot_room = slots;
+    int32_t(*child)[8] = kept;
+    weir_coord *coord = (weir_coord *)(child + room);
+    int32_t *parent = (int32_t *)(coord + room);
+    if (level->child) {
+        memcpy(child, level->child, count * sizeof *child);
+        memcpy(coord, level->coord, count * sizeof *coord);
+        memcpy(parent, level->parent, count * sizeof *parent);
     }
-    memset(level->slot, 0, (size_t)level->slot_room * sizeof *level->slot);
+    memory_free(p->mem, level->child, kept_bytes(level->kept_room));
+    memory_free(p->mem, level->slot, (size_t)level->slot_room * sizeof *slot);
+    level->child = child;
+    level->coord = coord;
+    level->parent = parent;
+    level->kept_room = room;
+    level->slot = slot;
+    level->slot_room = slots;
+    for (int32_t b = 1; b < level->count; b++) *find_slot(level, coord[b]) = b;
     return true;
 }
 
@@ -63,60 +64,138 @@ static size_t channel_size(int32_t room)
     return (size_t)room * BRICK_CELLS + 80;
 }
 
-static void free_bricks(pyramid *p, pyramid_level *level)
+static void free_made(pyramid *p, pyramid_level *level)
 {
     size_t room = (size_t)level->room;
     memory_free(p->mem, level->near, room * sizeof *level->near);
-    memory_free(p->mem, level->child, room * sizeof *level->child);
-    memory_free(p->mem, level->parent, room * sizeof *level->parent);
     memory_free(p->mem, level->full, room * sizeof *level->full);
     if (level->cells) memory_free(p->mem, level->cells, PYRAMID_CHANNELS * channel_size(level->room) * sizeof(float));
     level->near = NULL;
-    level->child = NULL;
-    level->parent = NULL;
     level->full = NULL;
     level->cells = NULL;
     memset(level->channel, 0, sizeof level->channel);
     level->room = 0;
 }
 
-// Room for the bricks that were counted. The old ones are freed first: contents are built anew, and the peak stays low.
-static bool bricks_room(pyramid *p, pyramid_level *level)
+// Room for what is made anew of the bricks there are now. The old is freed first, so that the peak stays low.
+static bool make_room(pyramid *p, int32_t l)
 {
+    pyramid_level *level = &p->level[l];
+    const bool linked = l > 1 || !p->tables_only;
     if (level->count <= level->room) return true;
     int32_t room = level->room == 0 ? level->count : level->count + level->count / 8;
-    free_bricks(p, level);
+    free_made(p, level);
     level->room = room;
-    level->near = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->near);
-    level->child = memory_alloc(p->mem, (size_t)room * sizeof *level->child);
-    level->parent = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->parent);
+    if (linked) level->near = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->near);
     level->full = memory_alloc(p->mem, (size_t)room * sizeof *level->full);
     if (!p->tables_only) level->cells = memory_alloc(p->mem, PYRAMID_CHANNELS * channel_size(room) * sizeof(float));
-    bool got = level->near && level->child && level->parent && level->full && (level->cells || p->tables_only);
+    bool got = (level->near || !linked) && level->full && (level->cells || p->tables_only);
     for (int32_t c = 0; c < PYRAMID_CHANNELS && got && !p->tables_only; c++) {
         level->channel[c] = level->cells + (size_t)c * channel_size(room);
         memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
     }
-    if (!got) free_bricks(p, level);
+    if (!got) free_made(p, level);
     return got;
 }
 
-// The brick that covers a brick of the level below; made if need be.
-static int32_t parent_of(pyramid_level *level, weir_coord coord)
+// ---- Parents and children --------------------------------------------------------------------------------------------------
+
+// Gives a brick of the level below its parent on level l, which is made if need be. Without memory it has none: 0.
+static int32_t adopt(pyramid *p, int32_t l, weir_coord coord, int32_t child)
 {
+    pyramid_level *level = &p->level[l];
+    if (level->count >= level->kept_room && !grow(p, level)) return 0;
     weir_coord above = {coord.x >> 1, coord.y >> 1, coord.z >> 1};
-    int32_t *slot = find_slot(level, above);
-    if (*slot == 0) {
-        *slot = level->count++;
-        level->coord[*slot] = above;
+    int32_t *slot = find_slot(level, above), parent = *slot;
+    if (parent == 0) {
+        *slot = parent = level->count++;
+        level->coord[parent] = above;
+        memset(level->child[parent], 0, sizeof level->child[parent]);
     }
-    return *slot;
+    level->child[parent][pyramid_octant(coord)] = child;
+    p->level[l - 1].parent[child] = parent;
+    return parent;
 }
 
-static void add_child(pyramid_level *level, int32_t parent, weir_coord coord, int32_t child)
+// Adds a live brick, and a parent on every level up to one that is there already.
+static bool add(pyramid *p, weir_coord coord, int32_t brick)
 {
-    level->child[parent][(coord.x & 1) + 2 * (coord.y & 1) + 4 * (coord.z & 1)] = child;
+    for (int32_t l = 1; l <= p->top; l++) {
+        int32_t before = p->level[l].count;
+        brick = adopt(p, l, coord, brick);
+        if (brick == 0) return false;
+        if (p->level[l].count == before) break;
+        coord = p->level[l].coord[brick];
+    }
+    return true;
 }
+
+// Gives the last brick of level l the number of one that is gone.
+static void take_number(pyramid *p, int32_t l, int32_t gone)
+{
+    pyramid_level *level = &p->level[l];
+    int32_t last = --level->count;
+    if (gone == last) return;
+    *find_slot(level, level->coord[last]) = gone;
+    level->coord[gone] = level->coord[last];
+    level->parent[gone] = level->parent[last];
+    memcpy(level->child[gone], level->child[last], sizeof level->child[gone]);
+    for (int32_t o = 0; o < 8; o++)
+        if (level->child[gone][o] != 0) p->level[l - 1].parent[level->child[gone][o]] = gone;
+    if (l < p->top) p->level[l + 1].child[level->parent[gone]][pyramid_octant(level->coord[gone])] = gone;
+}
+
+// Takes a brick of the level below from its parent on level l, which goes too if that was its last child.
+static void drop(pyramid *p, int32_t l, int32_t child)
+{
+    pyramid_level *level = &p->level[l];
+    int32_t parent = p->level[l - 1].parent[child];
+    bool barren = true;
+    p->level[l - 1].parent[child] = 0;
+    for (int32_t o = 0; o < 8; o++) {
+        if (level->child[parent][o] == child) level->child[parent][o] = 0;
+        if (level->child[parent][o] != 0) barren = false;
+    }
+    if (!barren) return;
+    if (l < p->top) drop(p, l + 1, parent);
+    coord_slot_free(level->slot, (uint32_t)level->slot_room - 1, level->coord, level->coord[parent]);
+    take_number(p, l, parent);
+}
+
+// Drops and adds what came, went or got another index since the last build. First all that was is dropped: an index may stand for
+// another brick now.
+static bool follow(pyramid *p, const brick_pool *pool)
+{
+    const int32_t end = pool->end, known = p->top > 0 ? p->level[0].count : 1;
+    int32_t *parent = p->level[0].parent;
+    const int32_t both = known < end ? known : end;
+    for (int32_t b = 0; (b = bricks_next(pool->stirred, 1, b + 1, both)) < both;)
+        if (parent[b] != 0) drop(p, 1, b);
+    for (int32_t b = end; b < known; b++)
+        if (parent[b] != 0) drop(p, 1, b);
+    for (int32_t b = known; b < end; b++) parent[b] = 0;
+    for (int32_t b = 0; p->top > 0 && (b = bricks_next(pool->stirred, 1, b + 1, end)) < end;)
+        if (pool->alive[b] && !add(p, pool->coord[b], b)) return false;
+    return true;
+}
+
+// A level from nothing, over the level below it.
+static bool build_level(pyramid *p, int32_t l, const brick_pool *pool)
+{
+    pyramid_level *level = &p->level[l], *below = &p->level[l - 1];
+    const weir_coord *coord = l == 1 ? pool->coord : below->coord;
+    int32_t end = l == 1 ? pool->end : below->count;
+    level->count = 1;
+    if (level->kept_room == 0 && !grow(p, level)) return false;
+    memset(level->slot, 0, (size_t)level->slot_room * sizeof *level->slot);
+    memset(level->child[BRICK_NOTHING], 0, sizeof *level->child);
+    level->parent[BRICK_NOTHING] = 0;
+    for (int32_t b = 1; b < end; b++)
+        if ((l > 1 || pool->alive[b]) && adopt(p, l, coord[b], b) == 0) return false;
+    return true;
+}
+
+// ---- Neighbours ------------------------------------------------------------------------------------------------------------
 
 // The neighbours of the coarsest level.
 static void look_up_neighbours(pyramid_level *level)
@@ -125,7 +204,7 @@ static void look_up_neighbours(pyramid_level *level)
         for (int32_t n = 0; n < 27; n++) {
             weir_coord c = level->coord[i];
             weir_coord at = {c.x + n % 3 - 1, c.y + n / 3 % 3 - 1, c.z + n / 9 - 1};
-            level->near[i][n] = n == BRICK_SELF ? i : *find_slot(level, at);
+            level->near[i][n] = *find_slot(level, at);
         }
     }
 }
@@ -169,46 +248,7 @@ static void clear_childless(pyramid_level *level)
     }
 }
 
-// Gives a parent to a live brick and to all that share it: they are at most one brick away.
-static void adopt(pyramid_level *level, const brick_pool *pool, int32_t brick, int32_t *parent)
-{
-    weir_coord c = pool->coord[brick];
-    int32_t low = NEAR(-(c.x & 1), -(c.y & 1), -(c.z & 1));
-    for (int32_t o = 0; o < 8; o++) {
-        int32_t sibling = pool->near[brick][low + (o & 1) + 3 * (o >> 1 & 1) + 9 * (o >> 2)];
-        if (sibling) parent[sibling] = level->count;
-    }
-    level->coord[level->count++] = (weir_coord){c.x >> 1, c.y >> 1, c.z >> 1};
-}
-
-// The first level, over the live bricks, and where their parents go.
-static bool build_first(pyramid *p, pyramid_level *level, const brick_pool *pool, int32_t *parent)
-{
-    if (!keys_reserve(p, level, pool->live + 1, 0)) return false;
-    level->count = 1;
-    memset(parent, 0, (size_t)pool->end * sizeof *parent);
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && parent[b] == 0) adopt(level, pool, b, parent);
-    if (!bricks_room(p, level)) return false;
-    memset(level->child, 0, (size_t)level->count * sizeof *level->child);
-    memset(level->full, 0, (size_t)level->count * sizeof *level->full);
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b]) add_child(level, parent[b], pool->coord[b], b);
-    return true;
-}
-
-// A level over the level below it.
-static bool build_level(pyramid *p, pyramid_level *level, pyramid_level *below)
-{
-    if (!keys_reserve(p, level, below->count, 2 * below->count)) return false;
-    level->count = 1;
-    for (int32_t b = 1; b < below->count; b++) below->parent[b] = parent_of(level, below->coord[b]);
-    if (!bricks_room(p, level)) return false;
-    memset(level->child, 0, (size_t)level->count * sizeof *level->child);
-    memset(level->full, 0, (size_t)level->count * sizeof *level->full);
-    for (int32_t b = 1; b < below->count; b++) add_child(level, below->parent[b], below->coord[b], b);
-    return true;
-}
+// ---- Exported --------------------------------------------------------------------------------------------------------------
 
 void pyramid_create(memory *mem, bool tables_only, pyramid *p)
 {
@@ -217,56 +257,63 @@ void pyramid_create(memory *mem, bool tables_only, pyramid *p)
 
 void pyramid_destroy(pyramid *p)
 {
-    for (int32_t l = 0; l < PYRAMID_LEVELS; l++) {
+    memory_free(p->mem, p->level[0].parent, (size_t)p->level[0].room * sizeof *p->level[0].parent);
+    for (int32_t l = 1; l < PYRAMID_LEVELS; l++) {
         pyramid_level *level = &p->level[l];
-        free_bricks(p, level);
-        memory_free(p->mem, level->coord, (size_t)level->key_room * sizeof *level->coord);
+        free_made(p, level);
+        memory_free(p->mem, level->child, kept_bytes(level->kept_room));
         memory_free(p->mem, level->slot, (size_t)level->slot_room * sizeof *level->slot);
     }
 }
 
-weir_status pyramid_build(pyramid *p, const brick_pool *pool)
+static weir_status no_memory(void)
+{
+    return status_fail(WEIR_ERROR_MEMORY, "memory ran out while building the coarse levels");
+}
+
+weir_status pyramid_build(pyramid *p, brick_pool *pool)
 {
     if (p->version == pool->version) return WEIR_OK;
+    pyramid_level *live = &p->level[0];
+    if (p->version == UINT64_MAX) p->top = 0;
     p->version = UINT64_MAX;
-    pyramid_level *fine = &p->level[0];
-    if (fine->room < pool->capacity) {
-        if (!resize(p->mem, &fine->parent, fine->room, pool->capacity, sizeof *fine->parent))
-            return status_fail(WEIR_ERROR_MEMORY, "memory ran out while building the coarse levels");
-        fine->room = pool->capacity;
+    if (live->room < pool->capacity) {
+        const size_t size = sizeof *live->parent;
+        int32_t *parent = memory_resize(p->mem, live->parent, (size_t)live->room * size, (size_t)pool->capacity * size);
+        if (!parent) return no_memory();
+        live->parent = parent;
+        live->room = pool->capacity;
     }
+    if (!follow(p, pool)) return no_memory();
+    live->count = pool->end;
 
-    int32_t below = pool->live;
-    int32_t extra = 0;
-    int32_t l = 0;
+    int32_t below = pool->live, extra = 0, l = 0;
     while (below > 0 && l + 1 < PYRAMID_LEVELS && extra <= EXTRA_LEVELS) {
-        pyramid_level *lower = &p->level[l];
         pyramid_level *level = &p->level[++l];
-        bool built = l == 1 ? build_first(p, level, pool, lower->parent) : build_level(p, level, lower);
-        if (!built) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while building the coarse levels");
+        if (l > p->top && !build_level(p, l, pool)) return no_memory();
+        if (!make_room(p, l)) return no_memory();
+        memset(level->full, 0, (size_t)level->count * sizeof *level->full);
         if (level->count - 1 == below) extra++;
         below = level->count - 1;
     }
     p->top = l;
     if (l > 0) look_up_neighbours(&p->level[l]);
-    for (int32_t below_top = l - 1; below_top >= 1; below_top--)
+    for (int32_t below_top = l - 1; below_top >= (p->tables_only ? 2 : 1); below_top--)
         link_neighbours(&p->level[below_top], &p->level[below_top + 1]);
     for (int32_t each = 1; each <= l && !p->tables_only; each++) clear_childless(&p->level[each]);
+    memset(pool->stirred, 0, (size_t)pool->end);
     p->version = pool->version;
     return WEIR_OK;
 }
 
 int64_t pyramid_bytes(const pyramid *p)
 {
-    int64_t bytes = 0;
-    for (int32_t l = 0; l < PYRAMID_LEVELS; l++) {
+    int64_t bytes = p->level[0].room * (int64_t)sizeof *p->level[0].parent;
+    for (int32_t l = 1; l < PYRAMID_LEVELS; l++) {
         const pyramid_level *level = &p->level[l];
-        int64_t room = level->room;
-        bytes += room * (int64_t)sizeof *level->parent + level->slot_room * (int64_t)sizeof *level->slot;
-        bytes += level->key_room * (int64_t)sizeof *level->coord;
-        if (l > 0)
-            bytes += room * (int64_t)(sizeof *level->near + sizeof *level->child + sizeof *level->full +
-                                      PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
+        bytes += (int64_t)kept_bytes(level->kept_room) + level->slot_room * (int64_t)sizeof *level->slot;
+        bytes +=
+            level->room * (int64_t)(sizeof *level->near + sizeof *level->full + PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
     }
     return bytes;
 }

@@ -30,15 +30,15 @@ typedef enum pyramid_channel {
 } pyramid_channel;
 
 typedef struct pyramid_level {
-    int32_t count;     // bricks, the nothing at index 0 included
-    int32_t room;      // bricks there is room for
-    int32_t key_room;  // coordinates there is room for
+    int32_t count;      // bricks, the nothing at index 0 included
+    int32_t room;       // bricks there is room for
+    int32_t kept_room;  // and those there is room for in the tables that stay from build to build: coord, child, parent
     weir_coord *coord;
-    int32_t (*near)[27];
     int32_t (*child)[8];  // bricks of the level below, index ox + 2 oy + 4 oz; 0: none
     int32_t *parent;      // brick of the level above
-    uint8_t *full;        // a note for the backend, 0 when the level is built; level 1 only: see cpu_levels.h
-    float *cells;         // all channels, in one block that is large enough for huge pages
+    int32_t (*near)[27];
+    uint8_t *full;  // a note for the backend, 0 when the level is built; level 1 only: see cpu_levels.h
+    float *cells;   // all channels, in one block that is large enough for huge pages
     float *channel[PYRAMID_CHANNELS];
     int32_t *slot;  // hash table by coordinate
     int32_t slot_room;
@@ -47,19 +47,25 @@ typedef struct pyramid_level {
 typedef struct pyramid {
     memory *mem;
     int32_t top;                          // the coarsest level; 0: no bricks at all
-    pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parent
+    pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parents
     uint64_t version;                     // of the pool it was built for
-    bool tables_only;                     // a device keeps the channels: there are none here
+    bool tables_only;                     // a device keeps the channels and finds the neighbours of level 1: neither is here
 } pyramid;
 
 void pyramid_create(memory *mem, bool tables_only, pyramid *p);
 void pyramid_destroy(pyramid *p);
 
-// Builds the levels for the pool's live bricks, unless they are the ones it was built for. A failure (memory) leaves a pyramid
-// that is built anew by the next call.
-weir_status pyramid_build(pyramid *p, const brick_pool *pool);
+// Builds the levels for the pool's live bricks, unless they are the ones it was built for. It follows what became of the bricks of
+// one pool (`stirred`), which has no other pyramid. A failure (memory) leaves a pyramid that is built anew by the next call.
+weir_status pyramid_build(pyramid *p, brick_pool *pool);
 
 int64_t pyramid_bytes(const pyramid *p);
+
+// Which of its parent's octants a brick is.
+static inline int32_t pyramid_octant(weir_coord c)
+{
+    return (c.x & 1) + 2 * (c.y & 1) + 4 * (c.z & 1);
+}
 
 static inline float *pyramid_cells(const pyramid_level *level, pyramid_channel channel, int32_t brick)
 {

@@ -6,6 +6,7 @@
 #include "world/terrain.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "world/coord_table.h"
 #include <assert.h>
 #include <string.h>
 
@@ -80,21 +81,11 @@ static void shares_outside(const brick_places *places, uint8_t shares[BRICK_CELL
 
 // ---- The table of bricks ---------------------------------------------------------------------------------------------------
 
-static uint32_t slot_of(weir_coord brick)
-{
-    return hash_mix((uint32_t)brick.x * 0x8da6b343u + (uint32_t)brick.y * 0xd8163841u + (uint32_t)brick.z * 0xcb1ab31fu);
-}
-
-static bool coords_equal(weir_coord a, weir_coord b)
-{
-    return a.x == b.x && a.y == b.y && a.z == b.z;
-}
-
 static terrain_brick *find(const terrain *t, weir_coord brick)
 {
     if (t->brick_count == 0) return NULL;
     uint32_t mask = (uint32_t)t->slot_count - 1;
-    for (uint32_t i = slot_of(brick) & mask; t->slot[i].used; i = (i + 1) & mask)
+    for (uint32_t i = coord_hash(brick) & mask; t->slot[i].used; i = (i + 1) & mask)
         if (coords_equal(t->slot[i].coord, brick)) return &t->slot[i];
     return NULL;
 }
@@ -102,7 +93,7 @@ static terrain_brick *find(const terrain *t, weir_coord brick)
 static terrain_brick *insert(terrain *t, terrain_brick entry)
 {
     uint32_t mask = (uint32_t)t->slot_count - 1;
-    uint32_t i = slot_of(entry.coord) & mask;
+    uint32_t i = coord_hash(entry.coord) & mask;
     while (t->slot[i].used) i = (i + 1) & mask;
     t->slot[i] = entry;
     return &t->slot[i];
@@ -114,7 +105,7 @@ static void forget(terrain *t, terrain_brick *entry)
     uint32_t mask = (uint32_t)t->slot_count - 1;
     uint32_t hole = (uint32_t)(entry - t->slot);
     for (uint32_t i = (hole + 1) & mask; t->slot[i].used; i = (i + 1) & mask) {
-        uint32_t home = slot_of(t->slot[i].coord) & mask;
+        uint32_t home = coord_hash(t->slot[i].coord) & mask;
         if (((i - home) & mask) < ((i - hole) & mask)) continue;
         t->slot[hole] = t->slot[i];
         hole = i;

@@ -3,7 +3,7 @@
 //
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
 // wet or dry are looked at, and all of them only after an edit.
-#include "base/hash.h"
+#include "world/coord_table.h"
 #include "world/world.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,8 +97,8 @@ static int64_t list_once(weir_coord *coords, int64_t count, int32_t *slots, uint
     int64_t left = 0;
     for (int64_t i = 0; i < count; i++) {
         weir_coord c = coords[i];
-        uint32_t at = hash_mix((uint32_t)c.x * 0x9e3779b1u ^ hash_mix((uint32_t)c.y * 0x85ebca77u ^ (uint32_t)c.z)) & slot_mask;
-        while (slots[at] && compare_coords(&coords[slots[at] - 1], &c) != 0) at = (at + 1) & slot_mask;
+        uint32_t at = coord_hash(c) & slot_mask;
+        while (slots[at] && !coords_equal(coords[slots[at] - 1], c)) at = (at + 1) & slot_mask;
         if (slots[at]) continue;
         coords[left++] = c;
         slots[at] = (int32_t)left;
