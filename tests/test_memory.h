@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <weir/base.h>
 
 typedef struct test_memory {
@@ -34,6 +35,7 @@ static inline void *test_memory_alloc(void *user, size_t size)
     char *block = aligned_alloc(64, (64 + size + 63) / 64 * 64);
     assert_non_null(block);
     *(size_t *)block = size;
+    memset(block + 64, 0xa5, size);  // what is used before it is written shows
     state->bytes += (int64_t)size;
     state->blocks++;
     if (state->bytes > state->peak_bytes) state->peak_bytes = state->bytes;

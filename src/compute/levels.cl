@@ -80,9 +80,9 @@ inline int find_near(global const int *tree, global const device_level *above, i
     return tree[above->child + 8 * parent + x % 2 + 2 * (y % 2) + 4 * (z % 2)];
 }
 
-// When bricks came or went the host tells which brick is whose child. The ways up of the live bricks and the neighbours of level 1
-// follow here. Octants without a child are cleared, as nobody else writes their counts and right side. 64 work-items do a brick of
-// the `bricks` of all levels, each with its nothing; `levels` is where the table of levels begins.
+// When bricks came or went the host tells which brick is whose child. The ways up of the live bricks and the neighbours of
+// level 1 follow here. Octants without a child are cleared, as nobody else writes their counts and right side. 64 work-items do one
+// of the `bricks` of all levels, each level with its nothing; `levels` is where the table of levels begins.
 ROW_KERNEL void grow_tree(global float *pyramid, global int *tree, int levels, int bricks)
 {
     global const device_level *live = (global const device_level *)(tree + levels), *level = live + 1;
@@ -90,12 +90,10 @@ ROW_KERNEL void grow_tree(global float *pyramid, global int *tree, int levels, i
     for (; brick >= level->count; level++) brick -= level->count;
     const bool first = level == live + 1;
     global const int *child = tree + level->child + 8 * brick;
-    if (first && brick > 0) {
+    if (first) {
         const int up = tree[level->up + brick];
         if (ROW < 8 && child[ROW] != 0) tree[live->up + child[ROW]] = 8 * brick + ROW;
         if (ROW < 27) tree[level->near + 27 * brick + ROW] = find_near(tree, level + 1, up, ROW);
-    } else if (first && ROW < 27) {
-        tree[level->near + ROW] = 0;
     }
     const int channels = first ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS;
     global float *cells = pyramid + (size_t)(level->first + brick) * BRICK_CELLS + OCTANT_CELL(ROW);
@@ -187,8 +185,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     const device_place place = places[ROW_NUMBER(live)];
     const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
-    bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};
-    if (!place.clear) o = look_at_bits(open, at);
+    const bits_around o = look_at_open(open, at, place.clear);
     const int up = tree[levels[0].up + place.brick], stamp = notes[DEVICE_CYCLE_NUMBER];
     const bool changed = cycle.anew || stamped_around(stamps, place, stamp);
     links[SLOT][ROW] = link_bits(a, ROW);
@@ -196,23 +193,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     borders_z[SLOT][ROW] = border_bits(a.self, a.z0, a.z1, o.z0, o.z1);
     float left[8], largest = 0.0f;
     EACH_X left[x] = 0.0f;
-    if (a.self != 0u) {
-        float p[8], d[8], y0[8], y1[8], z0[8], z1[8];
-        float x_low = pressure[8 * at.x0 + 7], x_high = pressure[8 * at.x1];
-        load_row(p, pressure, at.self);
-        load_row(d, divergence, at.self);
-        load_row(y0, pressure, at.y0);
-        load_row(y1, pressure, at.y1);
-        load_row(z0, pressure, at.z0);
-        load_row(z1, pressure, at.z1);
-        EACH_X
-        {
-            float x0 = x > 0 ? p[(x + 7) & 7] : x_low, x1 = x < 7 ? p[(x + 1) & 7] : x_high;
-            float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]), faces = place.clear ? 6.0f : faces_of_bits(o, x);
-            left[x] = (float)(int)BIT(a.self, x) * (d[x] + sum - faces * p[x]);
-            largest = rule_max(largest, rule_abs(left[x]));
-        }
-    }
+    if (a.self != 0u) largest = find_residual(left, pressure, divergence, at, a.self, o, place.clear);
     write_row(left_rows[SLOT], ROWS, ROW, left);
     SYNC;
     if (as_int(largest) > most) atomic_max(&most, as_int(largest));

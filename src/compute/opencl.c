@@ -28,7 +28,7 @@ typedef struct device_pyramid {
     int64_t cell_bytes, tree_bytes, stamp_bytes;
     int32_t *tree_here;
     size_t here_bytes;
-    int32_t told;      // where the host's part of the tree begins, with the table of levels; see grow_tree for the other
+    int32_t told;      // where the host's part of the tree begins, with the table of levels; before it is what grow_tree finds
     int32_t box;       // where the octants of the tail's first level are: see coarse_tail
     int32_t split;     // axes on which the cells of the tail lie in two bricks: bit 3k + axis for level tail + k
     int32_t tail;      // the first level that coarse_tail does; past the top: none
@@ -67,8 +67,8 @@ typedef struct pyramid_size {
     int64_t ints, stamps;
 } pyramid_size;
 
-// Lays out the levels: where each begins in the floats, ints and stamps. What the host tells lies together, behind the ways up of
-// the live bricks and the neighbours of level 1.
+// Lays out the levels: where each begins in the floats, ints and stamps. What the host tells lies together, behind the ways up
+// of the live bricks and the neighbours of level 1.
 static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
 {
     const int32_t top = p->tables.top, first = p->tables.level[1].count;

@@ -54,16 +54,19 @@ static bool grow(device_bricks *d, int32_t capacity)
     // In the tables the nothing is solid, has no neighbours and no active cells.
     int64_t before = d->capacity, after = capacity;
     if (before == 0) queue_zero(d->queue, d->notes, DEVICE_NOTES * 4);
-    bool room =
-        resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
-        resize(d, &d->open, before * 64, after * 64, before == 0) && resize(d, &d->coords, before * 12, after * 12, false) &&
-        resize(d, &d->clear, before, after, before == 0) && resize(d, &d->active, before * 64, after * 64, before == 0) &&
-        resize(d, &d->dry, before, after, false) && resize(d, &d->empty, before * 64, after * 64, before == 0) &&
-        resize(d, &d->stamps, before * 4, after * 4, false) && resize(d, &d->facts, before, after, false) &&
-        resize(d, &d->touched, before * 4, after * 4, before == 0) &&
-        resize(d, &d->restless, 0, after * 4 * (DEVICE_TOUCH_ROUNDS + 1), false) && resize(d, &d->list, 0, after * 4, false) &&
-        resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false) &&
-        (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false));
+    bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
+                resize(d, &d->open, before * 64, after * 64, before == 0) &&
+                resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
+                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false) &&
+                resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false);
+    if (d->world->solver == WEIR_SOLVER_CLASSIC)
+        room = room && resize(d, &d->pairs, 0, after * 36 * 4, false);
+    else
+        room = room && resize(d, &d->active, before * 64, after * 64, before == 0) &&
+               resize(d, &d->empty, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
+               resize(d, &d->stamps, before * 4, after * 4, false) &&
+               resize(d, &d->touched, before * 4, after * 4, before == 0) &&
+               resize(d, &d->restless, 0, after * 4 * (DEVICE_TOUCH_ROUNDS + 1), false);
     if (!room) return false;
     d->capacity = capacity;
     d->version = UINT64_MAX;
@@ -483,10 +486,9 @@ static void catch_up(void *user)
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
-    int64_t pairs = d->pairs ? 36 * 4 : 0;
-    return (int64_t)d->capacity * (27 * 4 + 64 + 12 + 1 + 64 + 64 + 1 + 1 + 4 + 4 + 4 + 4 * (DEVICE_TOUCH_ROUNDS + 1) +
-                                   (int64_t)sizeof(device_place) + pairs) +
-           d->runs_bytes + d->names_bytes + d->block_bytes;
+    int64_t tables = 27 * 4 + 64 + 12 + 1 + 1 + 4 + (int64_t)sizeof(device_place);
+    tables += d->pairs ? 36 * 4 : 64 + 64 + 1 + 4 + 4 + 4 * (DEVICE_TOUCH_ROUNDS + 1);
+    return d->capacity * tables + d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
 weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)

@@ -30,9 +30,9 @@ typedef struct device_force {
     float x, y, z;
 } device_force;
 
-// One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a table
-// of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like octants
-// without a child, zero for ever.
+// One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
+// table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
+// octants without a child, zero for ever.
 typedef struct device_level {
     int first;  // where its channels begin in the floats, counted in bricks: channel c of brick b is brick first + c * room + b
     int room;

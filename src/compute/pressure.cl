@@ -2,12 +2,6 @@
 
 // ---- Smoothing -------------------------------------------------------------------------------------------------------------
 
-// What a row knows while the pressure is smoothed.
-typedef struct pressure_row {
-    float p[8], divergence[8], inverse[8], floor[8];
-    float x_low, x_high;  // the pressure beyond its ends
-} pressure_row;
-
 // 1 over the number of open faces of each cell of a row; 0 in a solid cell.
 inline void inverse_faces(float inverse[8], global const uchar *open, rows_around at, bool all_open)
 {

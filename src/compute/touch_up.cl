@@ -36,23 +36,6 @@ inline bool is_restless(int most, float tolerance)
     return most >= 0 && as_float(most) >= tolerance;
 }
 
-// The largest residual of a row's active cells.
-inline float most_left(const pressure_row *r, const float y0[8], const float y1[8], const float z0[8], const float z1[8],
-                       uint active, global const uchar *open, rows_around at, bool all_open)
-{
-    bits_around o = {255u, 255u, 255u, 255u, 255u, 255u, 255u};
-    if (!all_open) o = look_at_bits(open, at);
-    float largest = 0.0f;
-    EACH_X
-    {
-        float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
-        float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]), faces = all_open ? 6.0f : faces_of_bits(o, x);
-        float left = (float)(int)BIT(active, x) * (r->divergence[x] + sum - faces * r->p[x]);
-        largest = rule_max(largest, rule_abs(left));
-    }
-    return largest;
-}
-
 // Lists the restless bricks among all live ones.
 ROW_KERNEL void look_for_restless(global const device_place *places, global const uchar *open, global const float *pressure,
                                   global const float *divergence, global const uchar *active, global volatile int *notes,
@@ -64,20 +47,9 @@ ROW_KERNEL void look_for_restless(global const device_place *places, global cons
     const device_place place = places[ROW_NUMBER(cycle.live)];
     const rows_around at = look_from(place, ROW);
     const uint bits = active[at.self];
-    float largest = 0.0f;
-    if (bits != 0u) {
-        pressure_row r;
-        float y0[8], y1[8], z0[8], z1[8];
-        load_row(r.p, pressure, at.self);
-        load_row(r.divergence, divergence, at.self);
-        r.x_low = pressure[8 * at.x0 + 7];
-        r.x_high = pressure[8 * at.x1];
-        load_row(y0, pressure, at.y0);
-        load_row(y1, pressure, at.y1);
-        load_row(z0, pressure, at.z0);
-        load_row(z1, pressure, at.z1);
-        largest = most_left(&r, y0, y1, z0, z1, bits, open, at, place.clear);
-    }
+    float left[8], largest = 0.0f;
+    if (bits != 0u)
+        largest = find_residual(left, pressure, divergence, at, bits, look_at_open(open, at, place.clear), place.clear);
     SYNC;
     if (bits != 0u && as_int(largest) > most[SLOT]) atomic_max(&most[SLOT], as_int(largest));
     SYNC;
@@ -152,12 +124,12 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
         tile[rim_at] = other[rim_at] = rim;
         SYNC;
         if (bits != 0u) {
-            float y0[8], y1[8], z0[8], z1[8];
+            float left[8], y0[8], y1[8], z0[8], z1[8];
             read_row(y0, tile, P_ROWS, here - 1);
             read_row(y1, tile, P_ROWS, here + 1);
             read_row(z0, tile, P_ROWS, here - 10);
             read_row(z1, tile, P_ROWS, here + 10);
-            const float largest = most_left(&r, y0, y1, z0, z1, bits, open, at, all_open);
+            const float largest = row_residual(left, &r, y0, y1, z0, z1, bits, look_at_open(open, at, all_open), all_open);
             if (as_int(largest) > most[SLOT]) atomic_max(&most[SLOT], as_int(largest));
         }
         smooth_rows(&r, tile, other, sweeps);

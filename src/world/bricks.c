@@ -175,8 +175,8 @@ static void close_gaps(brick_pool *pool)
         int32_t to = place[b];
         for (int32_t k = 0; k < 27; k++) pool->near[to][k] = place[pool->near[b][k]];
         pool->news[to] = 1;
-        pool->stirred[to] = 1;
         if (to == b) continue;
+        pool->stirred[to] = 1;
         pool->coord[to] = pool->coord[b];
         pool->open[to] = pool->open[b];
         pool->alive[to] = 1;

@@ -70,7 +70,7 @@ typedef struct brick_pool {
     int64_t *changed;     // number of the change that last touched its water or terrain
     uint8_t *place;       // brick_place; only with a home
     uint8_t *news;        // 1: its neighbours or its open cells changed since the backend looked
-    uint8_t *stirred;     // 1: it was born, died or got another index since a pyramid was built
+    uint8_t *stirred;     // 1: it was born, died or got another index since the pyramid was built
     int32_t *trash;       // indices to be used again
     int32_t trash_count;
     int32_t *slot;  // hash table: brick index or 0
@@ -147,7 +147,7 @@ static inline void bricks_write(const brick_pool *pool, int32_t brick)
 // The next brick from `brick` on to which a table of bytes gives this value; `end` if there is none.
 static inline int32_t bricks_next(const uint8_t *table, int value, int32_t brick, int32_t end)
 {
-    const uint8_t *found = brick < end ? (const uint8_t *)memchr(table + brick, value, (size_t)(end - brick)) : NULL;
+    const uint8_t *found = brick < end ? memchr(table + brick, value, (size_t)(end - brick)) : NULL;
     return found ? (int32_t)(found - table) : end;
 }
 

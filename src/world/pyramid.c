@@ -1,6 +1,6 @@
-// Building the pyramid, in every update in which bricks come or go, so it must be quick: only those that came or went get and lose
-// parents, and so on up the levels. Bricks of a level are numbered as they come, and where one goes the last one takes its number.
-// That order is an accident, and nothing computed on the pyramid depends on it.
+// Building the pyramid, in every update in which bricks come or go, so it must be quick: only those that came or went get and
+// lose parents, and so on up the levels. Bricks of a level are numbered as they come, and where one goes the last one takes its
+// number. That order is an accident, and nothing computed on the pyramid depends on it.
 //
 // Neighbours go the other way, and are found anew: those of the coarsest level are looked up, those below are children of the
 // neighbours of a brick's parent. On the first level that is most of the work; if there is a device it is left to it.
@@ -22,8 +22,7 @@ static int32_t *find_slot(const pyramid_level *level, weir_coord coord)
 // What is kept of a brick from build to build, in one block: children, coordinates, parents.
 static size_t kept_bytes(int32_t room)
 {
-    const pyramid_level *level = NULL;
-    return (size_t)room * (sizeof *level->child + sizeof *level->coord + sizeof *level->parent);
+    return (size_t)room * (sizeof(int32_t[8]) + sizeof(weir_coord) + sizeof(int32_t));
 }
 
 // Room for more bricks, and twice as many slots to look them up.
@@ -162,19 +161,22 @@ static void drop(pyramid *p, int32_t l, int32_t child)
     take_number(p, l, parent);
 }
 
-// Drops and adds what came, went or got another index since the last build. First all that was is dropped: an index may stand for
-// another brick now.
+// Drops and adds what came, went or got another index since the last build. First all that was is dropped: an index may stand
+// for another brick now.
 static bool follow(pyramid *p, const brick_pool *pool)
 {
-    const int32_t end = pool->end, known = p->top > 0 ? p->level[0].count : 1;
+    const int32_t end = pool->end, known = p->level[0].count, both = known < end ? known : end;
     int32_t *parent = p->level[0].parent;
-    const int32_t both = known < end ? known : end;
+    if (p->top == 0) {
+        memset(parent, 0, (size_t)end * sizeof *parent);
+        return true;
+    }
     for (int32_t b = 0; (b = bricks_next(pool->stirred, 1, b + 1, both)) < both;)
         if (parent[b] != 0) drop(p, 1, b);
     for (int32_t b = end; b < known; b++)
         if (parent[b] != 0) drop(p, 1, b);
     for (int32_t b = known; b < end; b++) parent[b] = 0;
-    for (int32_t b = 0; p->top > 0 && (b = bricks_next(pool->stirred, 1, b + 1, end)) < end;)
+    for (int32_t b = 0; (b = bricks_next(pool->stirred, 1, b + 1, end)) < end;)
         if (pool->alive[b] && !add(p, pool->coord[b], b)) return false;
     return true;
 }
@@ -200,13 +202,8 @@ static bool build_level(pyramid *p, int32_t l, const brick_pool *pool)
 // The neighbours of the coarsest level.
 static void look_up_neighbours(pyramid_level *level)
 {
-    for (int32_t i = 1; i < level->count; i++) {
-        for (int32_t n = 0; n < 27; n++) {
-            weir_coord c = level->coord[i];
-            weir_coord at = {c.x + n % 3 - 1, c.y + n / 3 % 3 - 1, c.z + n / 9 - 1};
-            level->near[i][n] = *find_slot(level, at);
-        }
-    }
+    for (int32_t b = 1; b < level->count; b++)
+        for (int32_t n = 0; n < 27; n++) level->near[b][n] = *find_slot(level, brick_neighbour(level->coord[b], n));
 }
 
 // The neighbours of a level from those of the level above it. Around the 2 x 2 x 2 children of a parent lie 4 x 4 x 4 bricks, all of

@@ -47,7 +47,7 @@ typedef struct pyramid_level {
 typedef struct pyramid {
     memory *mem;
     int32_t top;                          // the coarsest level; 0: no bricks at all
-    pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parents
+    pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parents, `room` of them
     uint64_t version;                     // of the pool it was built for
     bool tables_only;                     // a device keeps the channels and finds the neighbours of level 1: neither is here
 } pyramid;
@@ -55,8 +55,9 @@ typedef struct pyramid {
 void pyramid_create(memory *mem, bool tables_only, pyramid *p);
 void pyramid_destroy(pyramid *p);
 
-// Builds the levels for the pool's live bricks, unless they are the ones it was built for. It follows what became of the bricks of
-// one pool (`stirred`), which has no other pyramid. A failure (memory) leaves a pyramid that is built anew by the next call.
+// Builds the levels for the pool's live bricks, unless they are the ones it was built for. It takes and clears the pool's marks
+// of what came, went or moved (`stirred`), so a pool has one pyramid only. A failure (memory) leaves a pyramid that is built
+// anew by the next call.
 weir_status pyramid_build(pyramid *p, brick_pool *pool);
 
 int64_t pyramid_bytes(const pyramid *p);
