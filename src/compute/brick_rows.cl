@@ -14,6 +14,9 @@
 // same results.
 #define ROW_NUMBER(live) min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)
 
+// A table among the marks (opencl_shared.h), which begin with the notes.
+#define MARKS(type, at) ((global type *)((global uchar *)notes + (at)))
+
 #define EACH_X _Pragma("unroll") for (int x = 0; x < 8; x++)
 
 #define UNPACK_ROW(v, low, high) \

@@ -169,12 +169,14 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
 
 // 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
 // not negative are in the order of the floats.
-ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *active,
-                              global const uchar *open, global const device_place *places, global float *pyramid,
-                              device_level here, device_level above, global const int *tree, global const int *stamps,
-                              global int *coarse_stamps, global volatile int *notes, device_cycle cycle, int live)
+ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *open,
+                              global float *pyramid, device_level here, device_level above, global int *tree,
+                              global volatile int *notes, device_cycle cycle, int room, int live)
 {
     if (cycle_is_over((global const int *)notes, cycle)) return;
+    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const uchar *active = MARKS(const uchar, DEVICE_ACTIVE(room));
+    global const int *stamps = MARKS(const int, DEVICE_STAMPS(room));
     global volatile int *note = notes + DEVICE_NOTE(cycle.index);
     if (get_global_id(0) == 0) note[DEVICE_RAN] = 1;
     const device_level levels[2] = {here, above};
@@ -209,7 +211,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
         word |= COUNT_BITS(border, 0xffffu) << BORDER_AT(0) | COUNT_BITS(border, 0xffff0000u) << BORDER_AT(1) |
                 COUNT_BITS(gather_bits(borders_z[SLOT], row, x), 0xffffu) << BORDER_AT(2);
         count_words(pyramid, levels + 1, up >> 3)[to] = word | COUNT_BITS(link, 0xffu) << COUNT_AT;
-        coarse_stamps[levels[1].stamp + (up >> 3)] = stamp;
+        tree[levels[1].stamp + (up >> 3)] = stamp;
     }
     level_cells(pyramid, levels + 1, DEVICE_RIGHT, up >> 3)[to] = sum_pairs(left_rows[SLOT], row, x);
     SYNC;
@@ -445,7 +447,7 @@ inline void load_equations(coarse_row *r, float diagonal[8], global float *pyram
 
 // On the way down: the counts of the level above and the weights, where they are not what they were, and sweeps. Of a brick without
 // a stamp around it the weights beside it stay too, even if they are written again right now.
-ROW_KERNEL void first_down(global float *pyramid, device_level here, device_level above, global const int *tree, global int *stamps,
+ROW_KERNEL void first_down(global float *pyramid, device_level here, device_level above, global int *tree,
                            global const int *notes, device_cycle cycle, int sweeps)
 {
     if (cycle_is_over(notes, cycle)) return;
@@ -458,15 +460,15 @@ ROW_KERNEL void first_down(global float *pyramid, device_level here, device_leve
     coarse_row r;
     float diagonal[8];
     load_row(r.right, CHANNEL(DEVICE_RIGHT), at.self);
-    if (cycle.anew || stamped_around(stamps + level->stamp, place, stamp))
+    if (cycle.anew || stamped_around(tree + level->stamp, place, stamp))
         make_equations(&r, diagonal, pyramid, level, at);
     else
         load_equations(&r, diagonal, pyramid, level, at, true);
-    if (cycle.anew || stamps[level->stamp + brick] == stamp) {
+    if (cycle.anew || tree[level->stamp + brick] == stamp) {
         cube_counts counts;
         load_counts(&counts, pyramid, level, brick, 2 * OCTANT_CELL(ROW));
         build_octant(&counts, pyramid, level + 1, up);
-        stamps[level[1].stamp + (up >> 3)] = stamp;
+        tree[level[1].stamp + (up >> 3)] = stamp;
     }
     EACH_X r.e[x] = FIRST_SWEEP(r.right[x], r.inverse[x]);
     r.x_low = r.x_high = 0.0f;
@@ -612,16 +614,18 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
 
 // 64 work-items per live brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
 // above it, as in all deep water, the floor need not be read. What changes from now on is news to the next cycle.
-ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global const uchar *active,
-                             global const int *list, global float *pyramid, device_level here, device_level above,
-                             global const int *tree, global int *notes, device_cycle cycle, int top, float head, int live)
+ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global float *pyramid, device_level here,
+                             device_level above, global const int *tree, global int *notes, device_cycle cycle, int room,
+                             int top, float head, int live)
 {
     if (cycle_is_over(notes, cycle)) return;
+    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const uchar *active = MARKS(const uchar, DEVICE_ACTIVE(room));
     if (get_global_id(0) == 0) notes[DEVICE_CYCLE_NUMBER]++;
     const device_level levels[2] = {here, above};
-    const int place = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
-    if (place >= live) return;
-    const int brick = list[place], row = ROWS * brick + ROW;
+    const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
+    if (number >= live) return;
+    const int brick = places[number].brick, row = ROWS * brick + ROW;
     const uint bits = active[row];
     if (bits == 0u) return;
     float p[8], c[8];

@@ -173,8 +173,8 @@ inline void gather_left(float right[CELL_OWN], local float4 *room, global float 
 }
 
 // On the way down, as first_down; the right side comes first.
-CELL_KERNEL void level_down(global float *pyramid, device_level below, device_level here, device_level above, global const int *tree,
-                            global int *stamps, global const int *notes, device_cycle cycle, int is_top, int sweeps)
+CELL_KERNEL void level_down(global float *pyramid, device_level below, device_level here, device_level above, global int *tree,
+                            global const int *notes, device_cycle cycle, int is_top, int sweeps)
 {
     if (cycle_is_over(notes, cycle)) return;
     local float4 left_halves[8 * 2 * ROWS];
@@ -182,7 +182,8 @@ CELL_KERNEL void level_down(global float *pyramid, device_level below, device_le
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = (int)get_group_id(0) + 1, stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
     const device_place place = find_place(tree + level->near, brick);
-    const bool stamped = stamps[level->stamp + brick] == stamp, stamped_near = stamped_around(stamps + level->stamp, place, stamp);
+    global int *stamps = tree + level->stamp;
+    const bool stamped = stamps[brick] == stamp, stamped_near = stamped_around(stamps, place, stamp);
     const bool changed = cycle.anew || stamped_near, counted = !is_top && (cycle.anew || stamped);
     float right[CELL_OWN], e[CELL_OWN];
     coarse_cell own[CELL_OWN];
@@ -198,7 +199,7 @@ CELL_KERNEL void level_down(global float *pyramid, device_level below, device_le
         own[k].inverse = rule_inverse(own[k].diagonal);
     }
     build_counts(pyramid, level, brick, up, counted ? ROWS : 0);
-    if (counted) stamps[level[1].stamp + (up >> 3)] = stamp;
+    if (counted) tree[level[1].stamp + (up >> 3)] = stamp;
     gather_left(right, left_halves, pyramid, &below, tree, tree + level->child + 8 * brick, false);
     EACH_OWN
     {

@@ -24,8 +24,8 @@ enum {
 typedef struct device_pyramid {
     pyramid tables;
     device_level level[LEVELS_MAX + 1];  // one more, since kernels get a level with the one above it
-    cl_mem cells, tree, stamps;
-    int64_t cell_bytes, tree_bytes, stamp_bytes;
+    cl_mem cells, tree;
+    int64_t cell_bytes, tree_bytes;
     int32_t *tree_here;
     size_t here_bytes;
     int32_t told;      // where the host's part of the tree begins, with the table of levels; before it is what grow_tree finds
@@ -48,7 +48,6 @@ typedef struct opencl_backend {
     int64_t force_bytes;
     cl_mem drained;
     int64_t drained_bytes;
-    cl_event facts_read;
     cl_mem outer;  // bricks that reach over the bounds
     int64_t outer_bytes;
     void *scratch;  // host memory that passes may use
@@ -63,12 +62,14 @@ typedef struct opencl_backend {
 
 // How much room the levels take.
 typedef struct pyramid_size {
-    int64_t bricks;  // of floats
-    int64_t ints, stamps;
+    int64_t channels;  // of a brick each, in the floats
+    int64_t ints;      // of the tree
+    int64_t told;      // of them, that the host tells
+    int32_t bricks;    // of all levels
 } pyramid_size;
 
-// Lays out the levels: where each begins in the floats, ints and stamps. What the host tells lies together, behind the ways up
-// of the live bricks and the neighbours of level 1.
+// Lays out the levels: where each begins in the floats and in the tree. What the host tells lies together, behind the ways up
+// of the live bricks and the neighbours of level 1, before the stamps.
 static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
 {
     const int32_t top = p->tables.top, first = p->tables.level[1].count;
@@ -78,18 +79,21 @@ static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
     for (int32_t l = 1; l <= top; l++) {
         int32_t count = p->tables.level[l].count;
         device_level *level = &p->level[l];
-        *level = (device_level){.first = (int)size.bricks, .room = count, .count = count, .stamp = (int)size.stamps};
+        *level = (device_level){.first = (int)size.channels, .room = count, .count = count, .stamp = size.bricks};
         level->near = l == 1 ? pool->end : (int)size.ints;
         if (l > 1) size.ints += 27 * (int64_t)count;
         level->up = (int)size.ints;
         size.ints += count;
         level->child = (int)size.ints;
         size.ints += 8 * (int64_t)count;
-        size.bricks += (int64_t)(l == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS) * count;
-        size.stamps += count;
+        size.channels += (int64_t)(l == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS) * count;
+        size.bricks += count;
     }
     p->box = (int)size.ints;
     size.ints += 16;
+    size.told = size.ints - p->told;
+    for (int32_t l = 1; l <= top; l++) p->level[l].stamp += (int)size.ints;
+    size.ints += size.bricks;
     return size;
 }
 
@@ -185,17 +189,15 @@ static weir_status build_pyramid(opencl_backend *o)
     weir_status status = pyramid_build(&p->tables, pool);
     if (status != WEIR_OK) return status;
     pyramid_size size = lay_out(p, pool);
-    int64_t cell_bytes = size.bricks * BRICK_CELLS * 4, tree_bytes = size.ints * 4, stamp_bytes = size.stamps * 4;
-    int64_t told_bytes = (size.ints - p->told) * 4;
-    int32_t *told = reserve_tree(o, (size_t)told_bytes);
+    int64_t cell_bytes = size.channels * BRICK_CELLS * 4, tree_bytes = size.ints * 4;
+    int32_t *told = reserve_tree(o, (size_t)size.told * 4);
     bool room = told && queue_at_least(&o->queue, &p->cells, &p->cell_bytes, cell_bytes, cell_bytes / 8) &&
-                queue_at_least(&o->queue, &p->tree, &p->tree_bytes, tree_bytes, tree_bytes / 8) &&
-                queue_at_least(&o->queue, &p->stamps, &p->stamp_bytes, stamp_bytes, stamp_bytes / 8);
+                queue_at_least(&o->queue, &p->tree, &p->tree_bytes, tree_bytes, tree_bytes / 8);
     if (room) {
-        cl_int levels = p->told, bricks = (cl_int)size.stamps;
+        cl_int levels = p->told, bricks = size.bricks;
         p->tail = first_of_tail(p, pool);
         write_tree(p, pool, told);
-        queue_write(&o->queue, p->tree, (int64_t)p->told * 4, told, told_bytes);
+        queue_write(&o->queue, p->tree, (int64_t)p->told * 4, told, size.told * 4);
         LAUNCH_ROWS(&o->queue, grow_tree, bricks, A(p->cells), A(p->tree), A(levels), A(bricks));
         p->fresh = true;
         p->version = pool->version;
@@ -266,8 +268,7 @@ static void drop_pyramid(opencl_backend *o)
     device_pyramid *p = &o->pyramid;
     queue_free(&o->queue, &p->cells);
     queue_free(&o->queue, &p->tree);
-    queue_free(&o->queue, &p->stamps);
-    p->cell_bytes = p->tree_bytes = p->stamp_bytes = 0;
+    p->cell_bytes = p->tree_bytes = 0;
     p->version = UINT64_MAX;
 }
 
@@ -293,13 +294,6 @@ static void begin(backend *base)
     queue_time(&o->queue, o->world->update % TIMED_EVERY == 0);
 }
 
-// Asks for what the move found out of every brick; the answer is waited for at the end of the update.
-static void ask_facts(opencl_backend *o)
-{
-    device_bricks *d = &o->bricks;
-    queue_read_later(&o->queue, d->facts, d->facts_here.data, o->world->bricks.end, d->live >= o->beside, &o->facts_read);
-}
-
 // Without branches, so that it is done many bricks at a time.
 static void take_facts(brick_pool *pool, const uint8_t *facts, int64_t change)
 {
@@ -314,17 +308,14 @@ static weir_status finish(backend *base)
 {
     opencl_backend *o = (opencl_backend *)base;
     brick_pool *pool = &o->world->bricks;
-    if (o->facts_read) {
-        queue_wait(&o->queue, &o->facts_read);
-        o->queue.staged = 0;  // facts are asked for after the last write of an update
-    }
+    const uint8_t *facts = device_bricks_take_facts(&o->bricks);
     if (o->queue.timing) {
         queue_finish(&o->queue);
         queue_book(&o->queue, o->world, TIMED_EVERY);
     }
     weir_status status = queue_status(&o->queue);
     if (status != WEIR_OK) return status;
-    if (pool->live > 0) take_facts(pool, o->bricks.facts_here.data, o->world->change);
+    if (pool->live > 0) take_facts(pool, facts, o->world->change);
     return WEIR_OK;
 }
 
@@ -408,7 +399,7 @@ static void drain_sides(opencl_backend *o)
     channels c = find_channels(o);
     int64_t *drops = (int64_t *)(outer + (pool->live & ~1));
     queue_write(&o->queue, o->outer, 0, outer, count * 4);
-    LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->facts), A(o->drained), A(bounds));
+    LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->marks), A(o->drained), A(bounds));
     queue_read(&o->queue, o->drained, 0, drops, count * 8);
     for (int32_t i = 0; i < count; i++) o->taken += drops[i];
 }
@@ -425,6 +416,12 @@ static void begin_cycles(opencl_backend *o)
     };
 }
 
+// Whether one read brings facts and notes: a read takes the host as long as two launches, which is what few bricks wait for.
+static bool reads_once(const opencl_backend *o)
+{
+    return o->bricks.live < o->beside && !o->bricks.cycle.ahead;
+}
+
 static bool unsolved(backend *base, int32_t cycles)
 {
     opencl_backend *o = (opencl_backend *)base;
@@ -439,6 +436,8 @@ static bool unsolved(backend *base, int32_t cycles)
 
 _Static_assert(DEVICE_TOUCH_ROUNDS == TOUCH_UP_ROUNDS, "all backends touch up in as many rounds");
 
+#define CYCLE A(o->bricks.marks), A(o->bricks.cycle)
+
 // Nobody waits for the rounds, which do nothing if another cycle follows.
 static void touch_up(opencl_backend *o, bool may_follow)
 {
@@ -450,16 +449,14 @@ static void touch_up(opencl_backend *o, bool may_follow)
         device_bricks_take_notes(d);
         if (!rule_is_wild(device_bricks_note(d, d->cycle.index).begun, d->cycle.tolerance)) return;
     }
-    LAUNCH_ROWS(q, look_for_restless, d->live, A(d->places), A(d->open), A(c.pressure), A(c.divergence), A(d->active),
-                A(d->notes), A(d->touched), A(d->restless), A(d->cycle));
-    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside);
+    LAUNCH_ROWS(q, look_for_restless, d->live, A(d->open), A(c.pressure), A(c.divergence), CYCLE, A(d->room));
+    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside, false);
     cl_int sweeps = o->numbers.smooths;
     int32_t several = d->live < DEVICE_TOUCH_BRICKS ? d->live : DEVICE_TOUCH_BRICKS;
     for (cl_int round = 0; round < DEVICE_TOUCH_ROUNDS; round++)
         LAUNCH_ROWS(q, touch_up, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
-                    A(c.divergence), A(c.floor), A(d->active), A(d->stamps), A(d->notes), A(d->touched), A(d->restless),
-                    A(d->cycle), A(round), A(sweeps));
-    LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), A(d->notes), A(d->touched), A(d->restless), A(d->cycle));
+                    A(c.divergence), A(c.floor), CYCLE, A(d->room), A(round), A(sweeps));
+    LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));
 }
 
 static void restrict_all(opencl_backend *o)
@@ -467,13 +464,10 @@ static void restrict_all(opencl_backend *o)
     device_bricks *d = &o->bricks;
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
-    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->active), A(d->open), A(d->places),
-                A(p->cells), A(p->level[0]), A(p->level[1]), A(p->tree), A(d->stamps), A(p->stamps), A(d->notes), A(d->cycle),
-                A(d->live));
-    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside);
+    LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->open), A(p->cells), A(p->level[0]),
+                A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(d->live));
+    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside, reads_once(o));
 }
-
-#define CYCLE A(o->bricks.notes), A(o->bricks.cycle)
 
 // Jacobi sweeps on a coarsest level of bricks far apart. They see each other's results, so each is a launch.
 static void sweep_coarsest(opencl_backend *o, cl_int level)
@@ -512,11 +506,10 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     switch (pass) {
     case PASS_LEVEL_DOWN:
         if (level == 1)
-            LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), A(p->stamps), CYCLE,
-                        A(smooths));
+            LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths));
         else
-            LAUNCH_CELLS(q, level_down, bricks, A(p->cells), A(here[-1]), A(here[0]), A(here[1]), A(p->tree), A(p->stamps),
-                         CYCLE, A(is_top), A(smooths));
+            LAUNCH_CELLS(q, level_down, bricks, A(p->cells), A(here[-1]), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(is_top),
+                         A(smooths));
         break;
     case PASS_LEVEL_SWEEP: sweep_coarsest(o, level); break;
     case PASS_LEVEL_SMOOTH:
@@ -558,7 +551,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     switch (pass) {
     case PASS_MOVE:
         LAUNCH_ITEMS(q, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, A(d->runs), A(d->near), A(d->open),
-                     A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(o->numbers));
+                     A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(o->numbers));
         break;
     case PASS_VISCOSITY:
         LAUNCH(q, viscosity, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, FLOW,
@@ -568,38 +561,36 @@ static void run(backend *base, pass_id pass, int32_t level)
     case PASS_FORCES: run_forces(o); break;
     case PASS_DRAIN_SIDES: drain_sides(o); break;
     case PASS_DIVERGENCE:
-        ask_facts(o);
         begin_cycles(o);
-        LAUNCH_ROWS(q, divergence, d->live, A(d->places), A(d->near), A(d->open), A(d->facts), A(c.mass_next), NEXT,
-                    A(c.pressure), A(c.divergence), A(c.floor), A(c.pressure_next), A(d->active), A(d->dry), A(d->empty),
-                    A(d->stamps), A(d->notes), A(o->numbers), A(d->live));
+        if (!reads_once(o)) device_bricks_ask_facts(d, d->live >= o->beside);
+        LAUNCH_ROWS(q, divergence, d->live, A(d->near), A(d->open), A(c.mass_next), NEXT, A(c.pressure), A(c.divergence),
+                    A(c.floor), A(c.pressure_next), A(d->marks), A(o->numbers), A(d->room), A(d->live));
         break;
     case PASS_SMOOTH:
-        LAUNCH_ROWS(q, smooth, d->live, A(d->places), A(d->open), A(d->dry), A(*(level == 0 ? &c.pressure : &c.pressure_next)),
-                    A(c.divergence), A(c.floor), A(*(level == 0 ? &c.pressure_next : &c.pressure)), A(d->active), A(d->stamps),
-                    CYCLE, A(smooths), A(d->live));
+        LAUNCH_ROWS(q, smooth, d->live, A(d->open), A(*(level == 0 ? &c.pressure : &c.pressure_next)), A(c.divergence),
+                    A(c.floor), A(*(level == 0 ? &c.pressure_next : &c.pressure)), CYCLE, A(d->room), A(smooths), A(d->live));
         break;
     case PASS_RESTRICT: restrict_all(o); break;
     case PASS_CORRECT:
-        LAUNCH_ROWS(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(d->active), A(d->list), A(p->cells),
-                    A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(top), A(o->numbers.head), A(d->live));
+        LAUNCH_ROWS(q, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(p->cells), A(p->level[0]), A(p->level[1]),
+                    A(p->tree), CYCLE, A(d->room), A(top), A(o->numbers.head), A(d->live));
         break;
     case PASS_TOUCH_UP: touch_up(o, level == 1); break;
     case PASS_GRADIENT:
-        LAUNCH_ROWS_BY(q, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->places), A(d->open), A(d->dry), A(d->empty),
-                       A(c.pressure), NEXT, FLOW, A(o->numbers), A(d->live));
-        if (d->cycle.ahead) device_bricks_ask_notes(d, false);
+        LAUNCH_ROWS_BY(q, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->open), A(c.pressure), NEXT, FLOW, A(d->marks),
+                       A(o->numbers), A(d->room), A(d->live));
+        if (d->cycle.ahead) device_bricks_ask_notes(d, false, false);
         swap_channels(o, CHANNEL_MASS, CHANNEL_MASS_NEXT);
         break;
     case PASS_CLASSIC_MOVE:
-        LAUNCH(q, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->facts), A(d->open),
+        LAUNCH(q, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(d->open),
                A(d->clear), A(d->pairs), A(o->numbers));
         break;
     case PASS_CLASSIC_DIVERGENCE:
-        ask_facts(o);
+        device_bricks_ask_facts(d, d->live >= o->beside);
         follows = level - 1 >= 2;
-        LAUNCH_ROWS_BY(q, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, A(d->places), A(d->open), A(c.mass_next), NEXT,
-                       A(c.divergence), A(c.pressure), A(follows), A(d->live));
+        LAUNCH_ROWS_BY(q, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, A(d->open), A(c.mass_next), NEXT,
+                       A(c.divergence), A(c.pressure), A(d->marks), A(d->room), A(follows), A(d->live));
         o->rest = 0;
         iterate_pressure(o, level - 1, follows);
         break;
@@ -653,7 +644,7 @@ static int32_t levels(const backend *base)
 static int64_t bytes(const backend *base)
 {
     const opencl_backend *o = (const opencl_backend *)base;
-    return device_bricks_bytes(&o->bricks) + o->pyramid.cell_bytes + o->pyramid.tree_bytes + o->pyramid.stamp_bytes;
+    return device_bricks_bytes(&o->bricks) + o->pyramid.cell_bytes + o->pyramid.tree_bytes;
 }
 
 static void destroy(backend *base)
@@ -661,8 +652,7 @@ static void destroy(backend *base)
     opencl_backend *o = (opencl_backend *)base;
     opencl_queue *q = &o->queue;
     if (q->cl) {
-        queue_wait(q, &o->facts_read);
-        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->pyramid.stamps, &o->forces, &o->drained, &o->outer};
+        cl_mem *const buffers[] = {&o->pyramid.cells, &o->pyramid.tree, &o->forces, &o->drained, &o->outer};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(q, buffers[i]);
         device_rules_destroy(&o->rules, q);
     }
@@ -701,7 +691,7 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
     pyramid_create(&world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     weir_status status = queue_create(device, world->logger, &world->account, &o->queue);
-    if (status == WEIR_OK) status = device_bricks_create(&o->bricks, &o->queue, world);
+    if (status == WEIR_OK) device_bricks_create(&o->bricks, &o->queue, world);
     if (status != WEIR_OK) {
         destroy(&o->base);
         return status;

@@ -90,6 +90,7 @@ typedef struct opencl_queue {
     device_account *account;
     pinned_memory stage;
     int64_t staged;  // bytes in it that the device may not have taken yet
+    int64_t writes;  // that were staged so far
     bool timing;     // whether launches are timed now
     timed_launch timed[OPENCL_EVENTS];
     int32_t timed_count;
@@ -125,9 +126,9 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
 // Does not wait: *done, zero at first, gets an event for queue_wait; an answer that nobody waited for is forgotten. `to` should be
 // pinned, or the device makes the caller wait after all. `beside`: the commands that follow do not wait until the bytes are out. None
 // of them may write these bytes before somebody has waited for them here.
-void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, bool beside, cl_event *done);
+void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool beside, cl_event *done);
 void queue_wait(opencl_queue *q, cl_event *done);
-void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
+void queue_copy(opencl_queue *q, cl_mem from, int64_t from_offset, cl_mem to, int64_t to_offset, int64_t bytes);
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes);
 void queue_finish(opencl_queue *q);
 
@@ -184,11 +185,11 @@ typedef struct device_bricks {
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
-    bool lean;                                 // channels of scratch are missing, after a growth that failed
-    cl_mem near, open, coords, clear;          // what the host tells of them
-    cl_mem active, dry, empty, facts, stamps;  // what the kernels note of them
-    cl_mem list, places;                       // live bricks, and as device_place
-    cl_mem touched, restless;                  // bricks that are touched up (touch_up.cl)
+    bool lean;                         // channels of scratch are missing, after a growth that failed
+    cl_mem near, open, coords, clear;  // what the host tells of them
+    cl_mem marks;                      // what the kernels note of them and of the cycles of the pressure
+    int32_t room;                      // bricks there is room for in the marks
+    cl_mem list;                       // live bricks
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
     int32_t pair_count;
@@ -204,15 +205,14 @@ typedef struct device_bricks {
     int64_t block_bytes;
     void *host_block;  // the same here
     size_t host_bytes;
-    pinned_memory facts_here;
-    cl_mem notes;  // of the cycles of the pressure
-    pinned_memory notes_here;
-    cl_event notes_read;
+    pinned_memory marks_here;  // notes and facts
+    cl_event notes_read, facts_read;
+    int64_t writes;      // of the queue when facts were asked for
     device_cycle cycle;  // the one under way
     device_cycle noted;  // the one after which notes were asked for
 } device_bricks;
 
-weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
+void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
 void device_bricks_destroy(device_bricks *d);
 
 // Makes room for all bricks of the pool and tells the device where they lie. Fails on memory, with nothing changed.
@@ -225,9 +225,13 @@ void device_bricks_send(device_bricks *d);
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
-// Asks for what the cycles of the update noted, `beside` the commands that follow (queue_read_later); waits for it, if it was asked
-// for, and tells the world.
-void device_bricks_ask_notes(device_bricks *d, bool beside);
+// Asks for what the move found out of every brick, or for what the cycles of the update noted, `beside` the commands that
+// follow (queue_read_later). `facts`: the notes bring the facts along.
+void device_bricks_ask_facts(device_bricks *d, bool beside);
+void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts);
+// Waits for the facts, if they did not come along, and gives a byte per brick.
+const uint8_t *device_bricks_take_facts(device_bricks *d);
+// Waits for the notes, if they were asked for, and tells the world.
 void device_bricks_take_notes(device_bricks *d);
 // Of a cycle of the last update whose notes were taken.
 device_note device_bricks_note(const device_bricks *d, int32_t index);

@@ -22,13 +22,44 @@ static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes
     cl_mem fresh = queue_buffer(q, bytes);
     if (!fresh) return false;
     if (zero) queue_zero(q, fresh, bytes);
-    queue_copy(q, *buffer, fresh, *buffer ? keep : 0);
+    queue_copy(q, *buffer, 0, fresh, 0, *buffer ? keep : 0);
     if (q->error != CL_SUCCESS) {
         queue_free(q, &fresh);
         return false;
     }
     queue_free(q, buffer);
     *buffer = fresh;
+    return true;
+}
+
+_Static_assert(DEVICE_NOTES * 4 <= DEVICE_FACTS, "the notes end where the facts begin");
+_Static_assert(sizeof(device_place) == 32, "so much room the marks have for a place");
+
+static int64_t marks_bytes(const device_bricks *d, int64_t room)
+{
+    return d->world->solver == WEIR_SOLVER_MOMENTUM ? DEVICE_MARKS(room) : DEVICE_DRY(room);
+}
+
+// The marks with room for more bricks. What a kernel may ask about an earlier update is kept; the nothing has none.
+static bool grow_marks(device_bricks *d, int32_t capacity)
+{
+    opencl_queue *q = d->queue;
+    const int64_t old = d->room, room = (capacity + 15) / 16 * 16;
+    cl_mem fresh = queue_buffer(q, marks_bytes(d, room));
+    if (!fresh) return false;
+    queue_zero(q, fresh, marks_bytes(d, room));
+    queue_copy(q, d->marks, 0, fresh, 0, d->marks ? DEVICE_FACTS + old : 0);
+    if (d->marks && d->world->solver == WEIR_SOLVER_MOMENTUM) {
+        queue_copy(q, d->marks, DEVICE_STAMPS(old), fresh, DEVICE_STAMPS(room), 4 * old);
+        queue_copy(q, d->marks, DEVICE_ACTIVE(old), fresh, DEVICE_ACTIVE(room), 64 * old);
+    }
+    if (q->error != CL_SUCCESS) {
+        queue_free(q, &fresh);
+        return false;
+    }
+    queue_free(q, &d->marks);
+    d->marks = fresh;
+    d->room = (int32_t)room;
     return true;
 }
 
@@ -51,22 +82,13 @@ static bool grow(device_bricks *d, int32_t capacity)
     }
     d->lean = false;
     if (capacity <= d->capacity) return true;
-    // In the tables the nothing is solid, has no neighbours and no active cells.
+    // In the tables the nothing is solid and has no neighbours.
     int64_t before = d->capacity, after = capacity;
-    if (before == 0) queue_zero(d->queue, d->notes, DEVICE_NOTES * 4);
-    bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
-                resize(d, &d->open, before * 64, after * 64, before == 0) &&
-                resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
-                resize(d, &d->facts, before, after, false) && resize(d, &d->list, 0, after * 4, false) &&
-                resize(d, &d->places, 0, after * (int64_t)sizeof(device_place), false);
-    if (d->world->solver == WEIR_SOLVER_CLASSIC)
-        room = room && resize(d, &d->pairs, 0, after * 36 * 4, false);
-    else
-        room = room && resize(d, &d->active, before * 64, after * 64, before == 0) &&
-               resize(d, &d->empty, before * 64, after * 64, before == 0) && resize(d, &d->dry, before, after, false) &&
-               resize(d, &d->stamps, before * 4, after * 4, false) &&
-               resize(d, &d->touched, before * 4, after * 4, before == 0) &&
-               resize(d, &d->restless, 0, after * 4 * (DEVICE_TOUCH_ROUNDS + 1), false);
+    bool room =
+        resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
+        resize(d, &d->open, before * 64, after * 64, before == 0) && resize(d, &d->coords, before * 12, after * 12, false) &&
+        resize(d, &d->clear, before, after, before == 0) && resize(d, &d->list, 0, after * 4, false) &&
+        (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false)) && grow_marks(d, capacity);
     if (!room) return false;
     d->capacity = capacity;
     d->version = UINT64_MAX;
@@ -257,7 +279,7 @@ static weir_status send_news(device_bricks *d)
     }
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
-           A(d->clear), A(d->places), A(d->live));
+           A(d->clear), A(d->marks), A(d->room), A(d->live));
     if (d->world->solver == WEIR_SOLVER_CLASSIC) {
         d->pair_count = pair_bricks(pool, list);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
@@ -269,13 +291,21 @@ static weir_status send_news(device_bricks *d)
     return status;
 }
 
+// Room here for notes and facts. Notes may still be on their way to where they were.
+static bool pin_marks(device_bricks *d)
+{
+    int64_t bytes = DEVICE_FACTS + d->world->bricks.capacity;
+    if (d->marks_here.bytes < bytes) device_bricks_take_notes(d);
+    return queue_pin(d->queue, &d->marks_here, bytes);
+}
+
 weir_status device_bricks_prepare(device_bricks *d)
 {
     const brick_pool *pool = &d->world->bricks;
     weir_status status = queue_status(d->queue);
     bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count && !d->lean;
     if (status == WEIR_OK && !room) status = make_room(d);
-    if (status == WEIR_OK && !queue_pin(d->queue, &d->facts_here, pool->capacity))
+    if (status == WEIR_OK && !pin_marks(d))
         status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
     if (status == WEIR_OK && d->version != pool->version) status = send_news(d);
     return status;
@@ -445,18 +475,35 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
     queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
 }
 
-// ---- Cycles ----------------------------------------------------------------------------------------------------------------
+// ---- Facts and notes -------------------------------------------------------------------------------------------------------
 
-void device_bricks_ask_notes(device_bricks *d, bool beside)
+void device_bricks_ask_facts(device_bricks *d, bool beside)
+{
+    char *to = (char *)d->marks_here.data + DEVICE_FACTS;
+    d->writes = d->queue->writes;
+    queue_read_later(d->queue, d->marks, DEVICE_FACTS, to, d->world->bricks.end, beside, &d->facts_read);
+}
+
+const uint8_t *device_bricks_take_facts(device_bricks *d)
+{
+    queue_wait(d->queue, &d->facts_read);
+    // What was written before they were asked for is out.
+    if (d->queue->writes == d->writes) d->queue->staged = 0;
+    return (const uint8_t *)d->marks_here.data + DEVICE_FACTS;
+}
+
+void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts)
 {
     d->noted = d->cycle;
     if (d->noted.index == DEVICE_CYCLES) d->noted.index--;  // behind the last cycle there may be
-    queue_read_later(d->queue, d->notes, d->notes_here.data, DEVICE_NOTE(d->noted.index + 1) * 4, beside, &d->notes_read);
+    if (facts) d->writes = d->queue->writes;
+    int64_t bytes = facts ? DEVICE_FACTS + d->world->bricks.end : DEVICE_NOTE(d->noted.index + 1) * 4;
+    queue_read_later(d->queue, d->marks, 0, d->marks_here.data, bytes, beside, &d->notes_read);
 }
 
 device_note device_bricks_note(const device_bricks *d, int32_t index)
 {
-    const cl_int *note = (const cl_int *)d->notes_here.data + DEVICE_NOTE(index);
+    const cl_int *note = (const cl_int *)d->marks_here.data + DEVICE_NOTE(index);
     return (device_note){note[DEVICE_RAN] != 0, rule_as_float(note[DEVICE_BEGUN]), rule_as_float(note[DEVICE_LEFT]),
                          note[DEVICE_RESTLESS]};
 }
@@ -486,34 +533,28 @@ static void catch_up(void *user)
 
 int64_t device_bricks_bytes(const device_bricks *d)
 {
-    int64_t tables = 27 * 4 + 64 + 12 + 1 + 1 + 4 + (int64_t)sizeof(device_place);
-    tables += d->pairs ? 36 * 4 : 64 + 64 + 1 + 4 + 4 + 4 * (DEVICE_TOUCH_ROUNDS + 1);
-    return d->capacity * tables + d->runs_bytes + d->names_bytes + d->block_bytes;
+    int64_t tables = 27 * 4 + 64 + 12 + 1 + 4 + (d->pairs ? 36 * 4 : 0);
+    return d->capacity * tables + marks_bytes(d, d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
-weir_status device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
+void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
 {
     *d = (device_bricks){.queue = queue, .world = world, .version = UINT64_MAX};
     d->home = (brick_home){d, bring, home_status, catch_up, repack};
     world->bricks.home = &d->home;
-    d->notes = queue_buffer(queue, DEVICE_NOTES * 4);
-    if (!d->notes || !queue_pin(queue, &d->notes_here, DEVICE_NOTE(DEVICE_CYCLES) * 4))
-        return status_fail(WEIR_ERROR_MEMORY, "no memory on the device");
-    return WEIR_OK;
 }
 
 void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
     queue_wait(d->queue, &d->notes_read);
+    queue_wait(d->queue, &d->facts_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near,   &d->open,  &d->coords, &d->clear,   &d->active,   &d->dry,
-                               &d->empty,  &d->facts, &d->stamps, &d->touched, &d->restless, &d->list,
-                               &d->places, &d->pairs, &d->runs,   &d->names,   &d->block,    &d->notes};
+    cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->marks,
+                               &d->list, &d->pairs, &d->runs,   &d->names, &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
-    queue_unpin(d->queue, &d->facts_here);
-    queue_unpin(d->queue, &d->notes_here);
+    queue_unpin(d->queue, &d->marks_here);
     d->world->bricks.home = NULL;
 }

@@ -207,6 +207,7 @@ static void *stage(opencl_queue *q, int64_t bytes)
     if (q->staged + bytes > STAGE_BYTES) queue_finish(q);
     void *room = (char *)q->stage.data + q->staged;
     q->staged += (bytes + 63) / 64 * 64;
+    q->writes++;
     return room;
 }
 
@@ -233,7 +234,7 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
     if (q->error != CL_SUCCESS) memset(to, 0, (size_t)bytes);
 }
 
-void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, bool beside, cl_event *done)
+void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool beside, cl_event *done)
 {
     if (*done) q->cl->ReleaseEvent(*done);
     *done = NULL;
@@ -247,7 +248,8 @@ void queue_read_later(opencl_queue *q, cl_mem from, void *to, int64_t bytes, boo
         q->cl->Flush(q->queue);
     }
     if (error == CL_SUCCESS)
-        error = q->cl->EnqueueReadBuffer(queue, from, CL_FALSE, 0, (size_t)bytes, to, now ? 1 : 0, now ? &now : NULL, done);
+        error = q->cl->EnqueueReadBuffer(queue, from, CL_FALSE, (size_t)offset, (size_t)bytes, to, now ? 1 : 0,
+                                         now ? &now : NULL, done);
     sound(q, error, "reading from the device");
     q->cl->Flush(queue);
     if (now) q->cl->ReleaseEvent(now);
@@ -261,10 +263,11 @@ void queue_wait(opencl_queue *q, cl_event *done)
     *done = NULL;
 }
 
-void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes)
+void queue_copy(opencl_queue *q, cl_mem from, int64_t from_offset, cl_mem to, int64_t to_offset, int64_t bytes)
 {
     if (bytes == 0 || !ready(q)) return;
-    sound(q, q->cl->EnqueueCopyBuffer(q->queue, from, to, 0, 0, (size_t)bytes, 0, NULL, NULL), "copying on the device");
+    sound(q, q->cl->EnqueueCopyBuffer(q->queue, from, to, (size_t)from_offset, (size_t)to_offset, (size_t)bytes, 0, NULL, NULL),
+          "copying on the device");
 }
 
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes)

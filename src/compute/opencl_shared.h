@@ -40,7 +40,7 @@ typedef struct device_level {
     int near;   // where its neighbours begin in the tree, 27 per brick
     int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
     int child;  // where its way down begins in the tree: 8 bricks of the level below per brick
-    int stamp;  // where its stamps begin
+    int stamp;  // where its stamps begin in the tree
 } device_level;
 
 // A cycle of the pressure.
@@ -71,6 +71,20 @@ enum {
 #define DEVICE_SMOOTHED(index) (DEVICE_NOTE(DEVICE_CYCLES) + DEVICE_TOUCH_ROUNDS * (index))
 #define DEVICE_CYCLE_NUMBER DEVICE_SMOOTHED(DEVICE_CYCLES)
 #define DEVICE_NOTES (DEVICE_CYCLE_NUMBER + 1)
+
+// The marks that kernels leave to each other and to the host: one buffer, because a launch takes the host longer for every
+// buffer that it names. It begins with the notes; behind them lie tables with room for `room` bricks, a multiple of 16. Where
+// they begin, in bytes:
+#define DEVICE_FACTS 784                             // a byte per brick: DEVICE_WET, DEVICE_CHANGED
+#define DEVICE_PLACES(room) (DEVICE_FACTS + (room))  // the live bricks, a device_place each
+// Those that follow only the momentum solver has.
+#define DEVICE_DRY(room) (DEVICE_PLACES(room) + 32 * (room))  // a byte per live brick, by its number among them: see divergence
+#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))
+#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                             // an int per brick: see touch_up.cl
+#define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                             // the lists of restless bricks
+#define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (DEVICE_TOUCH_ROUNDS + 1) * (room))  // masks: the active cells
+#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                              // and those with little in them
+#define DEVICE_MARKS(room) (DEVICE_EMPTY(room) + 64 * (room))                               // the end
 
 // Bricks that are touched up at a time: as many as keep a device busy.
 #define DEVICE_TOUCH_BRICKS 2048

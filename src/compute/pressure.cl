@@ -63,12 +63,15 @@ inline void store_pressure(const pressure_row *r, global float *to, global uchar
 }
 
 // R7: smoothing alone. A dry brick has the divergence of nothing.
-ROW_KERNEL void smooth(global const device_place *places, global const uchar *open, global const uchar *dry,
-                       global const float *pressure, global const float *divergence_in, global const float *floor_in,
-                       global float *pressure_next, global uchar *active, global int *stamps, global const int *notes,
-                       device_cycle cycle, int sweeps, int live)
+ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, global const float *divergence_in,
+                       global const float *floor_in, global float *pressure_next, global int *notes, device_cycle cycle,
+                       int room, int sweeps, int live)
 {
     if (cycle_is_over(notes, cycle)) return;
+    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const uchar *dry = MARKS(const uchar, DEVICE_DRY(room));
+    global uchar *active = MARKS(uchar, DEVICE_ACTIVE(room));
+    global int *stamps = MARKS(int, DEVICE_STAMPS(room));
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const int number = ROW_NUMBER(live);
     const device_place place = places[number];
@@ -175,18 +178,22 @@ inline uint empty_bits(const float m[8], float empty)
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
 // corners it is enough to know that they are not empty. The notes of the last update's cycles make room for new ones.
-ROW_KERNEL void divergence(global const device_place *places, global const int *near, global const uchar *open,
-                           global const uchar *facts, global const int *mass, global const float *flow_x,
-                           global const float *flow_y, global const float *flow_z, global const float *pressure,
-                           global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global uchar *active, global uchar *dry, global uchar *empty, global int *stamps, global int *notes,
-                           device_numbers n, int live)
+ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass,
+                           global const float *flow_x, global const float *flow_y,
+                           global const float *flow_z, global const float *pressure, global float *divergence_out,
+                           global float *floor_out, global float *pressure_next, global int *notes, device_numbers n, int room,
+                           int live)
 {
+    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const uchar *facts = MARKS(const uchar, DEVICE_FACTS);
+    global uchar *dry = MARKS(uchar, DEVICE_DRY(room)), *active = MARKS(uchar, DEVICE_ACTIVE(room));
+    global uchar *empty = MARKS(uchar, DEVICE_EMPTY(room));
+    global int *stamps = MARKS(int, DEVICE_STAMPS(room));
     for (int i = (int)get_global_id(0); i < DEVICE_CYCLE_NUMBER; i += (int)get_global_size(0)) notes[i] = 0;
     // First fill and fluxes, then the two tiles of pressure in their place.
-    local float4 room[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
+    local float4 tiles[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
     local volatile int wet[GROUP_BRICKS];
-    local float4 *m_tile = room[SLOT], *F_y = m_tile + 2 * M_ROWS, *F_z = F_y + 2 * Y_ROWS;
+    local float4 *m_tile = tiles[SLOT], *F_y = m_tile + 2 * M_ROWS, *F_z = F_y + 2 * Y_ROWS;
     EACH(i, GROUP_BRICKS) wet[i] = 0;
     const int number = ROW_NUMBER(live), y = ROW & 7, z = ROW >> 3;
     const device_place place = places[number];
@@ -314,10 +321,12 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
 // R8 and R9. A dry brick has no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
 // each finds the other's rows near.
 kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
-gradient(global const device_place *places, global const uchar *open, global const uchar *dry, global const uchar *empty,
-         global const float *pressure, global const float *from_x, global const float *from_y, global const float *from_z,
-         global float *to_x, global float *to_y, global float *to_z, device_numbers n, int live)
+gradient(global const uchar *open, global const float *pressure, global const float *from_x,
+         global const float *from_y, global const float *from_z, global float *to_x, global float *to_y, global float *to_z,
+         global const int *notes, device_numbers n, int room, int live)
 {
+    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const uchar *dry = MARKS(const uchar, DEVICE_DRY(room)), *empty = MARKS(const uchar, DEVICE_EMPTY(room));
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
     const int number = min((int)get_group_id(0) * GRADIENT_BRICKS + SLOT, live - 1), y = ROW & 7, z = ROW >> 3;

@@ -37,11 +37,13 @@ inline bool is_restless(int most, float tolerance)
 }
 
 // Lists the restless bricks among all live ones.
-ROW_KERNEL void look_for_restless(global const device_place *places, global const uchar *open, global const float *pressure,
-                                  global const float *divergence, global const uchar *active, global volatile int *notes,
-                                  global int *touched, global int *restless, device_cycle cycle)
+ROW_KERNEL void look_for_restless(global const uchar *open, global const float *pressure,
+                                  global const float *divergence, global volatile int *notes, device_cycle cycle, int room)
 {
     if (!cycle_is_touched_up((global const int *)notes, cycle)) return;
+    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const uchar *active = MARKS(const uchar, DEVICE_ACTIVE(room));
+    global int *touched = MARKS(int, DEVICE_TOUCHED(room)), *restless = MARKS(int, DEVICE_LISTED(room));
     local volatile int most[GROUP_BRICKS];
     EACH(i, GROUP_BRICKS) most[i] = -1;
     const device_place place = places[ROW_NUMBER(cycle.live)];
@@ -77,10 +79,12 @@ inline bool is_in_next(global const volatile int *touched, int brick, int round)
 // first, and smoothed if it is restless.
 ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, global const uchar *open, global float *pressure,
                          global float *pressure_next, global const float *divergence, global const float *floor,
-                         global uchar *active, global int *stamps, global volatile int *notes, global volatile int *touched,
-                         global int *restless, device_cycle cycle, int round, int sweeps)
+                         global volatile int *notes, device_cycle cycle, int room, int round, int sweeps)
 {
     if (!cycle_is_touched_up((global const int *)notes, cycle) || cycle_follows((global const int *)notes, cycle)) return;
+    global uchar *active = MARKS(uchar, DEVICE_ACTIVE(room));
+    global int *stamps = MARKS(int, DEVICE_STAMPS(room)), *restless = MARKS(int, DEVICE_LISTED(room));
+    global volatile int *touched = MARKS(volatile int, DEVICE_TOUCHED(room));
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     local volatile int most[GROUP_BRICKS];
     local int bricks[GROUP_BRICKS];  // that the group works on; 0: none
@@ -149,9 +153,10 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
 
 // Brings what is newer in the second channel to the first.
 ROW_KERNEL void settle(global float *pressure, global const float *pressure_next, global volatile int *notes,
-                       global const int *touched, global const int *restless, device_cycle cycle)
+                       device_cycle cycle, int room)
 {
     if (!cycle_is_touched_up((global const int *)notes, cycle) || cycle_follows((global const int *)notes, cycle)) return;
+    global const int *touched = MARKS(const int, DEVICE_TOUCHED(room)), *restless = MARKS(const int, DEVICE_LISTED(room));
     const int count = listed_before(notes, cycle, DEVICE_TOUCH_ROUNDS + 1);
     for (int i = (int)get_group_id(0) * GROUP_BRICKS + SLOT; i < count; i += (int)get_num_groups(0) * GROUP_BRICKS) {
         const int row = ROWS * restless[i] + ROW;
