@@ -15,7 +15,7 @@
 #define ROW_NUMBER(live) min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)
 
 // A table among the marks (opencl_shared.h), which begin with the notes.
-#define MARKS(type, at) ((global type *)((global uchar *)notes + (at)))
+#define MARKS(marks, type, at) ((global type *)((global uchar *)(marks) + (at)))
 
 #define EACH_X _Pragma("unroll") for (int x = 0; x < 8; x++)
 

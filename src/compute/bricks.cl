@@ -50,9 +50,9 @@ take_news(global const device_news *news, global int *near, global uint *open, g
 
 // The places of the live bricks: one work-item each, those beyond the last do the last one again.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-place_bricks(global const int *list, global const int *near, global const uchar *clear, global int *notes, int room, int live)
+place_bricks(global const int *list, global const int *near, global const uchar *clear, global int *marks, int room, int live)
 {
-    global device_place *places = MARKS(device_place, DEVICE_PLACES(room));
+    global device_place *places = MARKS(marks, device_place, DEVICE_PLACES(room));
     const int i = min((int)get_global_id(0), live - 1), brick = list[i];
     global const int *here = near + 27 * brick + SELF;
     const device_place place = {brick, here[-1], here[1], here[-3], here[3], here[-9], here[9], clear[brick]};

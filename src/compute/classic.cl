@@ -292,10 +292,10 @@ inline int classic_mass(local classic_tiles *t, int x, int y, int z, int end, co
 GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_x, global const float *flow_y,
                                global const float *flow_z, global int *mass_next, global float *flow_x_next,
                                global float *flow_y_next, global float *flow_z_next, global float *moved_x,
-                               global float *moved_y, global float *moved_z, global int *notes, global const uint *open,
+                               global float *moved_y, global float *moved_z, global int *marks, global const uint *open,
                                global const uchar *clear, global const int *pairs, device_numbers numbers)
 {
-    global uchar *facts = MARKS(uchar, DEVICE_FACTS);
+    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
     local classic_tiles t;
     local int *near_here = t.near_here;
     ONCE t.any = t.facts[0] = t.facts[1] = 0;
@@ -430,10 +430,10 @@ inline float first_pressure(float divergence)
 // iteration itself in bricks that are clear.
 kernel __attribute__((reqd_work_group_size(DEVICE_DIVERGENCE_GROUP, 1, 1))) void
 classic_divergence(global const uchar *open, global const int *mass, global const float *flow_x, global const float *flow_y,
-                   global const float *flow_z, global float *divergence, global float *pressure, global const int *notes,
+                   global const float *flow_z, global float *divergence, global float *pressure, global const int *marks,
                    int room, int follows, int live)
 {
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
     const int row = (int)get_local_id(0) & 63;
     const int index = (int)get_group_id(0) * (DEVICE_DIVERGENCE_GROUP / ROWS) + ((int)get_local_id(0) >> 6);
     const device_place place = places[min(index, live - 1)];

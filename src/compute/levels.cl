@@ -49,8 +49,8 @@ inline int octant_start(int octant)
 #define OCTANT_CELL(i) (((i)&3) + (((i)&12) << 1) + (((i)&48) << 2))
 
 // Sums over 2 x 2 x 2 cells, paired as on the CPU; sx, sy and sz are the strides of the axes.
-#define SUM_8(v, c, sx, sy, sz)                                                              \
-    ((((v)[c] + (v)[(c) + sx + sz]) + ((v)[(c) + sx] + (v)[(c) + sz])) +                     \
+#define SUM_8(v, c, sx, sy, sz)                                          \
+    ((((v)[c] + (v)[(c) + sx + sz]) + ((v)[(c) + sx] + (v)[(c) + sz])) + \
      (((v)[(c) + sy] + (v)[(c) + sx + sy + sz]) + ((v)[(c) + sx + sy] + (v)[(c) + sy + sz])))
 
 // Faces on the low side of 2 x 2 x 2 cells; a and b are the strides across the axis.
@@ -171,13 +171,13 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
 // not negative are in the order of the floats.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *open,
                               global float *pyramid, device_level here, device_level above, global int *tree,
-                              global volatile int *notes, device_cycle cycle, int room, int live)
+                              global volatile int *marks, device_cycle cycle, int room, int live)
 {
-    if (cycle_is_over((global const int *)notes, cycle)) return;
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
-    global const uchar *active = MARKS(const uchar, DEVICE_ACTIVE(room));
-    global const int *stamps = MARKS(const int, DEVICE_STAMPS(room));
-    global volatile int *note = notes + DEVICE_NOTE(cycle.index);
+    if (cycle_is_over((global const int *)marks, cycle)) return;
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const uchar *active = MARKS(marks, const uchar, DEVICE_ACTIVE(room));
+    global const int *stamps = MARKS(marks, const int, DEVICE_STAMPS(room));
+    global volatile int *note = marks + DEVICE_NOTE(cycle.index);
     if (get_global_id(0) == 0) note[DEVICE_RAN] = 1;
     const device_level levels[2] = {here, above};
     local float4 left_rows[GROUP_BRICKS][2 * ROWS];
@@ -188,7 +188,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
     const bits_around o = look_at_open(open, at, place.clear);
-    const int up = tree[levels[0].up + place.brick], stamp = notes[DEVICE_CYCLE_NUMBER];
+    const int up = tree[levels[0].up + place.brick], stamp = marks[DEVICE_CYCLE_NUMBER];
     const bool changed = cycle.anew || stamped_around(stamps, place, stamp);
     links[SLOT][ROW] = link_bits(a, ROW);
     borders_xy[SLOT][ROW] = border_bits(a.self, a.x0, a.x1, o.x0, o.x1) | border_bits(a.self, a.y0, a.y1, o.y0, o.y1) << 16;
@@ -239,8 +239,8 @@ typedef struct coarse_row {
 inline float row_sum(const coarse_row *r, int x, const float y0[8], const float y1[8], const float z0[8], const float z1[8])
 {
     float e_x0 = x > 0 ? r->e[(x + 7) & 7] : r->x_low, e_x1 = x < 7 ? r->e[(x + 1) & 7] : r->x_high;
-    return WEIGHTED_SUM(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x], e_x0, e_x1, y0[x],
-                        y1[x], z0[x], z1[x]);
+    return WEIGHTED_SUM(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x], e_x0, e_x1,
+                        y0[x], y1[x], z0[x], z1[x]);
 }
 
 // The first sweep on the way down begins with an error of nothing: neighbours add nothing to it.
@@ -304,8 +304,7 @@ inline void border_row(float out[8], const float faces[8], const float thick[8])
     float most = 0.0f;
     EACH_X most = rule_max(most, faces[x]);
     EACH_X out[x] = 0.0f;
-    if (most > 0.0f)
-        EACH_X out[x] = weigh_border(faces[x], thick[x]);
+    if (most > 0.0f) EACH_X out[x] = weigh_border(faces[x], thick[x]);
 }
 
 // The counts of 2 x 2 x 2 cells: index x + 2y + 4z.
@@ -372,8 +371,8 @@ inline void store_equations(const coarse_row *r, float diagonal[8], const float 
 }
 
 // One axis, y or z: weights of a row's links on both sides, and of its border faces.
-inline void weigh_words(float link[8], float next[8], float border_out[8], const uint words[8], global const uint *all, int low_row,
-                        int high_row, int axis)
+inline void weigh_words(float link[8], float next[8], float border_out[8], const uint words[8], global const uint *all,
+                        int low_row, int high_row, int axis)
 {
     float faces[8], thick[8], other[8], border[8];
     uint low[8], high[8];
@@ -615,13 +614,13 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
 // 64 work-items per live brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
 // above it, as in all deep water, the floor need not be read. What changes from now on is news to the next cycle.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global float *pyramid, device_level here,
-                             device_level above, global const int *tree, global int *notes, device_cycle cycle, int room,
+                             device_level above, global const int *tree, global int *marks, device_cycle cycle, int room,
                              int top, float head, int live)
 {
-    if (cycle_is_over(notes, cycle)) return;
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
-    global const uchar *active = MARKS(const uchar, DEVICE_ACTIVE(room));
-    if (get_global_id(0) == 0) notes[DEVICE_CYCLE_NUMBER]++;
+    if (cycle_is_over(marks, cycle)) return;
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const uchar *active = MARKS(marks, const uchar, DEVICE_ACTIVE(room));
+    if (get_global_id(0) == 0) marks[DEVICE_CYCLE_NUMBER]++;
     const device_level levels[2] = {here, above};
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (number >= live) return;

@@ -56,7 +56,8 @@ inline cells_around look_around(device_place place, int cell)
     const int low[3] = {place.x0, place.y0, place.z0}, high[3] = {place.x1, place.y1, place.z1};
     cells_around at;
     at.self = BRICK_CELLS * place.brick + cell;
-    _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+    _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+    {
         const int stride = 1 << 3 * axis, along = cell >> 3 * axis & 7;
         at.low[axis] = along > 0 ? at.self - stride : BRICK_CELLS * low[axis] + cell + 7 * stride;
         at.high[axis] = along < 7 ? at.self + stride : BRICK_CELLS * high[axis] + cell - 7 * stride;
@@ -68,7 +69,8 @@ inline cells_around look_around(device_place place, int cell)
 inline void make_cell(coarse_cell *c, global float *pyramid, const device_level *level, cells_around at)
 {
     float faces[3], beyond[3], border[3], thick[3], thick_low[3], thick_high[3], low[3], high[3];
-    _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+    _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+    {
         global const float *links = CHANNEL(DEVICE_LINK_X + axis), *thicks = CHANNEL(DEVICE_THICK_X + axis);
         faces[axis] = links[at.self];
         beyond[axis] = links[at.high[axis]];
@@ -77,7 +79,8 @@ inline void make_cell(coarse_cell *c, global float *pyramid, const device_level 
         thick_high[axis] = thicks[at.high[axis]];
         border[axis] = CHANNEL(DEVICE_BORDER_X + axis)[at.self];
     }
-    _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+    _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+    {
         low[axis] = weigh_link(faces[axis], thick_low[axis], thick[axis]);
         high[axis] = weigh_link(beyond[axis], thick[axis], thick_high[axis]);
         border[axis] = border[axis] > 0.0f ? rule_border(border[axis], thick[axis]) : 0.0f;
@@ -155,12 +158,14 @@ inline void gather_left(float right[CELL_OWN], local float4 *room, global float 
                         global const int *tree, global const int *child, bool live)
 {
     float4 left[2 * CELL_OWN];
-    _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++) {
+    _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++)
+    {
         const int i = OWN_CELL(k);
         left[k] = (float4)(0.0f);
         if (!live) left[k] = left_half(pyramid, below, look_beside(tree + below->near, child[i >> 7], i >> 1 & 63), i & 1);
     }
-    _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++) {
+    _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++)
+    {
         const int i = OWN_CELL(k);
         room[(i >> 7) * 2 * ROWS + (i >> 1 & 63) + ROWS * (i & 1)] = left[k];
     }
@@ -223,7 +228,7 @@ inline rim_cell find_rim_cell(device_place place, int i)
 {
     const int side = i >> 6, axis = side >> 1, high = side & 1, stride = 1 << 3 * axis;
     const int a = i & 7, b = i >> 3 & 7, along = high ? 0 : 7;
-    const int beside = axis == 0 ? (high ? place.x1 : place.x0)
+    const int beside = axis == 0   ? (high ? place.x1 : place.x0)
                        : axis == 1 ? (high ? place.y1 : place.y0)
                                    : (high ? place.z1 : place.z0);
     const int x = axis == 0 ? along : a, y = axis == 0 ? a : axis == 1 ? along : b, z = axis == 2 ? along : b;

@@ -359,10 +359,10 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
      global const uchar *restrict clear, global const int *restrict mass, global const float *restrict flow_x,
      global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,
      global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,
-     global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z,
-     global int *restrict notes, device_numbers n)
+     global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z, global int *restrict marks,
+     device_numbers n)
 {
-    global uchar *facts = MARKS(uchar, DEVICE_FACTS);
+    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
     local move_tile tile;
     local move_tile *t = &tile;
     global const device_run *run = runs + get_group_id(0);
@@ -599,10 +599,10 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global con
 
 // Takes the water out of cells that lie outside the world's bounds, behind an open side; `drained` gets the drops per brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(global const int *list, global const int *coords,
-                                                                           global int *mass, global int *notes,
+                                                                           global int *mass, global int *marks,
                                                                            global long *drained, int8 bounds)
 {
-    global uchar *facts = MARKS(uchar, DEVICE_FACTS);
+    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
     local volatile int left;
     local long taken[GROUP];
     const int brick = list[get_group_id(0)];

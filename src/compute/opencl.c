@@ -416,7 +416,8 @@ static void begin_cycles(opencl_backend *o)
     };
 }
 
-// Whether one read brings facts and notes: a read takes the host as long as two launches, which is what few bricks wait for.
+// Whether one read brings facts and notes. With few bricks the host's calls are what an update waits for, and a read costs as
+// much as two launches.
 static bool reads_once(const opencl_backend *o)
 {
     return o->bricks.live < o->beside && !o->bricks.cycle.ahead;
@@ -466,7 +467,7 @@ static void restrict_all(opencl_backend *o)
     channels c = find_channels(o);
     LAUNCH_ROWS(&o->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->open), A(p->cells), A(p->level[0]),
                 A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(d->live));
-    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside, reads_once(o));
+    if (!d->cycle.ahead) device_bricks_ask_notes(d, d->live >= o->beside, reads_once(o) && d->cycle.index == 0);
 }
 
 // Jacobi sweeps on a coarsest level of bricks far apart. They see each other's results, so each is a launch.
@@ -691,11 +692,11 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
     pyramid_create(&world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     weir_status status = queue_create(device, world->logger, &world->account, &o->queue);
-    if (status == WEIR_OK) device_bricks_create(&o->bricks, &o->queue, world);
     if (status != WEIR_OK) {
         destroy(&o->base);
         return status;
     }
+    device_bricks_create(&o->bricks, &o->queue, world);
     *out = &o->base;
     return WEIR_OK;
 }

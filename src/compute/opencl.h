@@ -128,7 +128,7 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
 // of them may write these bytes before somebody has waited for them here.
 void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool beside, cl_event *done);
 void queue_wait(opencl_queue *q, cl_event *done);
-void queue_copy(opencl_queue *q, cl_mem from, int64_t from_offset, cl_mem to, int64_t to_offset, int64_t bytes);
+void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes);
 void queue_finish(opencl_queue *q);
 
@@ -207,6 +207,7 @@ typedef struct device_bricks {
     size_t host_bytes;
     pinned_memory marks_here;  // notes and facts
     cl_event notes_read, facts_read;
+    bool along;          // the notes that were asked for last bring the facts along
     int64_t writes;      // of the queue when facts were asked for
     device_cycle cycle;  // the one under way
     device_cycle noted;  // the one after which notes were asked for
@@ -229,7 +230,7 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel);
 // follow (queue_read_later). `facts`: the notes bring the facts along.
 void device_bricks_ask_facts(device_bricks *d, bool beside);
 void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts);
-// Waits for the facts, if they did not come along, and gives a byte per brick.
+// Waits for the facts and gives a byte per brick.
 const uint8_t *device_bricks_take_facts(device_bricks *d);
 // Waits for the notes, if they were asked for, and tells the world.
 void device_bricks_take_notes(device_bricks *d);

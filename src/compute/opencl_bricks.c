@@ -22,7 +22,7 @@ static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes
     cl_mem fresh = queue_buffer(q, bytes);
     if (!fresh) return false;
     if (zero) queue_zero(q, fresh, bytes);
-    queue_copy(q, *buffer, 0, fresh, 0, *buffer ? keep : 0);
+    queue_copy(q, *buffer, fresh, *buffer ? keep : 0);
     if (q->error != CL_SUCCESS) {
         queue_free(q, &fresh);
         return false;
@@ -32,7 +32,7 @@ static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes
     return true;
 }
 
-_Static_assert(DEVICE_NOTES * 4 <= DEVICE_FACTS, "the notes end where the facts begin");
+_Static_assert(DEVICE_FACTS % 64 == 0, "tables begin with a cache line");
 _Static_assert(sizeof(device_place) == 32, "so much room the marks have for a place");
 
 static int64_t marks_bytes(const device_bricks *d, int64_t room)
@@ -40,26 +40,13 @@ static int64_t marks_bytes(const device_bricks *d, int64_t room)
     return d->world->solver == WEIR_SOLVER_MOMENTUM ? DEVICE_MARKS(room) : DEVICE_DRY(room);
 }
 
-// The marks with room for more bricks. What a kernel may ask about an earlier update is kept; the nothing has none.
+// The marks with room for more bricks. Nothing is kept: bricks have come, so places are told again and the first cycle makes
+// all operators anew.
 static bool grow_marks(device_bricks *d, int32_t capacity)
 {
-    opencl_queue *q = d->queue;
-    const int64_t old = d->room, room = (capacity + 15) / 16 * 16;
-    cl_mem fresh = queue_buffer(q, marks_bytes(d, room));
-    if (!fresh) return false;
-    queue_zero(q, fresh, marks_bytes(d, room));
-    queue_copy(q, d->marks, 0, fresh, 0, d->marks ? DEVICE_FACTS + old : 0);
-    if (d->marks && d->world->solver == WEIR_SOLVER_MOMENTUM) {
-        queue_copy(q, d->marks, DEVICE_STAMPS(old), fresh, DEVICE_STAMPS(room), 4 * old);
-        queue_copy(q, d->marks, DEVICE_ACTIVE(old), fresh, DEVICE_ACTIVE(room), 64 * old);
-    }
-    if (q->error != CL_SUCCESS) {
-        queue_free(q, &fresh);
-        return false;
-    }
-    queue_free(q, &d->marks);
-    d->marks = fresh;
-    d->room = (int32_t)room;
+    const int32_t room = (capacity + 63) / 64 * 64;
+    if (!resize(d, &d->marks, 0, marks_bytes(d, room), true)) return false;
+    d->room = room;
     return true;
 }
 
@@ -486,6 +473,7 @@ void device_bricks_ask_facts(device_bricks *d, bool beside)
 
 const uint8_t *device_bricks_take_facts(device_bricks *d)
 {
+    if (d->along) device_bricks_take_notes(d);
     queue_wait(d->queue, &d->facts_read);
     // What was written before they were asked for is out.
     if (d->queue->writes == d->writes) d->queue->staged = 0;
@@ -496,9 +484,10 @@ void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts)
 {
     d->noted = d->cycle;
     if (d->noted.index == DEVICE_CYCLES) d->noted.index--;  // behind the last cycle there may be
+    d->along = facts;
     if (facts) d->writes = d->queue->writes;
-    int64_t bytes = facts ? DEVICE_FACTS + d->world->bricks.end : DEVICE_NOTE(d->noted.index + 1) * 4;
-    queue_read_later(d->queue, d->marks, 0, d->marks_here.data, bytes, beside, &d->notes_read);
+    const int64_t first = 4 * DEVICE_NOTE(d->noted.index), end = facts ? DEVICE_FACTS + d->world->bricks.end : DEVICE_FACTS;
+    queue_read_later(d->queue, d->marks, first, (char *)d->marks_here.data + first, end - first, beside, &d->notes_read);
 }
 
 device_note device_bricks_note(const device_bricks *d, int32_t index)

@@ -263,11 +263,10 @@ void queue_wait(opencl_queue *q, cl_event *done)
     *done = NULL;
 }
 
-void queue_copy(opencl_queue *q, cl_mem from, int64_t from_offset, cl_mem to, int64_t to_offset, int64_t bytes)
+void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes)
 {
     if (bytes == 0 || !ready(q)) return;
-    sound(q, q->cl->EnqueueCopyBuffer(q->queue, from, to, (size_t)from_offset, (size_t)to_offset, (size_t)bytes, 0, NULL, NULL),
-          "copying on the device");
+    sound(q, q->cl->EnqueueCopyBuffer(q->queue, from, to, 0, 0, (size_t)bytes, 0, NULL, NULL), "copying on the device");
 }
 
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes)

@@ -64,22 +64,23 @@ enum {
     DEVICE_NOTE_SIZE
 };
 
-// The notes of all cycles of an update; behind them how many bricks each round of touching up smoothed after each; and how many cycles
-// there ever were. Bricks of every level bear the number of the cycle before which their active cells changed last, as a stamp.
+// How many cycles there ever were; how many bricks each round of touching up smoothed after each cycle of an update; and the
+// notes of these cycles, the first one's last, so that what the host reads lies together. Bricks of every level bear the number
+// of the cycle before which their active cells changed last, as a stamp.
 #define DEVICE_CYCLES 16  // as many as parameters allow
-#define DEVICE_NOTE(index) (DEVICE_NOTE_SIZE * (index))
-#define DEVICE_SMOOTHED(index) (DEVICE_NOTE(DEVICE_CYCLES) + DEVICE_TOUCH_ROUNDS * (index))
-#define DEVICE_CYCLE_NUMBER DEVICE_SMOOTHED(DEVICE_CYCLES)
-#define DEVICE_NOTES (DEVICE_CYCLE_NUMBER + 1)
+#define DEVICE_CYCLE_NUMBER 0
+#define DEVICE_SMOOTHED(index) (16 + DEVICE_TOUCH_ROUNDS * (index))
+#define DEVICE_NOTES (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_NOTE_SIZE * DEVICE_CYCLES)
+#define DEVICE_NOTE(index) (DEVICE_NOTES - DEVICE_NOTE_SIZE * ((index) + 1))
 
 // The marks that kernels leave to each other and to the host: one buffer, because a launch takes the host longer for every
-// buffer that it names. It begins with the notes; behind them lie tables with room for `room` bricks, a multiple of 16. Where
+// buffer that it names. It begins with the notes; behind them lie tables with room for `room` bricks, a multiple of 64. Where
 // they begin, in bytes:
-#define DEVICE_FACTS 784                             // a byte per brick: DEVICE_WET, DEVICE_CHANGED
+#define DEVICE_FACTS (4 * DEVICE_NOTES)              // a byte per brick: DEVICE_WET, DEVICE_CHANGED
 #define DEVICE_PLACES(room) (DEVICE_FACTS + (room))  // the live bricks, a device_place each
 // Those that follow only the momentum solver has.
 #define DEVICE_DRY(room) (DEVICE_PLACES(room) + 32 * (room))  // a byte per live brick, by its number among them: see divergence
-#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))
+#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))       // an int per brick: see the notes
 #define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                             // an int per brick: see touch_up.cl
 #define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                             // the lists of restless bricks
 #define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (DEVICE_TOUCH_ROUNDS + 1) * (room))  // masks: the active cells

@@ -64,14 +64,14 @@ inline void store_pressure(const pressure_row *r, global float *to, global uchar
 
 // R7: smoothing alone. A dry brick has the divergence of nothing.
 ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, global const float *divergence_in,
-                       global const float *floor_in, global float *pressure_next, global int *notes, device_cycle cycle,
+                       global const float *floor_in, global float *pressure_next, global int *marks, device_cycle cycle,
                        int room, int sweeps, int live)
 {
-    if (cycle_is_over(notes, cycle)) return;
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
-    global const uchar *dry = MARKS(const uchar, DEVICE_DRY(room));
-    global uchar *active = MARKS(uchar, DEVICE_ACTIVE(room));
-    global int *stamps = MARKS(int, DEVICE_STAMPS(room));
+    if (cycle_is_over(marks, cycle)) return;
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const uchar *dry = MARKS(marks, const uchar, DEVICE_DRY(room));
+    global uchar *active = MARKS(marks, uchar, DEVICE_ACTIVE(room));
+    global int *stamps = MARKS(marks, int, DEVICE_STAMPS(room));
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const int number = ROW_NUMBER(live);
     const device_place place = places[number];
@@ -80,7 +80,7 @@ ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, g
     const rim_piece edge = rim_from(place, ROW);
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     const uint active_before = active[at.self];
-    const int stamp = notes[DEVICE_CYCLE_NUMBER];
+    const int stamp = marks[DEVICE_CYCLE_NUMBER];
     pressure_row r;
     load_row(r.p, pressure, at.self);
     r.x_low = pressure[8 * at.x0 + 7];
@@ -161,8 +161,8 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
         open_here = o.self;
         open_below = n.down_axis == 0 ? (up ? o.x1 : o.x0) : n.down_axis == 1 ? (up ? o.y1 : o.y0) : (up ? o.z1 : o.z0);
     }
-    EACH_X r->floor[x] = rule_head(m[x], below[x], 1.0f - (float)(int)BIT(open_below, x), (float)(int)BIT(open_here, x), n.head,
-                                   n.inverse_head);
+    EACH_X r->floor[x] =
+        rule_head(m[x], below[x], 1.0f - (float)(int)BIT(open_below, x), (float)(int)BIT(open_here, x), n.head, n.inverse_head);
 }
 
 // Which cells of a row are so empty that R9 asks about them.
@@ -178,18 +178,17 @@ inline uint empty_bits(const float m[8], float empty)
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
 // corners it is enough to know that they are not empty. The notes of the last update's cycles make room for new ones.
-ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass,
-                           global const float *flow_x, global const float *flow_y,
-                           global const float *flow_z, global const float *pressure, global float *divergence_out,
-                           global float *floor_out, global float *pressure_next, global int *notes, device_numbers n, int room,
-                           int live)
+ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
+                           global const float *flow_y, global const float *flow_z, global const float *pressure,
+                           global float *divergence_out, global float *floor_out, global float *pressure_next,
+                           global int *marks, device_numbers n, int room, int live)
 {
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
-    global const uchar *facts = MARKS(const uchar, DEVICE_FACTS);
-    global uchar *dry = MARKS(uchar, DEVICE_DRY(room)), *active = MARKS(uchar, DEVICE_ACTIVE(room));
-    global uchar *empty = MARKS(uchar, DEVICE_EMPTY(room));
-    global int *stamps = MARKS(int, DEVICE_STAMPS(room));
-    for (int i = (int)get_global_id(0); i < DEVICE_CYCLE_NUMBER; i += (int)get_global_size(0)) notes[i] = 0;
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const uchar *facts = MARKS(marks, const uchar, DEVICE_FACTS);
+    global uchar *dry = MARKS(marks, uchar, DEVICE_DRY(room)), *active = MARKS(marks, uchar, DEVICE_ACTIVE(room));
+    global uchar *empty = MARKS(marks, uchar, DEVICE_EMPTY(room));
+    global int *stamps = MARKS(marks, int, DEVICE_STAMPS(room));
+    for (int i = (int)get_global_id(0) + 1; i < DEVICE_NOTES; i += (int)get_global_size(0)) marks[i] = 0;  // all but the number
     // First fill and fluxes, then the two tiles of pressure in their place.
     local float4 tiles[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
     local volatile int wet[GROUP_BRICKS];
@@ -201,12 +200,13 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     const rim_piece edge = rim_from(place, ROW);
     const bool all_open = place.clear;
     const uint active_before = active[at.self];
-    const int stamp = notes[DEVICE_CYCLE_NUMBER];
+    const int stamp = marks[DEVICE_CYCLE_NUMBER];
 
     float m[8];
     load_fill(m, mass, at.self);
     global const int2 *mass_2 = (global const int2 *)mass;
-    const float2 m_low = convert_float2(mass_2[4 * at.x0 + 3]) * RULE_DROP, m_high = convert_float2(mass_2[4 * at.x1]) * RULE_DROP;
+    const float2 m_low = convert_float2(mass_2[4 * at.x0 + 3]) * RULE_DROP,
+                 m_high = convert_float2(mass_2[4 * at.x1]) * RULE_DROP;
     write_row(m_tile, M_ROWS, MASS_AT(y, z), m);
     float some = m_low.x + m_low.y + m_high.x + m_high.y;
     EACH_X some += m[x];
@@ -310,10 +310,11 @@ inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_t
 }
 
 // R9 on a row; a bit stands for a cell with less than `empty`.
-inline void donor_row(float out[8], const float f[8], const float before[8], const float after[8], uint empty_low, uint empty_high)
+inline void donor_row(float out[8], const float f[8], const float before[8], const float after[8], uint empty_low,
+                      uint empty_high)
 {
-    EACH_X out[x] = rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x) ? 0.0f : 1.0f,
-                                     BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
+    EACH_X out[x] =
+        rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x) ? 0.0f : 1.0f, BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
 }
 
 #define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)
@@ -321,12 +322,13 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
 // R8 and R9. A dry brick has no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
 // each finds the other's rows near.
 kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
-gradient(global const uchar *open, global const float *pressure, global const float *from_x,
-         global const float *from_y, global const float *from_z, global float *to_x, global float *to_y, global float *to_z,
-         global const int *notes, device_numbers n, int room, int live)
+gradient(global const uchar *open, global const float *pressure, global const float *from_x, global const float *from_y,
+         global const float *from_z, global float *to_x, global float *to_y, global float *to_z, global const int *marks,
+         device_numbers n, int room, int live)
 {
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
-    global const uchar *dry = MARKS(const uchar, DEVICE_DRY(room)), *empty = MARKS(const uchar, DEVICE_EMPTY(room));
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const uchar *dry = MARKS(marks, const uchar, DEVICE_DRY(room)),
+                       *empty = MARKS(marks, const uchar, DEVICE_EMPTY(room));
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
     const int number = min((int)get_group_id(0) * GRADIENT_BRICKS + SLOT, live - 1), y = ROW & 7, z = ROW >> 3;
@@ -374,7 +376,8 @@ gradient(global const uchar *open, global const float *pressure, global const fl
             G_before = rule_gradient(from_x[8 * at.x0 + 7], (float)(int)(w_before & 1u), pressure[8 * at.x0 + 6], p_low, n.keep,
                                      n.max_flow);
         if (BIT(empty_here, 6))
-            G_after = rule_gradient(from_x[8 * at.x1], (float)(int)(w_after & 1u), p[7], pressure[8 * at.x1], n.keep, n.max_flow);
+            G_after =
+                rule_gradient(from_x[8 * at.x1], (float)(int)(w_after & 1u), p[7], pressure[8 * at.x1], n.keep, n.max_flow);
         EACH_X before[x] = x > 0 ? G[(x + 7) & 7] : G_before;
         EACH_X after[x] = x < 7 ? G[(x + 1) & 7] : G_after;
         donor_row(result, G, before, after, empty_here << 1 | empty_before, empty_here);

@@ -37,13 +37,13 @@ inline bool is_restless(int most, float tolerance)
 }
 
 // Lists the restless bricks among all live ones.
-ROW_KERNEL void look_for_restless(global const uchar *open, global const float *pressure,
-                                  global const float *divergence, global volatile int *notes, device_cycle cycle, int room)
+ROW_KERNEL void look_for_restless(global const uchar *open, global const float *pressure, global const float *divergence,
+                                  global volatile int *marks, device_cycle cycle, int room)
 {
-    if (!cycle_is_touched_up((global const int *)notes, cycle)) return;
-    global const device_place *places = MARKS(const device_place, DEVICE_PLACES(room));
-    global const uchar *active = MARKS(const uchar, DEVICE_ACTIVE(room));
-    global int *touched = MARKS(int, DEVICE_TOUCHED(room)), *restless = MARKS(int, DEVICE_LISTED(room));
+    if (!cycle_is_touched_up((global const int *)marks, cycle)) return;
+    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const uchar *active = MARKS(marks, const uchar, DEVICE_ACTIVE(room));
+    global int *touched = MARKS(marks, int, DEVICE_TOUCHED(room)), *restless = MARKS(marks, int, DEVICE_LISTED(room));
     local volatile int most[GROUP_BRICKS];
     EACH(i, GROUP_BRICKS) most[i] = -1;
     const device_place place = places[ROW_NUMBER(cycle.live)];
@@ -55,14 +55,14 @@ ROW_KERNEL void look_for_restless(global const uchar *open, global const float *
     SYNC;
     if (bits != 0u && as_int(largest) > most[SLOT]) atomic_max(&most[SLOT], as_int(largest));
     SYNC;
-    global volatile int *note = notes + DEVICE_NOTE(cycle.index);
+    global volatile int *note = marks + DEVICE_NOTE(cycle.index);
     _Pragma("unroll 1") EACH(i, GROUP_BRICKS)
     {
         const int number = (int)get_group_id(0) * GROUP_BRICKS + i;
         if (number < cycle.live) {
             touched[places[number].brick] = 0;
             if (is_restless(most[i], cycle.tolerance)) {
-                list_restless(restless, notes, cycle, 0, places[number].brick);
+                list_restless(restless, marks, cycle, 0, places[number].brick);
                 if (most[i] > note[DEVICE_LEFT]) atomic_max(note + DEVICE_LEFT, most[i]);
             }
         }
@@ -79,19 +79,19 @@ inline bool is_in_next(global const volatile int *touched, int brick, int round)
 // first, and smoothed if it is restless.
 ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, global const uchar *open, global float *pressure,
                          global float *pressure_next, global const float *divergence, global const float *floor,
-                         global volatile int *notes, device_cycle cycle, int room, int round, int sweeps)
+                         global volatile int *marks, device_cycle cycle, int room, int round, int sweeps)
 {
-    if (!cycle_is_touched_up((global const int *)notes, cycle) || cycle_follows((global const int *)notes, cycle)) return;
-    global uchar *active = MARKS(uchar, DEVICE_ACTIVE(room));
-    global int *stamps = MARKS(int, DEVICE_STAMPS(room)), *restless = MARKS(int, DEVICE_LISTED(room));
-    global volatile int *touched = MARKS(volatile int, DEVICE_TOUCHED(room));
+    if (!cycle_is_touched_up((global const int *)marks, cycle) || cycle_follows((global const int *)marks, cycle)) return;
+    global uchar *active = MARKS(marks, uchar, DEVICE_ACTIVE(room));
+    global int *stamps = MARKS(marks, int, DEVICE_STAMPS(room)), *restless = MARKS(marks, int, DEVICE_LISTED(room));
+    global volatile int *touched = MARKS(marks, volatile int, DEVICE_TOUCHED(room));
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     local volatile int most[GROUP_BRICKS];
     local int bricks[GROUP_BRICKS];  // that the group works on; 0: none
     // In the first round the neighbours are known to be at rest.
-    const int each = round == 0 ? 1 : 7, first = listed_before(notes, cycle, round);
-    const int jobs = each * *count_of_list(notes, cycle, round);
-    const int stamp = notes[DEVICE_CYCLE_NUMBER];
+    const int each = round == 0 ? 1 : 7, first = listed_before(marks, cycle, round);
+    const int jobs = each * *count_of_list(marks, cycle, round);
+    const int stamp = marks[DEVICE_CYCLE_NUMBER];
     for (int job = (int)get_group_id(0) * GROUP_BRICKS; job < jobs; job += (int)get_num_groups(0) * GROUP_BRICKS) {
         EACH(i, GROUP_BRICKS)
         {
@@ -143,7 +143,7 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
         EACH(i, GROUP_BRICKS)
         {
             if (is_restless(most[i], cycle.tolerance)) {
-                list_restless(restless, notes, cycle, round + 1, bricks[i]);
+                list_restless(restless, marks, cycle, round + 1, bricks[i]);
                 atomic_or(touched + bricks[i], 1 << round);
             }
         }
@@ -152,12 +152,13 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
 }
 
 // Brings what is newer in the second channel to the first.
-ROW_KERNEL void settle(global float *pressure, global const float *pressure_next, global volatile int *notes,
+ROW_KERNEL void settle(global float *pressure, global const float *pressure_next, global volatile int *marks,
                        device_cycle cycle, int room)
 {
-    if (!cycle_is_touched_up((global const int *)notes, cycle) || cycle_follows((global const int *)notes, cycle)) return;
-    global const int *touched = MARKS(const int, DEVICE_TOUCHED(room)), *restless = MARKS(const int, DEVICE_LISTED(room));
-    const int count = listed_before(notes, cycle, DEVICE_TOUCH_ROUNDS + 1);
+    if (!cycle_is_touched_up((global const int *)marks, cycle) || cycle_follows((global const int *)marks, cycle)) return;
+    global const int *touched = MARKS(marks, const int, DEVICE_TOUCHED(room)),
+                     *restless = MARKS(marks, const int, DEVICE_LISTED(room));
+    const int count = listed_before(marks, cycle, DEVICE_TOUCH_ROUNDS + 1);
     for (int i = (int)get_group_id(0) * GROUP_BRICKS + SLOT; i < count; i += (int)get_num_groups(0) * GROUP_BRICKS) {
         const int row = ROWS * restless[i] + ROW;
         if (is_in_next(touched, restless[i], DEVICE_TOUCH_ROUNDS)) {
