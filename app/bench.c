@@ -100,6 +100,11 @@ static double warm_up(scene_run *run, const bench_def *def)
     return last;
 }
 
+static int64_t peak_cells(const bench_row *row)
+{
+    return (int64_t)row->stats.peak_bricks * WEIR_BRICK_CELLS;
+}
+
 static int measure_batches(scene_run *run, bench_row *row)
 {
     double last = warm_up(run, row->def);
@@ -121,7 +126,7 @@ static int measure_batches(scene_run *run, bench_row *row)
     row->stats = weir_world_stats(run->world);
     row->update_ms = 1e3 * median;
     row->cells_per_second = (double)(row->stats.cells_updated - before.cells_updated) / all / median;
-    row->bytes_per_cell = (double)row->stats.peak_bytes / ((double)row->stats.peak_bricks * WEIR_BRICK_CELLS);
+    row->bytes_per_cell = (double)row->stats.peak_bytes / (double)peak_cells(row);
     for (int32_t i = 0; i < row->stats.rule_count; i++) {
         // Rules come in the same order all along; one that first ran just now was not in the earlier list.
         double earlier = i < before.rule_count ? before.rules[i].seconds : 0;
@@ -197,7 +202,7 @@ static void print_heading(const app_options *options, double limit, const weir_s
 
 static void print_row(const bench_row *row)
 {
-    long long cells = (long long)row->stats.peak_bricks * WEIR_BRICK_CELLS;
+    long long cells = peak_cells(row);
     printf("%-20s %5d %12lld %11.3f %11.2f ", row->name, row->size, cells, row->update_ms, 1e-6 * row->cells_per_second);
     if (row->def == &mesh_bench)
         printf("%11s %7.1f %% %13s\n", "", 100 * row->fraction, "");
@@ -224,6 +229,7 @@ static void report_row(report_file *report, const app_options *options, const be
     report_string(report, "device", machine_device(options->backend, options->device, row->stats.simd));
     report_integer(report, "threads", row->stats.threads);
     report_integer(report, "size", row->size);
+    report_integer(report, "peak_cells", peak_cells(row));
     report_number(report, "update_ms", row->update_ms);
     report_number(report, "cells_per_second", row->cells_per_second);
     report_number(report, "bytes_per_cell", row->bytes_per_cell);

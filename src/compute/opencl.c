@@ -202,7 +202,12 @@ static weir_status build_pyramid(opencl_backend *o)
         p->fresh = true;
         p->version = pool->version;
     }
-    if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory on the device for the coarse levels of %d bricks", pool->live);
+    if (!room)
+        return status_fail(
+            WEIR_ERROR_MEMORY,
+            "the coarse levels of %d bricks need %.1f MiB, which device %d, %.100s, does not have free (of %.1f MiB)",
+            pool->live, (double)(cell_bytes + tree_bytes) / (1 << 20), o->queue.device.index, o->queue.device.name,
+            (double)o->queue.device.memory / (1 << 20));
     return queue_status(&o->queue);
 }
 

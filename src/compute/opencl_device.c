@@ -143,6 +143,8 @@ static const opencl_device *choose_any(const opencl_device *devices, int32_t cou
     return device ? device : &devices[0];
 }
 
+static const char *const kinds[WEIR_DEVICE_KIND_COUNT] = {"cpu", "gpu", "accelerator"};
+
 static const opencl_device *choose(const opencl_device *devices, int32_t count, const char *which)
 {
     if (!which || !which[0]) return choose_any(devices, count);
@@ -153,7 +155,6 @@ static const opencl_device *choose(const opencl_device *devices, int32_t count, 
         return index < count ? &devices[index] : NULL;
     }
 
-    static const char *const kinds[WEIR_DEVICE_KIND_COUNT] = {"cpu", "gpu", "accelerator"};
     for (int32_t k = 0; k < WEIR_DEVICE_KIND_COUNT; k++)
         if (strcasecmp(which, kinds[k]) == 0) return first_of_kind(devices, count, (weir_device_kind)k);
 
@@ -174,7 +175,7 @@ weir_status opencl_find_device(const char *which, opencl_device *device)
         char all[256] = "";
         for (int32_t i = 0; i < count; i++) {
             size_t used = strlen(all);
-            snprintf(all + used, sizeof all - used, "%s%d: %s", i ? ", " : "", i, devices[i].name);
+            snprintf(all + used, sizeof all - used, "%s%d: %s (%s)", i ? ", " : "", i, devices[i].name, kinds[devices[i].kind]);
         }
         return status_fail(WEIR_ERROR_ARGUMENT, "there is no OpenCL device '%.60s'; there is %s", which, all);
     }

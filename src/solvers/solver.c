@@ -50,7 +50,7 @@ static weir_status run_update(weir_world *world)
     if (status == WEIR_OK) status = world_reserve_sources(world);
     if (status == WEIR_OK) status = e->backend->prepare(e->backend);
     if (status != WEIR_OK) {
-        world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update, weir_error_message());
+        world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update + 1, weir_error_message());
         return status;
     }
     world_apply_sources(world);

@@ -268,11 +268,19 @@ static weir_status no_memory(void)
     return status_fail(WEIR_ERROR_MEMORY, "memory ran out while building the coarse levels");
 }
 
+// Whether so many bricks came, went or moved that it is quicker to begin with nothing.
+static bool is_stirred_up(const brick_pool *pool)
+{
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) count += pool->stirred[b];
+    return count > pool->live / 4;
+}
+
 weir_status pyramid_build(pyramid *p, brick_pool *pool)
 {
     if (p->version == pool->version) return WEIR_OK;
     pyramid_level *live = &p->level[0];
-    if (p->version == UINT64_MAX) p->top = 0;
+    if (p->version == UINT64_MAX || is_stirred_up(pool)) p->top = 0;
     p->version = UINT64_MAX;
     if (live->room < pool->capacity) {
         const size_t size = sizeof *live->parent;
