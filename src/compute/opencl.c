@@ -202,12 +202,7 @@ static weir_status build_pyramid(opencl_backend *o)
         p->fresh = true;
         p->version = pool->version;
     }
-    if (!room)
-        return status_fail(
-            WEIR_ERROR_MEMORY,
-            "the coarse levels of %d bricks need %.1f MiB, which device %d, %.100s, does not have free (of %.1f MiB)",
-            pool->live, (double)(cell_bytes + tree_bytes) / (1 << 20), o->queue.device.index, o->queue.device.name,
-            (double)o->queue.device.memory / (1 << 20));
+    if (!room) return queue_no_room(&o->queue, "the coarse levels of ", pool->live, cell_bytes + tree_bytes);
     return queue_status(&o->queue);
 }
 

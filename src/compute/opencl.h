@@ -104,6 +104,8 @@ void queue_destroy(opencl_queue *q);
 
 // WEIR_OK, or the sentence of the first failure.
 weir_status queue_status(const opencl_queue *q);
+// WEIR_ERROR_MEMORY, with a sentence that says so; `what`: of the bricks, or nothing for the bricks themselves.
+weir_status queue_no_room(const opencl_queue *q, const char *what, int32_t bricks, int64_t bytes);
 
 // Forgets a failure if it was only that there is no memory: some devices say so when a new buffer is first used. True if it did.
 bool queue_forgive(opencl_queue *q);

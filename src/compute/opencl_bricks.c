@@ -84,12 +84,8 @@ static bool grow(device_bricks *d, int32_t capacity)
 
 static weir_status no_room(const device_bricks *d)
 {
-    const opencl_device *device = &d->queue->device;
     const brick_pool *pool = &d->world->bricks;
-    return status_fail(WEIR_ERROR_MEMORY,
-                       "%d bricks need %.1f MiB and more, which device %d, %.100s, does not have free (of %.1f MiB)", pool->end,
-                       (double)pool->end * pool->channel_count * BRICK_BYTES / (1 << 20), device->index, device->name,
-                       (double)device->memory / (1 << 20));
+    return queue_no_room(d->queue, "", pool->end, (int64_t)pool->end * pool->channel_count * BRICK_BYTES);
 }
 
 static bool is_state(const weir_world *world, int32_t channel)

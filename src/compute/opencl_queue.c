@@ -42,6 +42,13 @@ weir_status queue_status(const opencl_queue *q)
                        opencl_error_name(q->error));
 }
 
+weir_status queue_no_room(const opencl_queue *q, const char *what, int32_t bricks, int64_t bytes)
+{
+    return status_fail(
+        WEIR_ERROR_MEMORY, "%s%d bricks need %.1f MiB and more, which device %d, %.100s, does not have free (of %.1f MiB)",
+        what, bricks, (double)bytes / (1 << 20), q->device.index, q->device.name, (double)q->device.memory / (1 << 20));
+}
+
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
 static const char *const kernel_names[KERNEL_COUNT] = {

@@ -64,9 +64,9 @@ enum {
     DEVICE_NOTE_SIZE
 };
 
-// How many cycles there ever were; how many bricks each round of touching up smoothed after each cycle of an update; and the
-// notes of these cycles, the first one's last, so that what the host reads lies together. Bricks of every level bear the number
-// of the cycle before which their active cells changed last, as a stamp.
+// How many cycles there were since there is such a buffer; how many bricks each round of touching up smoothed after each cycle
+// of an update; and the notes of these cycles, the first one's last, so that what the host reads lies together. Bricks of every
+// level bear the number of the cycle before which their active cells changed last, as a stamp.
 #define DEVICE_CYCLES 16  // as many as parameters allow
 #define DEVICE_CYCLE_NUMBER 0
 #define DEVICE_SMOOTHED(index) (16 + DEVICE_TOUCH_ROUNDS * (index))

@@ -185,8 +185,7 @@ static void spare_all(brick_pool *pool)
 
 static void end_all(brick_pool *pool)
 {
-    const uint8_t *seen = pool->wet_seen, *end = seen + pool->end, *at = seen;
-    while ((at = memchr(at + 1, DOOMED, (size_t)(end - at - 1)))) bricks_die(pool, (int32_t)(at - seen));
+    for (int32_t b = 0; (b = bricks_next(pool->wet_seen, DOOMED, b + 1, pool->end)) < pool->end;) bricks_die(pool, b);
 }
 
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------
