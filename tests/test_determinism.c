@@ -310,6 +310,49 @@ static void bricks_in_another_order_give_the_same_hash(void **state)
     }
 }
 
+// ---- Caves -----------------------------------------------------------------------------------------------------------------
+
+// Seven open bricks in solid terrain that touch at faces and at edges: pieces of work that lie in each other's boxes.
+static weir_world *make_caves(const weir_world_def *how, weir_solver solver)
+{
+    static const int32_t dug[7][3] = {{0, 0, 0}, {0, 0, 1}, {0, 0, 2}, {1, 0, 2}, {1, 1, 2}, {1, 1, 0}, {2, 1, 0}};
+    weir_world_def def = *how;
+    def.bounds = test_box(0, 0, 0, 64, 16, 64);
+    def.solver = solver;
+    weir_world *world;
+    weir_status status = weir_world_create(&def, &world);
+    if (status == WEIR_ERROR_UNSUPPORTED || status == WEIR_ERROR_DEVICE) return NULL;
+    assert_ok(status);
+    assert_ok(weir_world_build(world, def.bounds, 255));
+    for (int32_t i = 0; i < 7; i++) {
+        int32_t x = 8 * dug[i][0], y = 8 * dug[i][1], z = 8 * dug[i][2];
+        assert_ok(weir_world_dig(world, test_box(x, y, z, x + 8, y + 8, z + 8)));
+    }
+    test_fill(world, test_box(0, 0, 0, 8, 3, 24), 1);
+    test_fill(world, test_box(8, 8, 0, 12, 16, 8), 1);
+    return world;
+}
+
+static void caves_keep_every_drop_and_have_one_hash(void **state)
+{
+    for (int32_t s = 0; s < 2; s++) {
+        uint64_t first = 0;
+        for (int32_t k = 0; k < 20; k++) {
+            weir_world_def def = on_threads(k < 16 ? k + 1 : 1);
+            if (k >= 16) def.simd = (weir_simd)(WEIR_SIMD_SCALAR + k - 16);
+            if (k == 19) def.backend = WEIR_BACKEND_OPENCL, def.simd = WEIR_SIMD_AUTO;
+            weir_world *world = make_caves(&def, SOLVERS[s]);
+            if (!world) continue;
+            test_step(world, 60);
+            assert_exact(world);
+            uint64_t hash = weir_world_hash(world);
+            if (k == 0) first = hash;
+            if (hash != first) fail_msg("%s: case %d has another hash", test_solver_name(SOLVERS[s]), k);
+            weir_world_destroy(world);
+        }
+    }
+}
+
 // ---- Mirrors ---------------------------------------------------------------------------------------------------------------
 
 // Largest difference between the cube's water and its image in a mirror across x and across z.
@@ -367,6 +410,7 @@ int main(void)
         cmocka_unit_test(games_that_flush_small_numbers_to_zero_get_the_same_hashes),
         cmocka_unit_test(the_file_has_no_lines_that_nobody_checks),
         cmocka_unit_test(bricks_in_another_order_give_the_same_hash),
+        cmocka_unit_test(caves_keep_every_drop_and_have_one_hash),
         cmocka_unit_test(a_falling_cube_is_its_own_mirror_image),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);

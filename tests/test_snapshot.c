@@ -323,6 +323,156 @@ static void a_file_of_version_1_is_read_too(void **state)
     weir_world_destroy(then);
 }
 
+// ---- The state hash --------------------------------------------------------------------------------------------------------
+
+// A field of the payload, and what is added to its bits to have another sound value there.
+typedef struct field {
+    const char *name;
+    size_t at;
+    int32_t size;
+    int64_t change;
+} field;
+
+static void change_field(bytes *payload, const field *f, int64_t change)
+{
+    put_at(payload->data + f->at, number_at(payload->data + f->at, f->size) + (uint64_t)change, f->size);
+}
+
+static uint64_t hash_of(const bytes *payload)
+{
+    weir_world *world = make_empty();
+    seal(other_path, payload->data, payload->size);
+    if (weir_world_load(world, other_path) != WEIR_OK) fail_msg("%s", weir_error_message());
+    uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    return hash;
+}
+
+// The first open cell that holds water, in the first brick that has one: where its drops lie in the payload.
+static size_t first_drops(const bytes *payload)
+{
+    for (size_t brick = at_bricks(payload) + 4; brick < payload->size; brick += BRICK_BYTES)
+        for (size_t at = brick + 12; at < brick + 12 + 2048; at += 4)
+            if (number_at(payload->data + at, 4) > 0) return at;
+    fail_msg("there is no water");
+    return 0;
+}
+
+static void every_field_of_a_snapshot_is_in_the_hash(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    const size_t emitter = AT_SOURCES, drain = emitter + SOURCE_BYTES, force = drain + SOURCE_BYTES,
+                 water = first_drops(&payload);
+    // So that the last source can have another number.
+    put_at(payload.data + AT_NEXT_ID, 9, 4);
+    const field fields[] = {
+        {"bounds.min.x", AT_BOUNDS, 4, -1},
+        {"bounds.min.y", AT_BOUNDS + 4, 4, -1},
+        {"bounds.min.z", AT_BOUNDS + 8, 4, -1},
+        {"bounds.max.x", AT_BOUNDS + 12, 4, 1},
+        {"bounds.max.y", AT_BOUNDS + 16, 4, 1},
+        {"bounds.max.z", AT_BOUNDS + 20, 4, 1},
+        {"open sides", AT_SIDES, 4, 1},
+        {"gravity.x", 32, 4, 1},
+        {"gravity.y", 36, 4, 1},
+        {"gravity.z", 40, 4, 1},
+        {"damping", AT_DAMPING, 4, 1},
+        {"viscosity", 48, 4, 1},
+        {"noise", 52, 4, 1},
+        {"noise_seed", 56, 4, 1},
+        {"iterations", 60, 4, 1},
+        {"smooths", 64, 4, 1},
+        {"cycles", 68, 4, 1},
+        {"tolerance", 72, 4, 1},
+        {"excess_rate", 76, 4, 1},
+        {"excess_cap", 80, 4, 1},
+        {"fill_cap", 84, 4, 1},
+        {"empty", 88, 4, 1},
+        {"dust", 92, 4, 1},
+        {"max_flow", 96, 4, -1},
+        {"update", AT_UPDATE, 8, 1},
+        {"cycles_next", AT_CYCLES_NEXT, 4, 1},
+        {"next id", AT_NEXT_ID, 4, 1},
+        {"a source's kind", emitter, 4, 1},
+        {"a source's number", force + 4, 4, 1},
+        {"a source's box", emitter + 8, 4, -1},
+        {"a source's box", emitter + 12, 4, -1},
+        {"a source's box", emitter + 16, 4, -1},
+        {"a source's box", emitter + 20, 4, 1},
+        {"a source's box", emitter + 24, 4, 1},
+        {"a source's box", emitter + 28, 4, 1},
+        {"a drain's material", drain + 32, 4, 1},
+        {"an emitter's rate", emitter + 36, 8, 1},
+        {"what an emitter owes", emitter + 44, 8, number_at(payload.data + emitter + 44, 8) < 65535 ? 1 : -1},
+        {"what a drain owes", drain + 44, 8, number_at(payload.data + drain + 44, 8) < 65535 ? 1 : -1},
+        {"force.x", force + 52, 4, 1},
+        {"force.y", force + 56, 4, 1},
+        {"force.z", force + 60, 4, 1},
+        {"a share of terrain", AT_TERRAIN + 5 + 13, 1, -1},
+        {"flow_x", water + 2048, 4, 1},
+        {"flow_y", water + 2 * 2048, 4, 1},
+        {"flow_z", water + 3 * 2048, 4, 1},
+        {"pressure", water + 4 * 2048, 4, 1},
+        {"dye", water + 5 * 2048, 4, 1},
+    };
+    const uint64_t hash = hash_of(&payload);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        change_field(&payload, &fields[i], fields[i].change);
+        if (hash_of(&payload) == hash) fail_msg("the hash does not know of %s", fields[i].name);
+        change_field(&payload, &fields[i], -fields[i].change);
+    }
+    assert_true(hash_of(&payload) == hash);
+    // A drop more is one that was added.
+    const field drops = {"mass", water, 4, 1}, added = {"added", AT_ADDED, 8, 1};
+    change_field(&payload, &drops, 1);
+    change_field(&payload, &added, 1);
+    assert_true(hash_of(&payload) != hash);
+    free(payload.data);
+}
+
+// What a file holds beyond that tells of the past: worlds that differ in it go on alike.
+static void the_past_is_not_in_the_hash(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    const field past[] = {{"change", AT_UPDATE + 8, 8, 5},
+                          {"added", AT_ADDED, 8, 12},
+                          {"removed", AT_ADDED + 8, 8, 4},
+                          {"drained", AT_ADDED + 16, 8, 5},
+                          {"turned", AT_ADDED + 24, 8, 3}};
+    for (size_t i = 0; i < sizeof past / sizeof *past; i++) change_field(&payload, &past[i], past[i].change);
+    seal(other_path, payload.data, payload.size);
+    weir_world *one = make_empty(), *other = make_empty();
+    assert_int_equal(weir_world_load(one, path), WEIR_OK);
+    assert_int_equal(weir_world_load(other, other_path), WEIR_OK);
+    for (int32_t i = 0; i < 5; i++) {
+        assert_true(weir_world_hash(one) == weir_world_hash(other));
+        assert_int_equal(weir_world_step(one), WEIR_OK);
+        assert_int_equal(weir_world_step(other), WEIR_OK);
+    }
+    free(payload.data);
+    weir_world_destroy(one);
+    weir_world_destroy(other);
+}
+
+// Where the water is, and who moves it.
+static void the_same_water_elsewhere_or_of_another_solver_has_another_hash(void **state)
+{
+    uint64_t hash[3];
+    for (int32_t i = 0; i < 3; i++) {
+        weir_world *world =
+            make((weir_box){{0, 0, 0}, {0, 0, 0}}, i == 2 ? WEIR_SOLVER_CLASSIC : WEIR_SOLVER_MOMENTUM, false, NULL);
+        weir_params params = weir_params_default(WEIR_SOLVER_CLASSIC);
+        assert_int_equal(weir_world_set_params(world, &params), WEIR_OK);
+        int32_t x = i == 1 ? 8 : 0;
+        assert_int_equal(weir_world_fill(world, (weir_box){{x, 0, 0}, {x + 8, 8, 8}}, WEIR_WATER, 1), WEIR_OK);
+        hash[i] = weir_world_hash(world);
+        weir_world_destroy(world);
+    }
+    assert_true(hash[0] != hash[1] && hash[0] != hash[2]);
+}
+
 // ---- Damaged files ---------------------------------------------------------------------------------------------------------
 
 static void a_file_cut_short_is_refused_wherever_it_is_cut(void **state)
@@ -686,6 +836,9 @@ int main(void)
         cmocka_unit_test(after_a_load_everything_has_changed),
         cmocka_unit_test(a_plain_file_is_as_good_as_a_packed_one),
         cmocka_unit_test(a_file_of_version_1_is_read_too),
+        cmocka_unit_test(every_field_of_a_snapshot_is_in_the_hash),
+        cmocka_unit_test(the_past_is_not_in_the_hash),
+        cmocka_unit_test(the_same_water_elsewhere_or_of_another_solver_has_another_hash),
         cmocka_unit_test(a_file_cut_short_is_refused_wherever_it_is_cut),
         cmocka_unit_test(a_single_changed_byte_is_noticed),
         cmocka_unit_test(a_header_that_claims_too_much_is_not_believed),

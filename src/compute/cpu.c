@@ -376,12 +376,11 @@ static bool in_column(const brick_column *c, weir_coord at)
            at.z >= c->low.z && at.z < c->low.z + c->size.z;
 }
 
-// Gathers the bricks that hang together with `first` inside one box of a grid, and shrinks the box around them.
+// Gathers the bricks that hang together with `first` inside one box of a grid, and shrinks the box around them. Bricks that touch at an
+// edge or a corner hang together too: a sweep writes all bricks of the box that it sees, and it sees the 26 neighbours of its own.
 static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t first, int32_t depth)
 {
     enum { FREE = -1 };
-    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
-                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
     weir_coord at = pool->coord[first], low = at, high = at;
     brick_column c = {first, {at.x & -COLUMN_X, at.y & -COLUMN_Y, at.z & -depth}, {COLUMN_X, COLUMN_Y, depth}};
     int32_t last = first;
@@ -390,8 +389,8 @@ static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t f
         at = pool->coord[b];
         low = (weir_coord){at.x < low.x ? at.x : low.x, at.y < low.y ? at.y : low.y, at.z < low.z ? at.z : low.z};
         high = (weir_coord){at.x > high.x ? at.x : high.x, at.y > high.y ? at.y : high.y, at.z > high.z ? at.z : high.z};
-        for (int32_t k = 0; k < 6; k++) {
-            int32_t n = pool->near[b][faces[k]];
+        for (int32_t k = 0; k < 27; k++) {
+            int32_t n = pool->near[b][k];
             if (n == BRICK_NOTHING || next[n] != FREE || !in_column(&c, pool->coord[n])) continue;
             next[last] = n;
             next[n] = BRICK_NOTHING;
@@ -699,7 +698,8 @@ static int64_t bytes(const backend *base)
 {
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)(sizeof(brick_run) + sizeof(brick_column)) +
-           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2 * sizeof(int32_t) + 6);
+           cpu->box_room * (int64_t)sizeof(brick_box) +
+           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2 * sizeof(int32_t) + 6);
 }
 
 static void destroy(backend *base)

@@ -616,7 +616,7 @@ static void correct_fine(const pass_args *a, cpu_scratch *s, int32_t l, int32_t 
             float active[PLANE];
             spread_flags(active, a->active[child].plane[z], a->flags);
             LANES
-            for (int c = 0; c < PLANE; c++) p[c] = rule_max(floor[c], p[c] + active[c] * correction[c]);
+            for (int c = 0; c < PLANE; c++) p[c] = rule_correct(p[c], correction[c], active[c] > 0.0f, floor[c]);
         }
     }
 }

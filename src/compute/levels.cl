@@ -627,16 +627,13 @@ ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, 
     const int brick = places[number].brick, row = ROWS * brick + ROW;
     const uint bits = active[row];
     if (bits == 0u) return;
-    float p[8], c[8];
+    float p[8], c[8], f[8];
     load_row(p, pressure, row);
     prolong_row(c, pyramid, levels + 1, tree, final_error(1, top), tree[levels[0].up + brick], ROW, true);
-    EACH_X p[x] = p[x] + (float)(int)BIT(bits, x) * c[x];
-    float least = p[0];
-    EACH_X least = rule_min(least, p[x]);
-    if (least <= head) {
-        float f[8];
-        load_row(f, floor, row);
-        EACH_X p[x] = rule_max(f[x], p[x]);
-    }
+    float least = p[0] + c[0];
+    EACH_X least = rule_min(least, p[x] + c[x]);
+    EACH_X f[x] = 0.0f;
+    if (least <= head) load_row(f, floor, row);
+    EACH_X p[x] = rule_correct(p[x], c[x], BIT(bits, x), f[x]);
     store_row(pressure, row, p);
 }

@@ -33,6 +33,13 @@ RULE float rule_smooth(float p, float sum, float divergence, float inverse_n, fl
     return rule_still(rule_max(floor, p + PRESSURE_DAMPING * (a - p)));
 }
 
+// R7: the pressure with the correction from the coarse levels, of which only active cells take part.
+RULE float rule_correct(float p, float correction, bool active, float floor)
+{
+    float corrected = rule_max(floor, p + correction);
+    return active ? corrected : p;
+}
+
 // R7 after a cycle. Calm water takes another one while the last began with the tolerance or more. Wild water, which began with much
 // more, has most of what is left in few bricks, where it is touched up; another cycle follows only if those are many, or if the last one
 // took hold of nothing.

@@ -62,6 +62,10 @@ static weir_status run_update(weir_world *world)
         else
             momentum_update(world, e->backend);
         solver_rules(world, e->backend, WEIR_PLACE_AFTER);
+    } else {
+        // A world that has dried up is like a new one to the water that comes next.
+        bricks_catch_up(&world->bricks);
+        world->cycles_next = 0;
     }
     if (e->backend->finish) status = e->backend->finish(e->backend);
     if (status != WEIR_OK) return status;

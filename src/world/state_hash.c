@@ -1,4 +1,5 @@
-// The state hash: one number over all that the next update depends on.
+// The state hash: one number over all that the next update depends on, and the numbers by which a game calls its emitters. Two worlds that
+// have it in common answer the same calls alike. What only tells of the past is not in it: the account of drops, and the marks of changes.
 //
 // Bricks are summed, so that their order does not matter; each is hashed with its coordinate. A brick whose values are all zero
 // does not count, since it may be there or not without making a difference. Everything else is chained in a fixed order, field
@@ -122,6 +123,7 @@ static uint64_t chain_source(uint64_t hash, const world_source *source)
 {
     int32_t kind = (int32_t)source->kind, material = (int32_t)source->material;
     hash = CHAIN(hash, kind);
+    hash = CHAIN(hash, source->id);
     hash = CHAIN(hash, material);
     hash = chain_box(hash, &source->box);
     hash = CHAIN(hash, source->rate);
@@ -143,6 +145,8 @@ static uint64_t chain_rule(uint64_t hash, const world_rule *rule)
 uint64_t world_hash(const weir_world *world)
 {
     int64_t update = world->busy ? world->frozen.update : world->update;
+    int32_t cycles_next = world->busy ? world->frozen.cycles_next : world->cycles_next;
+    int32_t next_source_id = world->busy ? world->frozen.next_source_id : world->next_source_id;
     const world_source *sources = world->busy ? world->frozen.sources : world->sources;
     int32_t source_count = world->busy ? world->frozen.source_count : world->source_count;
     int32_t solver = (int32_t)world->solver;
@@ -152,6 +156,8 @@ uint64_t world_hash(const weir_world *world)
     hash = chain_params(hash, &world->params);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);
+    hash = CHAIN(hash, cycles_next);
+    hash = CHAIN(hash, next_source_id);
     for (int32_t i = 0; i < source_count; i++) hash = chain_source(hash, &sources[i]);
     for (int32_t i = 0; i < world->rule_count; i++) hash = chain_rule(hash, &world->rules[i]);
     return hash;
@@ -160,6 +166,7 @@ uint64_t world_hash(const weir_world *world)
 uint64_t weir_world_hash(const weir_world *world)
 {
     bricks_bring_all(world_bricks(world));
+    bricks_catch_up(world_bricks(world));
     world_check_query(world);
     return world->gone ? 0 : world_hash(world);
 }

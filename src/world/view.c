@@ -53,6 +53,7 @@ static weir_status freeze_sources(weir_world *world)
 weir_status world_freeze(weir_world *world)
 {
     bricks_bring_all(&world->bricks);
+    bricks_catch_up(&world->bricks);
     if (!world_check(world)) return world_lost(world);
     weir_status status = freeze_sources(world);
     if (status != WEIR_OK) return status;
@@ -69,6 +70,8 @@ weir_status world_freeze(weir_world *world)
     frozen->removed = world->removed;
     frozen->drained = world->drained;
     frozen->turned = world->turned;
+    frozen->cycles_next = world->cycles_next;
+    frozen->next_source_id = world->next_source_id;
     return WEIR_OK;
 }
 

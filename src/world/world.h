@@ -57,8 +57,9 @@ typedef struct world_frozen {
     weir_stats stats;
     int64_t update, change;
     int64_t added, removed, drained, turned;
+    int32_t cycles_next;
     world_source *sources;
-    int32_t source_count, source_room;
+    int32_t source_count, source_room, next_source_id;
 } world_frozen;
 
 // The state that the world goes back to if the device that has its values is lost: the payload of a snapshot.

@@ -1,0 +1,471 @@
+// The plain world: grid, live bricks, edits, emitters and drains, forces.
+#include "plain/plain.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Grid ------------------------------------------------------------------------------------------------------------------
+
+void plain_grid_make(plain_grid *g, weir_coord low, const int32_t size[3])
+{
+    *g = (plain_grid){.low = low, .size = {size[0], size[1], size[2]}};
+    g->step[0] = 1;
+    g->step[1] = size[0];
+    g->step[2] = (int64_t)size[0] * size[1];
+    g->all_cells = g->step[2] * size[2];
+    g->live = calloc((size_t)(g->all_cells / 512), 1);
+}
+
+void plain_grid_free(plain_grid *g)
+{
+    free(g->live);
+    free(g->brick);
+    free(g->cell);
+}
+
+void plain_grid_list(plain_grid *g)
+{
+    int64_t all = g->all_cells / 512, nx = g->size[0] / 8, ny = g->size[1] / 8;
+    g->bricks = 0;
+    for (int64_t b = 0; b < all; b++) g->bricks += g->live[b];
+    g->cells = 512 * (int64_t)g->bricks;
+    g->brick = realloc(g->brick, ((size_t)g->bricks + 1) * sizeof *g->brick);
+    g->cell = realloc(g->cell, ((size_t)g->cells + 1) * sizeof *g->cell);
+    int32_t bricks = 0;
+    int64_t cells = 0;
+    for (int64_t b = 0; b < all; b++) {
+        if (!g->live[b]) continue;
+        int64_t x = b % nx, y = b / nx % ny, z = b / nx / ny;
+        // Whatever lives lies one brick away from the grid's edge: neighbours need no question.
+        assert(x > 0 && y > 0 && z > 0 && x < nx - 1 && y < ny - 1 && z < g->size[2] / 8 - 1);
+        int64_t first = 8 * (x + y * g->step[1] + z * g->step[2]);
+        g->brick[bricks++] = first;
+        EACH_CELL_OF(g, first, i) g->cell[cells++] = i;
+    }
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static bool inside(weir_box b, weir_coord c)
+{
+    return c.x >= b.min.x && c.x < b.max.x && c.y >= b.min.y && c.y < b.max.y && c.z >= b.min.z && c.z < b.max.z;
+}
+
+// Whether the bounds leave a cell open: it lies inside, or behind open sides only. Nothing lies further than the end of the world.
+static bool bounds_open(const plain_world *w, weir_coord c)
+{
+    const weir_box world = {{-WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT},
+                            {WEIR_COORD_LIMIT, WEIR_COORD_LIMIT, WEIR_COORD_LIMIT}};
+    if (!inside(world, c)) return false;
+    if (!w->bounded) return true;
+    const int32_t at[3] = {c.x, c.y, c.z};
+    const int32_t min[3] = {w->bounds.min.x, w->bounds.min.y, w->bounds.min.z};
+    const int32_t max[3] = {w->bounds.max.x, w->bounds.max.y, w->bounds.max.z};
+    for (int axis = 0; axis < 3; axis++) {
+        if (at[axis] < min[axis] && !(w->open_sides >> (2 * axis) & 1)) return false;
+        if (at[axis] >= max[axis] && !(w->open_sides >> (2 * axis + 1) & 1)) return false;
+    }
+    return true;
+}
+
+static void *zeros(const plain_world *w, size_t size)
+{
+    void *values = calloc((size_t)w->grid.all_cells, size);
+    assert(values);
+    return values;
+}
+
+plain_world *plain_create(const weir_world_def *def, weir_box reach)
+{
+    plain_world *w = calloc(1, sizeof *w);
+    const weir_box none = {{0, 0, 0}, {0, 0, 0}};
+    w->solver = def->solver;
+    w->params = def->params ? *def->params : weir_params_default(def->solver);
+    w->bounds = def->bounds;
+    w->bounded = memcmp(&def->bounds, &none, sizeof none) != 0;
+    w->open_sides = def->open_sides;
+    w->next_id = 1;
+    // Two bricks more than water reaches: one that is live beside it, and one to look at.
+    weir_coord low = {(reach.min.x >> 3) - 2, (reach.min.y >> 3) - 2, (reach.min.z >> 3) - 2};
+    weir_coord high = {((reach.max.x - 1) >> 3) + 3, ((reach.max.y - 1) >> 3) + 3, ((reach.max.z - 1) >> 3) + 3};
+    plain_grid_make(&w->grid, (weir_coord){8 * low.x, 8 * low.y, 8 * low.z},
+                    (const int32_t[3]){8 * (high.x - low.x), 8 * (high.y - low.y), 8 * (high.z - low.z)});
+    plain_grid_list(&w->grid);
+    w->share = zeros(w, 1);
+    w->open = zeros(w, 1);
+    w->there = zeros(w, 1);
+    w->active = zeros(w, 1);
+    w->mass = zeros(w, sizeof *w->mass);
+    float **const floats[] = {&w->pressure, &w->m, &w->m2, &w->q, &w->h, &w->divergence, &w->floor, &w->pressure2};
+    for (size_t k = 0; k < sizeof floats / sizeof floats[0]; k++) *floats[k] = zeros(w, sizeof(float));
+    for (int axis = 0; axis < 3; axis++) {
+        w->flow[axis] = zeros(w, sizeof(float));
+        w->flow2[axis] = zeros(w, sizeof(float));
+        w->F[axis] = zeros(w, sizeof(float));
+    }
+    for (int64_t i = 0; i < w->grid.all_cells; i++) w->open[i] = bounds_open(w, plain_at(&w->grid, i));
+    return w;
+}
+
+static float **all_floats(plain_world *w, int32_t k)
+{
+    float **const floats[] = {&w->pressure, &w->m,         &w->m2,      &w->q,       &w->h,       &w->divergence,
+                              &w->floor,    &w->pressure2, &w->flow[0], &w->flow[1], &w->flow[2], &w->flow2[0],
+                              &w->flow2[1], &w->flow2[2],  &w->F[0],    &w->F[1],    &w->F[2]};
+    return k < (int32_t)(sizeof floats / sizeof floats[0]) ? floats[k] : NULL;
+}
+
+void plain_destroy(plain_world *w)
+{
+    float **each;
+    for (int32_t k = 0; (each = all_floats(w, k)); k++) free(*each);
+    plain_grid_free(&w->grid);
+    free(w->share);
+    free(w->open);
+    free(w->there);
+    free(w->active);
+    free(w->mass);
+    free(w);
+}
+
+// ---- Live bricks -----------------------------------------------------------------------------------------------------------
+
+// A brick lives if it holds mass or touches one that does, and has an open cell. What is in others is gone.
+static void find_live(plain_world *w)
+{
+    plain_grid *g = &w->grid;
+    const int64_t nx = g->size[0] / 8, ny = g->size[1] / 8, all = g->all_cells / 512;
+    uint8_t *wanted = calloc((size_t)all, 1), *was = malloc((size_t)all);
+    memcpy(was, g->live, (size_t)all);
+    for (int64_t b = 0; b < all; b++) {
+        if (!was[b]) continue;
+        int64_t first = 8 * (b % nx + b / nx % ny * g->step[1] + b / nx / ny * g->step[2]);
+        bool wet = false;
+        EACH_CELL_OF(g, first, i) wet |= w->mass[i] > 0;
+        for (int64_t k = 0; wet && k < 27; k++) wanted[b + (k % 3 - 1) + nx * (k / 3 % 3 - 1) + nx * ny * (k / 9 - 1)] = 1;
+    }
+    for (int64_t b = 0; b < all; b++) {
+        int64_t first = 8 * (b % nx + b / nx % ny * g->step[1] + b / nx / ny * g->step[2]);
+        bool any_open = false;
+        if (wanted[b]) EACH_CELL_OF(g, first, i) any_open |= w->open[i];
+        g->live[b] = wanted[b] && any_open;
+        if (!was[b] || g->live[b]) continue;
+        EACH_CELL_OF(g, first, i)
+        {
+            float **each;
+            for (int32_t k = 0; (each = all_floats(w, k)); k++) (*each)[i] = 0.0f;
+            w->mass[i] = 0;
+            w->active[i] = 0;
+            w->there[i] = 0;
+        }
+    }
+    free(wanted);
+    free(was);
+}
+
+// Makes all bricks of a box live that have an open cell.
+static void make_live(plain_world *w, weir_box box)
+{
+    plain_grid *g = &w->grid;
+    for (int32_t z = box.min.z & ~7; z < box.max.z; z += 8)
+        for (int32_t y = box.min.y & ~7; y < box.max.y; y += 8)
+            for (int32_t x = box.min.x & ~7; x < box.max.x; x += 8) {
+                int64_t first = plain_index(g, (weir_coord){x, y, z});
+                bool any_open = false;
+                EACH_CELL_OF(g, first, i) any_open |= w->open[i];
+                if (any_open) g->live[plain_brick_of(g, first)] = 1;
+            }
+}
+
+// ---- Edits -----------------------------------------------------------------------------------------------------------------
+
+static weir_box clip(const plain_world *w, weir_box b)
+{
+    const int32_t end = WEIR_COORD_LIMIT;
+    weir_box to = w->bounded ? w->bounds : (weir_box){{-end, -end, -end}, {end, end, end}};
+    if (b.min.x < to.min.x) b.min.x = to.min.x;
+    if (b.min.y < to.min.y) b.min.y = to.min.y;
+    if (b.min.z < to.min.z) b.min.z = to.min.z;
+    if (b.max.x > to.max.x) b.max.x = to.max.x;
+    if (b.max.y > to.max.y) b.max.y = to.max.y;
+    if (b.max.z > to.max.z) b.max.z = to.max.z;
+    return b;
+}
+
+static bool in_shape(plain_shape shape, weir_coord c)
+{
+    if (!inside(shape.box, c)) return false;
+    double radius = (double)shape.sphere.radius;
+    if (radius <= 0) return true;
+    double x = c.x + 0.5 - (double)shape.sphere.centre.x, y = c.y + 0.5 - (double)shape.sphere.centre.y;
+    double z = c.z + 0.5 - (double)shape.sphere.centre.z;
+    return x * x + y * y + z * z <= radius * radius;
+}
+
+// Every cell of a box, in the order of coordinates.
+#define EACH_COORD(box, c)                                   \
+    for (weir_coord c = (box).min; c.z < (box).max.z; c.z++) \
+        for (c.y = (box).min.y; c.y < (box).max.y; c.y++)    \
+            for (c.x = (box).min.x; c.x < (box).max.x; c.x++)
+
+// Flow between two dry cells is nothing's flow.
+static void still_dry_faces(plain_world *w, int64_t i)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t step = w->grid.step[axis];
+        if (w->mass[i] == 0 && w->mass[i - step] == 0) w->flow[axis][i] = 0.0f;
+        if (w->mass[i] == 0 && w->mass[i + step] == 0) w->flow[axis][i + step] = 0.0f;
+    }
+}
+
+void plain_fill(plain_world *w, plain_shape shape, float fill)
+{
+    shape.box = clip(w, shape.box);
+    int32_t drops = (int32_t)(fill * PLAIN_FULL + 0.5f);
+    if (drops > 0) make_live(w, shape.box);
+    EACH_COORD(shape.box, c)
+    {
+        int64_t i = plain_index(&w->grid, c);
+        if (!w->open[i] || !in_shape(shape, c) || w->mass[i] == drops) continue;
+        if (drops > w->mass[i])
+            w->added += drops - w->mass[i];
+        else
+            w->removed += w->mass[i] - drops;
+        w->mass[i] = drops;
+        if (drops == 0) w->pressure[i] = 0.0f;
+    }
+    if (drops == 0) EACH_COORD(shape.box, c) if (in_shape(shape, c)) still_dry_faces(w, plain_index(&w->grid, c));
+}
+
+// A cell that becomes solid loses its water to the account and keeps nothing.
+static void shut(plain_world *w, int64_t i)
+{
+    w->removed += w->mass[i];
+    w->mass[i] = 0;
+    w->pressure[i] = 0.0f;
+    for (int axis = 0; axis < 3; axis++) w->flow[axis][i] = w->flow[axis][i + w->grid.step[axis]] = 0.0f;
+}
+
+void plain_build(plain_world *w, plain_shape shape, uint8_t share)
+{
+    shape.box = clip(w, shape.box);
+    EACH_COORD(shape.box, c)
+    {
+        int64_t i = plain_index(&w->grid, c);
+        if (!in_shape(shape, c)) continue;
+        w->share[i] = share;
+        bool open = share < 128 && bounds_open(w, c);
+        if (w->open[i] && !open) shut(w, i);
+        w->open[i] = open;
+    }
+}
+
+void plain_set_flow(plain_world *w, weir_box box, weir_vec flow)
+{
+    find_live(w);
+    float speed = w->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f;
+    const float to[3] = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f};
+    box = clip(w, box);
+    EACH_COORD(box, c)
+    {
+        int64_t i = plain_index(&w->grid, c);
+        if (w->mass[i] == 0) continue;
+        for (int axis = 0; axis < 3; axis++) {
+            int64_t step = w->grid.step[axis];
+            w->flow[axis][i] = w->open[i - step] ? to[axis] : 0.0f;
+            w->flow[axis][i + step] = w->open[i + step] ? to[axis] : 0.0f;
+        }
+    }
+}
+
+void plain_add(plain_world *w, plain_kind kind, weir_box box, float rate, weir_vec force)
+{
+    assert(w->source_count < PLAIN_SOURCES);
+    w->sources[w->source_count++] = (plain_source){.kind = kind,
+                                                   .id = w->next_id++,
+                                                   .box = clip(w, box),
+                                                   .rate = (int64_t)((double)rate * 65536.0 * PLAIN_FULL + 0.5),
+                                                   .force = force};
+}
+
+void plain_remove(plain_world *w, int32_t id)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < w->source_count; i++)
+        if (w->sources[i].id != id) w->sources[kept++] = w->sources[i];
+    w->source_count = kept;
+}
+
+// ---- Emitters and drains ---------------------------------------------------------------------------------------------------
+
+static int32_t capacity(const plain_world *w, const plain_source *source, int64_t i)
+{
+    if (source->kind == PLAIN_DRAIN) return w->mass[i];
+    return w->open[i] && w->mass[i] < PLAIN_FULL ? PLAIN_FULL - w->mass[i] : 0;
+}
+
+static int64_t moved_at(const plain_world *w, const plain_source *source, int64_t level)
+{
+    int64_t sum = 0;
+    EACH_COORD(source->box, c)
+    {
+        int32_t most = capacity(w, source, plain_index(&w->grid, c));
+        sum += most < level ? most : level;
+    }
+    return sum;
+}
+
+// Every cell moves the same number of drops, or as many as it can; what is left then goes, a drop each, to the first cells that can
+// move another one: bricks in the order of coordinates, and in a brick its cells.
+static void move_drops(plain_world *w, const plain_source *source, int64_t drops)
+{
+    int64_t low = 0, high = INT32_MAX;  // moved_at(low) <= drops
+    if (moved_at(w, source, high) <= drops) low = high;
+    while (low < high - 1) {
+        int64_t middle = (low + high) / 2;
+        if (moved_at(w, source, middle) <= drops)
+            low = middle;
+        else
+            high = middle;
+    }
+    int64_t rest = drops - moved_at(w, source, low), moved = 0;
+    weir_box b = source->box;
+    for (int32_t z = b.min.z & ~7; z < b.max.z; z += 8)
+        for (int32_t y = b.min.y & ~7; y < b.max.y; y += 8)
+            for (int32_t x = b.min.x & ~7; x < b.max.x; x += 8)
+                EACH_CELL_OF(&w->grid, plain_index(&w->grid, (weir_coord){x, y, z}), i)
+                {
+                    if (!inside(b, plain_at(&w->grid, i))) continue;
+                    int32_t most = capacity(w, source, i);
+                    int32_t part = most < low ? most : (int32_t)low;
+                    if (most > low && rest > 0) part++, rest--;
+                    w->mass[i] += source->kind == PLAIN_DRAIN ? -part : part;
+                    moved += part;
+                }
+    *(source->kind == PLAIN_DRAIN ? &w->removed : &w->added) += moved;
+}
+
+// ---- After the move --------------------------------------------------------------------------------------------------------
+
+static void drain_open_sides(plain_world *w)
+{
+    if (!w->bounded || !w->open_sides) return;
+    EACH_CELL(&w->grid, i)
+    {
+        if (inside(w->bounds, plain_at(&w->grid, i))) continue;
+        w->drained += w->mass[i];
+        w->mass[i] = 0;
+        w->m2[i] = 0.0f;
+    }
+}
+
+// R5: u' = u + nu * sum(neighbour - u) over the six faces beside it whose two cells hold more than half a cell together.
+static void viscosity(plain_world *w)
+{
+    const plain_grid *g = &w->grid;
+    float *next = calloc((size_t)g->all_cells, sizeof *next);
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t A = g->step[axis];
+        float *u = w->flow2[axis];
+        const float *m = w->m2;
+#define PULL(step) ((m[i + (step)] + m[i + (step)-A] > 0.5f ? 1.0f : 0.0f) * (u[i + (step)] - u[i]))
+        EACH_CELL(g, i)
+        {
+            float x = PULL(-g->step[0]) + PULL(g->step[0]), y = PULL(-g->step[1]) + PULL(g->step[1]);
+            float z = PULL(-g->step[2]) + PULL(g->step[2]), open = (float)(w->there[i - A] * w->there[i]);
+            next[i] = open * (u[i] + w->params.viscosity * ((x + z) + y));
+        }
+#undef PULL
+        EACH_CELL(g, i) u[i] = next[i];
+    }
+    free(next);
+}
+
+static uint32_t mix(uint32_t a)
+{
+    a = (a ^ a >> 16) * 0x7feb352du;
+    a = (a ^ a >> 15) * 0x846ca68bu;
+    return a ^ a >> 16;
+}
+
+// A number from -1 to 1 of a face, for this update.
+static float noise_at(const plain_world *w, weir_coord c, int axis)
+{
+    uint32_t h = mix((uint32_t)c.z ^ mix((uint32_t)axis + w->params.noise_seed));
+    h = mix(mix((uint32_t)c.x ^ mix((uint32_t)c.y ^ h)) ^ (uint32_t)w->update);
+    return (float)((int32_t)(h >> 8) - 8388608) / 8388608.0f;
+}
+
+// R5: forces on what touches water, then noise on all but the vertical flow.
+static void forces_and_noise(plain_world *w)
+{
+    const plain_grid *g = &w->grid;
+    const float scale = w->solver == WEIR_SOLVER_CLASSIC ? 2.0f : 1.0f;
+    const plain_down down = plain_find_down(&w->params);
+    EACH_CELL(g, i)
+    {
+        weir_coord c = plain_at(g, i);
+        float push[3] = {0, 0, 0};
+        for (int32_t k = 0; k < w->source_count; k++) {
+            if (w->sources[k].kind != PLAIN_FORCE || !inside(w->sources[k].box, c)) continue;
+            push[0] += w->sources[k].force.x;
+            push[1] += w->sources[k].force.y;
+            push[2] += w->sources[k].force.z;
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            int64_t l = i - g->step[axis];
+            float *u = &w->flow2[axis][i];
+            if (w->m2[l] + w->m2[i] > w->params.empty) *u += (float)(w->there[l] * w->there[i]) * (push[axis] * scale);
+            if (w->params.noise > 0.0f && axis != down.axis) *u *= 1.0f + w->params.noise * noise_at(w, c, axis);
+        }
+    }
+}
+
+void plain_after_move(plain_world *w)
+{
+    bool forces = false;
+    for (int32_t k = 0; k < w->source_count; k++) forces |= w->sources[k].kind == PLAIN_FORCE;
+    drain_open_sides(w);
+    if (w->solver == WEIR_SOLVER_MOMENTUM && w->params.viscosity > 0.0f) viscosity(w);
+    if (forces || w->params.noise > 0.0f) forces_and_noise(w);
+}
+
+plain_down plain_find_down(const weir_params *params)
+{
+    const float gravity[3] = {params->gravity.x, params->gravity.y, params->gravity.z};
+    float size[3];
+    for (int axis = 0; axis < 3; axis++) size[axis] = gravity[axis] < 0.0f ? -gravity[axis] : gravity[axis];
+    // Of equals y comes first, then x.
+    int32_t axis = size[0] > size[1] ? 0 : 1;
+    if (size[2] > size[axis]) axis = 2;
+    int32_t sign = gravity[axis] < 0.0f ? -1 : gravity[axis] > 0.0f ? 1 : 0;
+    return (plain_down){axis, sign, size[axis], 1.0f / plain_most(size[axis], 1e-9f)};
+}
+
+// ---- One update ------------------------------------------------------------------------------------------------------------
+
+void plain_step(plain_world *w)
+{
+    find_live(w);
+    for (int32_t k = 0; k < w->source_count; k++) {
+        plain_source *source = &w->sources[k];
+        if (source->kind == PLAIN_EMITTER && (source->owed + source->rate) >> 16 > 0) make_live(w, source->box);
+    }
+    for (int32_t k = 0; k < w->source_count; k++) {
+        plain_source *source = &w->sources[k];
+        if (source->kind == PLAIN_FORCE) continue;
+        int64_t owed = source->owed + source->rate;
+        source->owed = owed % 65536;
+        if (owed / 65536 > 0) move_drops(w, source, owed / 65536);
+    }
+    plain_grid_list(&w->grid);
+    EACH_CELL(&w->grid, i) w->there[i] = w->open[i];
+    if (w->grid.bricks == 0)
+        w->cycles_next = 0;
+    else if (w->solver == WEIR_SOLVER_CLASSIC)
+        plain_classic_update(w);
+    else
+        plain_momentum_update(w);
+    w->update++;
+}

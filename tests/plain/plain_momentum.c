@@ -1,0 +1,316 @@
+// The update of the momentum solver, rule by rule (docs/how-it-works.md, sections 2 and 3). Names are those of the equations: m fill, f and
+// u flow, F what crosses a face, P pressure; l is the cell before i on the axis A, so that face i lies between l and i.
+#include "plain/plain.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DROPS 4194304.0f
+
+// R1: the fill that crosses a face, before limits.
+static float flux(float f, float m_ll, float m_l, float m_r, float m_rr)
+{
+    float donor = f > 0.0f ? m_l : m_r, acceptor = f > 0.0f ? m_r : m_l, behind = f > 0.0f ? m_ll : m_rr;
+    float size = fabsf(f), e = donor - behind, d = acceptor - behind, c = plain_most(size, 0.02f);
+    float crosses = size * donor;
+    if (e * d > 0.0f && fabsf(e) < fabsf(d)) {
+        crosses = size * acceptor;
+        if (fabsf(e) < c * fabsf(d)) crosses = size * behind + plain_least(50.0f * size, 1.0f) * e;
+    }
+    return signbit(f) ? -crosses : crosses;
+}
+
+static void flux_everywhere(plain_world *w, float *const flow[3], const float *m)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t A = w->grid.step[axis];
+        EACH_CELL(&w->grid, i) w->F[axis][i] = flux(flow[axis][i], m[i - 2 * A], m[i - A], m[i], m[i + A]);
+    }
+}
+
+// R2: how much of what wants to leave and to enter a cell may do so.
+static float positive(float a)
+{
+    return a > 0.0f ? a : 0.0f;
+}
+
+static float out_through(float low, float high)
+{
+    return positive(high) + (positive(low) - low);
+}
+
+static float in_through(float low, float high)
+{
+    return positive(low) + (positive(high) - high);
+}
+
+static float rounded_down(float share)
+{
+    return (float)(int32_t)(share * 32768.0f) / 32768.0f;
+}
+
+static void find_shares(plain_world *w, float dust)
+{
+    const int64_t X = w->grid.step[0], Y = w->grid.step[1], Z = w->grid.step[2];
+    const float *Fx = w->F[0], *Fy = w->F[1], *Fz = w->F[2];
+    EACH_CELL(&w->grid, i)
+    {
+        float m = w->m[i];
+        float out = (out_through(Fx[i], Fx[i + X]) + out_through(Fz[i], Fz[i + Z])) + out_through(Fy[i], Fy[i + Y]);
+        float in = (in_through(Fx[i], Fx[i + X]) + in_through(Fz[i], Fz[i + Z])) + in_through(Fy[i], Fy[i + Y]);
+        float q = out > m ? 0.999999f * m / out : 1.0f;
+        w->q[i] = m < dust ? 0.0f : rounded_down(q);
+        float room = m < 2.0f - dust ? positive(w->params.fill_cap - m) + plain_least(out, m) : 0.0f;
+        w->h[i] = rounded_down(in > room ? room / in : 1.0f);
+    }
+}
+
+// R2: whole drops cross a face.
+static void limit_everywhere(plain_world *w)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        EACH_CELL(&w->grid, i)
+        {
+            int64_t l = i - w->grid.step[axis];
+            float F = w->F[axis][i], share = F > 0.0f ? w->q[l] * w->h[i] : w->q[i] * w->h[l];
+            w->F[axis][i] = (float)(int32_t)(F * share * DROPS) / DROPS;
+        }
+    }
+}
+
+// R2: dust falls one cell, into one that is open and not over-full.
+static void let_dust_fall(plain_world *w, plain_down down, float dust)
+{
+    if (down.sign == 0) return;
+    float *F = w->F[down.axis];
+    EACH_CELL(&w->grid, i)
+    {
+        int64_t l = i - w->grid.step[down.axis];
+        int64_t from = down.sign < 0 ? i : l, to = down.sign < 0 ? l : i;
+        if (w->m[from] < dust && w->there[to] && w->m[to] < 2.0f - dust) F[i] += (float)down.sign * w->m[from];
+    }
+}
+
+// R3.
+static void move_mass(plain_world *w)
+{
+    const int64_t X = w->grid.step[0], Y = w->grid.step[1], Z = w->grid.step[2];
+    const float *Fx = w->F[0], *Fy = w->F[1], *Fz = w->F[2];
+    EACH_CELL(&w->grid, i) w->m2[i] = w->m[i] + (((Fx[i] - Fx[i + X]) + (Fz[i] - Fz[i + Z])) + (Fy[i] - Fy[i + Y]));
+    EACH_CELL(&w->grid, i) w->mass[i] = (int32_t)(w->m2[i] * DROPS);
+}
+
+// R4: what the fluxes through both sides of face i's control volume on one axis bring, times 2. T is that axis, A the face's own.
+static float carried(const float *F, const float *u, int64_t i, int64_t A, int64_t T)
+{
+    float in = F[i - A] + F[i], out = F[i - A + T] + F[i + T];
+    return in * (in > 0.0f ? u[i - T] : u[i]) - out * (out > 0.0f ? u[i] : u[i + T]);
+}
+
+// R4, and gravity of R5.
+static void carry_flow(plain_world *w)
+{
+    const float gravity[3] = {w->params.gravity.x, w->params.gravity.y, w->params.gravity.z};
+    for (int axis = 0; axis < 3; axis++) {
+        const int along = axis, across_1 = axis == 0 ? 1 : 0, across_2 = axis == 2 ? 1 : 2;
+        const int64_t A = w->grid.step[axis];
+        const float *u = w->flow[axis];
+        EACH_CELL(&w->grid, i)
+        {
+            float brought[3];
+            for (int side = 0; side < 3; side++) brought[side] = carried(w->F[side], u, i, A, w->grid.step[side]);
+            float sum = brought[along] + (brought[across_1] + brought[across_2]);
+            float before = w->m[i - A] + w->m[i], after = w->m2[i - A] + w->m2[i];
+            bool open = w->there[i - A] && w->there[i];
+            w->flow2[axis][i] = open && after > w->params.empty ? ((before * u[i] + sum) / after + gravity[axis]) + 0.0f : 0.0f;
+        }
+    }
+}
+
+// R6: what a cell will hold too much, and the least pressure it has.
+static void find_divergence(plain_world *w, plain_down down)
+{
+    const int64_t X = w->grid.step[0], Y = w->grid.step[1], Z = w->grid.step[2];
+    const float *Fx = w->F[0], *Fy = w->F[1], *Fz = w->F[2];
+    const weir_params *p = &w->params;
+    flux_everywhere(w, w->flow2, w->m2);
+    EACH_CELL(&w->grid, i)
+    {
+        float e = w->m2[i] - 1.0f, net = ((Fx[i] - Fx[i + X]) + (Fz[i] - Fz[i + Z])) + (Fy[i] - Fy[i + Y]);
+        w->divergence[i] = (e > 0.0f ? plain_least(p->excess_rate * e, p->excess_cap) : e) + net;
+        int64_t below = i + (down.sign < 0 ? -1 : 1) * w->grid.step[down.axis];
+        float support = w->there[below] ? plain_least(1.0f, w->pressure[below] * down.inverse_head) : 1.0f;
+        w->floor[i] = w->there[i] ? down.head * plain_least(1.0f, w->m2[i]) * support : 0.0f;
+    }
+}
+
+static int32_t open_faces(const plain_world *w, int64_t i)
+{
+    int32_t n = 0;
+    for (int axis = 0; axis < 3; axis++) n += w->there[i - w->grid.step[axis]] + w->there[i + w->grid.step[axis]];
+    return n;
+}
+
+// R7: sweeps inside one brick; the cells around it stay as they were. Cells above their floor are active.
+static void smooth_brick(plain_world *w, int64_t first, const float *from, float *to)
+{
+    const plain_grid *g = &w->grid;
+    const int64_t step[3] = {1, 8, 64};
+    float now[512], next[512];
+    int32_t k = 0;
+    EACH_CELL_OF(g, first, i) now[k++] = from[i];
+    for (int32_t sweep = 0; sweep < w->params.smooths; sweep++) {
+        k = 0;
+        EACH_CELL_OF(g, first, i)
+        {
+            float pair[3];
+            for (int axis = 0; axis < 3; axis++) {
+                int32_t place = k / (int32_t)step[axis] % 8;
+                float low = place > 0 ? now[k - step[axis]] : from[i - g->step[axis]];
+                pair[axis] = low + (place < 7 ? now[k + step[axis]] : from[i + g->step[axis]]);
+            }
+            int32_t n = open_faces(w, i);
+            float inverse = w->there[i] && n > 0 ? 1.0f / (float)n : 0.0f;
+            float a = (w->divergence[i] + ((pair[0] + pair[2]) + pair[1])) * inverse;
+            next[k] = plain_still(plain_most(w->floor[i], now[k] + 0.9f * (a - now[k])));
+            k++;
+        }
+        memcpy(now, next, sizeof now);
+    }
+    k = 0;
+    EACH_CELL_OF(g, first, i)
+    {
+        to[i] = now[k++];
+        w->active[i] = to[i] > w->floor[i];
+    }
+}
+
+static void smooth_everywhere(plain_world *w, const float *from, float *to)
+{
+    for (int32_t b = 0; b < w->grid.bricks; b++) smooth_brick(w, w->grid.brick[b], from, to);
+}
+
+static float residual_at(const plain_world *w, const float *P, int64_t i)
+{
+    const int64_t X = w->grid.step[0], Y = w->grid.step[1], Z = w->grid.step[2];
+    if (!w->active[i]) return 0.0f;
+    float sum = ((P[i - X] + P[i + X]) + (P[i - Z] + P[i + Z])) + (P[i - Y] + P[i + Y]);
+    return w->divergence[i] + sum - (float)open_faces(w, i) * P[i];
+}
+
+static float largest_of_brick(const plain_world *w, const float *P, int64_t first)
+{
+    float largest = 0.0f;
+    EACH_CELL_OF(&w->grid, first, i) largest = plain_most(largest, fabsf(residual_at(w, P, i)));
+    return largest;
+}
+
+static bool has_active(const plain_world *w, int64_t first)
+{
+    bool any = false;
+    EACH_CELL_OF(&w->grid, first, i) any |= w->active[i];
+    return any;
+}
+
+// After a cycle in wild water: the bricks in which the tolerance or more is left are smoothed, and then those of them and at their faces in
+// which that is so then; 8 rounds at most. `chosen` says which bricks begin.
+static void touch_up(plain_world *w, uint8_t *chosen)
+{
+    const plain_grid *g = &w->grid;
+    uint8_t *near = calloc((size_t)g->all_cells / 512, 1);
+    for (int32_t round = 0; round < 8; round++) {
+        memcpy(near, chosen, (size_t)g->all_cells / 512);
+        for (int32_t b = 0; b < g->bricks; b++)
+            if (chosen[plain_brick_of(g, g->brick[b])]) smooth_brick(w, g->brick[b], w->pressure, w->pressure2);
+        for (int32_t b = 0; b < g->bricks; b++) {
+            if (!chosen[plain_brick_of(g, g->brick[b])]) continue;
+            EACH_CELL_OF(g, g->brick[b], i) w->pressure[i] = w->pressure2[i];
+            for (int axis = 0; axis < 3; axis++) {
+                near[plain_brick_of(g, g->brick[b] - 8 * g->step[axis])] = 1;
+                near[plain_brick_of(g, g->brick[b] + 8 * g->step[axis])] = 1;
+            }
+        }
+        for (int32_t b = 0; b < g->bricks; b++) {
+            int64_t first = g->brick[b], at = plain_brick_of(g, first);
+            chosen[at] = near[at] && has_active(w, first) && largest_of_brick(w, w->pressure, first) >= w->params.tolerance;
+        }
+    }
+    free(near);
+}
+
+// R7: V-cycles, touching up, and whether another cycle follows.
+static void solve_pressure(plain_world *w)
+{
+    const plain_grid *g = &w->grid;
+    const float tolerance = w->params.tolerance;
+    float *residual = calloc((size_t)g->all_cells, sizeof *residual);
+    uint8_t *chosen = malloc((size_t)g->all_cells / 512);
+    int32_t most = w->cycles_next, cycles = 0;
+    if (most == 0 || most > w->params.cycles) most = w->params.cycles;
+    bool follows = true;
+    while (follows && cycles < most) {
+        smooth_everywhere(w, w->pressure, w->pressure2);
+        float begun = 0.0f, left = 0.0f;
+        EACH_CELL(g, i) residual[i] = residual_at(w, w->pressure2, i);
+        EACH_CELL(g, i) begun = plain_most(begun, fabsf(residual[i]));
+        plain_coarse_correction(w, residual);
+        smooth_everywhere(w, w->pressure2, w->pressure);
+        cycles++;
+        // Wild water begins with 8 times the tolerance.
+        bool wild = begun >= 8.0f * tolerance;
+        int32_t restless = 0;
+        memset(chosen, 0, (size_t)g->all_cells / 512);
+        for (int32_t b = 0; wild && b < g->bricks; b++) {
+            if (!has_active(w, g->brick[b])) continue;
+            float largest = largest_of_brick(w, w->pressure, g->brick[b]);
+            left = plain_most(left, largest);
+            chosen[plain_brick_of(g, g->brick[b])] = largest >= tolerance;
+            restless += largest >= tolerance;
+        }
+        follows = wild ? restless > 0 && (6 * restless >= g->bricks || left > begun) : begun >= tolerance;
+        if (!follows || cycles == most) touch_up(w, chosen);
+    }
+    w->cycles_next = cycles + (follows ? 1 : 0);
+    free(residual);
+    free(chosen);
+}
+
+// R8, then R9: a face whose donor is empty takes its flow from the next face downstream.
+static void project(plain_world *w)
+{
+    const float keep = 1.0f - w->params.damping, limit = w->params.max_flow, empty = w->params.empty;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t A = w->grid.step[axis];
+        float *f = w->flow2[axis], *to = w->flow[axis];
+        EACH_CELL(&w->grid, i)
+        {
+            float open = (float)(w->there[i - A] * w->there[i]);
+            float pushed = (f[i] + open * (w->pressure[i - A] - w->pressure[i])) * keep;
+            f[i] = plain_still(plain_most(-limit, plain_least(limit, pushed)));
+        }
+        EACH_CELL(&w->grid, i)
+        {
+            to[i] = f[i];
+            if (f[i] > 0.0f && w->m2[i - A] < empty) to[i] = plain_most(0.0f, plain_least(f[i], f[i + A]));
+            if (f[i] < 0.0f && w->m2[i] < empty) to[i] = plain_least(0.0f, plain_most(f[i], f[i - A]));
+        }
+    }
+}
+
+void plain_momentum_update(plain_world *w)
+{
+    const plain_down down = plain_find_down(&w->params);
+    const float dust = down.sign != 0 ? w->params.dust : 0.0f;
+    EACH_CELL(&w->grid, i) w->m[i] = (float)w->mass[i] / DROPS;
+    flux_everywhere(w, w->flow, w->m);
+    find_shares(w, dust);
+    limit_everywhere(w);
+    let_dust_fall(w, down, dust);
+    move_mass(w);
+    carry_flow(w);
+    plain_after_move(w);
+    find_divergence(w, down);
+    solve_pressure(w);
+    project(w);
+}

@@ -1,0 +1,568 @@
+// Making, playing and printing recipes. See recipe.h.
+#include "recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Chance ----------------------------------------------------------------------------------------------------------------
+
+typedef struct chance {
+    uint64_t state;
+} chance;
+
+static uint32_t next(chance *c)
+{
+    c->state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t a = c->state;
+    a = (a ^ a >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    a = (a ^ a >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)((a ^ a >> 31) >> 32);
+}
+
+// A whole number, both ends included.
+static int32_t whole(chance *c, int32_t low, int32_t high)
+{
+    return low + (int32_t)(next(c) % (uint32_t)(high - low + 1));
+}
+
+static bool one_in(chance *c, int32_t n)
+{
+    return whole(c, 1, n) == 1;
+}
+
+static float number(chance *c, float low, float high)
+{
+    return low + (high - low) * ((float)(next(c) >> 8) / 16777216.0f);
+}
+
+#define PICK(c, array) ((array)[whole(c, 0, (int32_t)(sizeof(array) / sizeof((array)[0])) - 1)])
+
+// ---- Making ----------------------------------------------------------------------------------------------------------------
+
+typedef struct maker {
+    recipe *r;
+    chance *c;
+    weir_box room;  // in which things are put
+    bool round;     // spheres can be told apart there
+    int32_t added;  // emitters, drains and forces so far
+} maker;
+
+static recipe_step *add(maker *m, step_kind kind)
+{
+    static recipe_step full;
+    recipe_step *step = m->r->count < RECIPE_STEPS ? &m->r->steps[m->r->count++] : &full;
+    *step = (recipe_step){.kind = kind};
+    return step;
+}
+
+// A box of at most so many cells on each axis, within the room or a little over its edge.
+static weir_box some_box(maker *m, int32_t most)
+{
+    int32_t low[3], high[3];
+    const int32_t min[3] = {m->room.min.x, m->room.min.y, m->room.min.z},
+                  max[3] = {m->room.max.x, m->room.max.y, m->room.max.z};
+    for (int axis = 0; axis < 3; axis++) {
+        low[axis] = whole(m->c, min[axis], max[axis] - 1);
+        high[axis] = low[axis] + whole(m->c, 1, most);
+        if (high[axis] > max[axis]) high[axis] = max[axis];
+    }
+    return (weir_box){{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+}
+
+// A brick of the world's grid, cut to the room.
+static weir_box some_brick(maker *m)
+{
+    weir_box b = some_box(m, 1);
+    b.min = (weir_coord){b.min.x & ~7, b.min.y & ~7, b.min.z & ~7};
+    b.max = (weir_coord){b.min.x + 8, b.min.y + 8, b.min.z + 8};
+    return b;
+}
+
+// A line of cells along an axis, one wide.
+static weir_box some_shaft(maker *m)
+{
+    weir_box b = some_box(m, 1);
+    int32_t length = whole(m->c, 4, 30);
+    switch (whole(m->c, 0, 2)) {
+    case 0: b.max.x = b.min.x + length; break;
+    case 1: b.max.y = b.min.y + length; break;
+    default: b.max.z = b.min.z + length; break;
+    }
+    if (b.max.x > m->room.max.x) b.max.x = m->room.max.x;
+    if (b.max.y > m->room.max.y) b.max.y = m->room.max.y;
+    if (b.max.z > m->room.max.z) b.max.z = m->room.max.z;
+    return b;
+}
+
+static plain_shape some_shape(maker *m, int32_t most)
+{
+    plain_shape shape = {.box = some_box(m, most)};
+    if (!m->round || !one_in(m->c, 3)) return shape;
+    weir_coord at = shape.box.min;
+    float radius = number(m->c, 0.5f, 0.5f * (float)most + 1.0f);
+    int32_t reach = (int32_t)radius + 2;
+    shape.sphere = (weir_sphere){
+        {(float)at.x + number(m->c, 0, 1), (float)at.y + number(m->c, 0, 1), (float)at.z + number(m->c, 0, 1)}, radius};
+    shape.box = (weir_box){{at.x - reach, at.y - reach, at.z - reach}, {at.x + reach, at.y + reach, at.z + reach}};
+    return shape;
+}
+
+static uint8_t some_share(maker *m)
+{
+    static const uint8_t shares[] = {255, 255, 255, 255, 128, 127, 200, 1};
+    return PICK(m->c, shares);
+}
+
+static void build(maker *m, plain_shape shape, uint8_t share)
+{
+    recipe_step *step = add(m, STEP_BUILD);
+    step->shape = shape;
+    step->share = share;
+}
+
+static void make_terrain(maker *m)
+{
+    chance *c = m->c;
+    const plain_shape all = {.box = m->room};
+    // Solid at first, or open.
+    bool solid = one_in(c, 2);
+    if (solid) build(m, all, 255);
+    int32_t kinds = whole(c, solid ? 1 : 0, 3);
+    for (int32_t k = 0; k < kinds; k++) {
+        switch (whole(c, 0, 6)) {
+        case 0:  // bricks dug open, or built
+            for (int32_t n = whole(c, 1, 14); n > 0; n--)
+                build(m, (plain_shape){.box = some_brick(m)}, solid ? 0 : some_share(m));
+            break;
+        case 1:  // caves
+            for (int32_t n = whole(c, 1, 8); n > 0; n--) build(m, some_shape(m, 14), one_in(c, 4) ? some_share(m) : 0);
+            break;
+        case 2:  // single cells
+            for (int32_t n = whole(c, 1, 12); n > 0; n--)
+                build(m, (plain_shape){.box = some_box(m, 1)}, one_in(c, 2) ? some_share(m) : 0);
+            break;
+        case 3: {  // a slab, with a hole
+            weir_box slab = m->room, hole = some_box(m, 3);
+            int32_t y = whole(c, slab.min.y, slab.max.y - 1);
+            slab.min.y = hole.min.y = y;
+            slab.max.y = hole.max.y = y + 1;
+            build(m, (plain_shape){.box = slab}, 255);
+            build(m, (plain_shape){.box = hole}, 0);
+            break;
+        }
+        case 4: {  // a pattern of cells
+            recipe_step *step = add(m, STEP_PATTERN);
+            step->shape.box = some_box(m, 20);
+            step->share = 255;
+            step->pattern = (recipe_pattern)whole(c, 0, PATTERN_COUNT - 1);
+            break;
+        }
+        case 5:  // overhangs
+            for (int32_t n = whole(c, 1, 5); n > 0; n--) build(m, (plain_shape){.box = some_box(m, 16)}, some_share(m));
+            break;
+        default:  // shafts and tunnels, one cell wide
+            for (int32_t n = whole(c, 1, 6); n > 0; n--) build(m, (plain_shape){.box = some_shaft(m)}, one_in(c, 4) ? 255 : 0);
+            break;
+        }
+    }
+}
+
+static float some_fill(maker *m)
+{
+    switch (whole(m->c, 0, 7)) {
+    case 0: return number(m->c, 0, 1);
+    case 1: return 1.0f / 4194304.0f * (float)whole(m->c, 1, 500);
+    case 2: return 0.5f;
+    default: return 1.0f;
+    }
+}
+
+static weir_vec some_vec(maker *m, float most)
+{
+    weir_vec v = {number(m->c, -most, most), number(m->c, -most, most), number(m->c, -most, most)};
+    if (one_in(m->c, 3)) v.x = 0;
+    if (one_in(m->c, 3)) v.z = 0;
+    return v;
+}
+
+static void fill(maker *m)
+{
+    recipe_step *step = add(m, STEP_FILL);
+    step->shape = some_shape(m, whole(m->c, 1, 3) == 1 ? 4 : 20);
+    step->value = some_fill(m);
+}
+
+static void set(maker *m, const char *name, float value)
+{
+    recipe_step *step = add(m, STEP_SET);
+    step->name = name;
+    step->value = value;
+}
+
+static void make_gravity(maker *m)
+{
+    chance *c = m->c;
+    static const float sizes[] = {0.01f, 0.002f, 0.1f, 1.0f, 0.0f, 1e-6f};
+    float g = PICK(c, sizes);
+    switch (whole(c, 0, 3)) {
+    case 0: set(m, "gravity.y", g); break;
+    case 1:
+        set(m, "gravity.y", 0);
+        set(m, one_in(c, 2) ? "gravity.x" : "gravity.z", one_in(c, 2) ? g : -g);
+        break;
+    case 2:
+        set(m, "gravity.x", number(c, -g, g));
+        set(m, "gravity.y", number(c, -g, g));
+        set(m, "gravity.z", number(c, -g, g));
+        break;
+    default: set(m, "gravity.y", -g); break;
+    }
+}
+
+// Some of the parameters, anywhere in their ranges.
+static void make_params(maker *m)
+{
+    chance *c = m->c;
+    const bool momentum = m->r->solver == WEIR_SOLVER_MOMENTUM;
+    static const float tolerances[] = {0.0f, 1e-5f, 0.001f, 0.05f, 1.0f};
+    if (one_in(c, 3)) make_gravity(m);
+    if (one_in(c, 6)) set(m, "damping", one_in(c, 2) ? 0.0f : number(c, 0, 1));
+    if (one_in(c, 5)) set(m, "noise", number(c, 0, one_in(c, 3) ? 1.0f : 0.1f));
+    if (one_in(c, 8)) set(m, "noise_seed", (float)whole(c, 0, 1000000));
+    if (one_in(c, 6)) set(m, "empty", one_in(c, 2) ? 0.0f : number(c, 0, 0.1f));
+    if (one_in(c, 6)) set(m, "max_flow", number(c, 0, momentum ? 1.0f : 1.0f / 3.0f));
+    if (!momentum) {
+        if (one_in(c, 2)) set(m, "iterations", (float)whole(c, 1, one_in(c, 4) ? 40 : 13));
+        return;
+    }
+    if (one_in(c, 4)) set(m, "viscosity", number(c, 0, 1.0f / 6.0f));
+    if (one_in(c, 4)) set(m, "smooths", (float)whole(c, 1, one_in(c, 4) ? 16 : 4));
+    if (one_in(c, 4)) set(m, "cycles", (float)whole(c, 1, one_in(c, 4) ? 16 : 3));
+    if (one_in(c, 3)) set(m, "tolerance", PICK(c, tolerances));
+    if (one_in(c, 6)) set(m, "excess_rate", number(c, 0, 1));
+    if (one_in(c, 6)) set(m, "excess_cap", number(c, 0, 1));
+    if (one_in(c, 6)) set(m, "fill_cap", number(c, 1, 2));
+    if (one_in(c, 6)) set(m, "dust", one_in(c, 2) ? 0.0f : number(c, 0, 0.1f));
+}
+
+static void make_source(maker *m)
+{
+    chance *c = m->c;
+    step_kind kind = (step_kind)(STEP_EMITTER + whole(c, 0, 2));
+    recipe_step *step = add(m, kind);
+    step->shape.box = some_box(m, one_in(c, 3) ? 12 : 4);
+    step->value = one_in(c, 4) ? number(c, 1e-7f, 1e-3f) : number(c, 0.01f, 20.0f);
+    if (kind == STEP_FORCE) step->vec = some_vec(m, one_in(c, 4) ? 1.0f : 0.05f);
+    m->added++;
+}
+
+// Something that a game does between updates.
+static void make_edit(maker *m)
+{
+    chance *c = m->c;
+    switch (whole(c, 0, 9)) {
+    case 0:
+    case 1: fill(m); break;
+    case 2: {
+        recipe_step *step = add(m, STEP_FILL);
+        step->shape = some_shape(m, 12);
+        break;
+    }
+    case 3: build(m, some_shape(m, 8), some_share(m)); break;
+    case 4: build(m, some_shape(m, 8), 0); break;
+    case 5: {
+        recipe_step *step = add(m, STEP_FLOW);
+        step->shape.box = some_box(m, 20);
+        step->vec = some_vec(m, 0.15f);
+        break;
+    }
+    case 6: make_source(m); break;
+    case 7:
+        if (m->added > 0) add(m, STEP_REMOVE)->count = whole(c, 1, m->added);
+        break;
+    case 8: make_params(m); break;
+    default:
+        if (one_in(c, 3)) add(m, STEP_RELOAD);
+        break;
+    }
+}
+
+static void make_times(maker *m)
+{
+    chance *c = m->c;
+    int32_t left = whole(c, 4, one_in(c, 8) ? 40 : 16);
+    while (left > 0) {
+        int32_t part = whole(c, 1, 6);
+        if (part > left) part = left;
+        add(m, STEP_UPDATES)->count = part;
+        left -= part;
+        for (int32_t n = left > 0 ? whole(c, 0, 2) : 0; n > 0; n--) make_edit(m);
+    }
+}
+
+static int32_t far_away(chance *c)
+{
+    // The last ones reach over the end of the world.
+    static const int32_t places[] = {0, 0, 0, 0, -13, -24, 5, 1000003, -99999992, WEIR_COORD_LIMIT - 20, 8 - WEIR_COORD_LIMIT};
+    return PICK(c, places);
+}
+
+void recipe_make(recipe *r, uint64_t seed)
+{
+    chance c = {seed * UINT64_C(0xd1342543de82ef95) + 1};
+    *r = (recipe){.seed = seed, .solver = one_in(&c, 3) ? WEIR_SOLVER_CLASSIC : WEIR_SOLVER_MOMENTUM};
+    int32_t size[3], at[3];
+    for (int axis = 0; axis < 3; axis++) {
+        size[axis] = whole(&c, 1, one_in(&c, 6) ? 60 : 26);
+        at[axis] = far_away(&c);
+    }
+    if (one_in(&c, 10)) size[whole(&c, 0, 2)] = whole(&c, 100, 300);
+    weir_box room = {{at[0], at[1], at[2]}, {at[0] + size[0], at[1] + size[1], at[2] + size[2]}};
+    const int32_t most = 1000000;
+    bool round = abs(at[0]) < most && abs(at[1]) < most && abs(at[2]) < most;
+    bool bounded = !one_in(&c, 3);
+    if (bounded) {
+        const int32_t end = WEIR_COORD_LIMIT;
+        r->bounds = room;
+        if (r->bounds.max.x > end) r->bounds.max.x = end;
+        if (r->bounds.max.y > end) r->bounds.max.y = end;
+        if (r->bounds.max.z > end) r->bounds.max.z = end;
+        if (one_in(&c, 2)) r->open_sides = next(&c) & next(&c) & 63;
+    }
+    maker m = {.r = r, .c = &c, .room = room, .round = round};
+    if (one_in(&c, 2)) make_params(&m);
+    make_terrain(&m);
+    for (int32_t n = whole(&c, 1, 4); n > 0; n--) fill(&m);
+    if (one_in(&c, 3)) make_source(&m);
+    if (one_in(&c, 4)) make_source(&m);
+    make_times(&m);
+
+    // Water goes one cell per update at most.
+    int32_t updates = 0;
+    for (int32_t i = 0; i < r->count; i++) updates += r->steps[i].kind == STEP_UPDATES ? r->steps[i].count : 0;
+    int32_t rim = bounded ? 8 : updates + 24;
+    r->reach = (weir_box){{room.min.x - rim, room.min.y - rim, room.min.z - rim},
+                          {room.max.x + rim, room.max.y + rim, room.max.z + rim}};
+}
+
+weir_world_def recipe_def(const recipe *r)
+{
+    weir_world_def def = weir_world_def_default();
+    def.solver = r->solver;
+    def.bounds = r->bounds;
+    def.open_sides = r->open_sides;
+    return def;
+}
+
+// ---- Playing ---------------------------------------------------------------------------------------------------------------
+
+static bool in_pattern(recipe_pattern pattern, int32_t x, int32_t y, int32_t z)
+{
+    switch (pattern) {
+    case PATTERN_CHECKERS: return (x + y + z) % 2 == 0;
+    case PATTERN_PILLARS: return x % 3 == 0 && z % 3 == 0;
+    case PATTERN_SPONGE: return x % 4 != 1 && y % 4 != 1 && z % 4 != 1;
+    default: return (x * 7 + y * 11 + z * 13) % 10 == 0;
+    }
+}
+
+// Calls weir_world_build_shares with a pattern.
+static weir_status build_pattern(const recipe_step *step, weir_world *world)
+{
+    weir_box b = step->shape.box;
+    int32_t nx = b.max.x - b.min.x, ny = b.max.y - b.min.y, nz = b.max.z - b.min.z;
+    uint8_t *shares = calloc((size_t)nx * (size_t)ny * (size_t)nz, 1);
+    for (int32_t i = 0; i < nx * ny * nz; i++)
+        if (in_pattern(step->pattern, i % nx, i / nx % ny, i / nx / ny)) shares[i] = step->share;
+    weir_status status = weir_world_build_shares(world, b, shares);
+    free(shares);
+    return status;
+}
+
+static weir_status apply(const recipe_step *step, weir_world *world)
+{
+    const plain_shape *s = &step->shape;
+    bool round = s->sphere.radius > 0;
+    switch (step->kind) {
+    case STEP_FILL:
+        return round ? weir_world_fill_sphere(world, s->sphere, WEIR_WATER, step->value)
+                     : weir_world_fill(world, s->box, WEIR_WATER, step->value);
+    case STEP_BUILD:
+        if (step->share == 0) return round ? weir_world_dig_sphere(world, s->sphere) : weir_world_dig(world, s->box);
+        return round ? weir_world_build_sphere(world, s->sphere, step->share) : weir_world_build(world, s->box, step->share);
+    case STEP_PATTERN: return build_pattern(step, world);
+    case STEP_FLOW: return weir_world_set_flow(world, s->box, step->vec);
+    case STEP_EMITTER: return weir_world_add_emitter(world, s->box, WEIR_WATER, step->value, NULL);
+    case STEP_DRAIN: return weir_world_add_drain(world, s->box, step->value, NULL);
+    case STEP_FORCE: return weir_world_add_force(world, s->box, step->vec, NULL);
+    case STEP_REMOVE: return weir_world_remove(world, step->count);
+    case STEP_SET: {
+        weir_params params = weir_world_params(world);
+        weir_status status = weir_params_set(&params, weir_world_solver(world), step->name, (double)step->value);
+        return status == WEIR_OK ? weir_world_set_params(world, &params) : status;
+    }
+    default: return WEIR_OK;
+    }
+}
+
+// A parameter may shrink the largest flow below one that is asked for later, a number may have been removed already.
+static bool may_be_refused(step_kind kind)
+{
+    return kind == STEP_REMOVE || kind == STEP_FLOW;
+}
+
+weir_status recipe_apply(const recipe_step *step, weir_world *world)
+{
+    weir_status status = apply(step, world);
+    if (status == WEIR_ERROR_OUTSIDE) return WEIR_OK;
+    return status == WEIR_ERROR_ARGUMENT && may_be_refused(step->kind) ? WEIR_OK : status;
+}
+
+static bool lies_outside(const plain_world *w, weir_box b)
+{
+    const int32_t end = WEIR_COORD_LIMIT;
+    weir_box to = w->bounded ? w->bounds : (weir_box){{-end, -end, -end}, {end, end, end}};
+    return b.max.x <= to.min.x || b.max.y <= to.min.y || b.max.z <= to.min.z || b.min.x >= to.max.x || b.min.y >= to.max.y ||
+           b.min.z >= to.max.z;
+}
+
+static bool too_fast(const plain_world *w, weir_vec v)
+{
+    float most = w->params.max_flow * (w->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f);
+    const float parts[3] = {v.x, v.y, v.z};
+    for (int axis = 0; axis < 3; axis++)
+        if (parts[axis] < -most || parts[axis] > most) return true;
+    return false;
+}
+
+void recipe_apply_plain(const recipe_step *step, plain_world *w)
+{
+    const plain_shape *s = &step->shape;
+    weir_box b = s->box;
+    const weir_vec none = {0, 0, 0};
+    if (step->kind == STEP_SET) {
+        weir_params_set(&w->params, w->solver, step->name, (double)step->value);
+        return;
+    }
+    if (step->kind == STEP_REMOVE) {
+        plain_remove(w, step->count);
+        return;
+    }
+    if (lies_outside(w, b)) return;
+    switch (step->kind) {
+    case STEP_FILL: plain_fill(w, *s, step->value); break;
+    case STEP_BUILD: plain_build(w, *s, step->share); break;
+    case STEP_PATTERN:
+        for (int32_t z = b.min.z; z < b.max.z; z++)
+            for (int32_t y = b.min.y; y < b.max.y; y++)
+                for (int32_t x = b.min.x; x < b.max.x; x++)
+                    if (in_pattern(step->pattern, x - b.min.x, y - b.min.y, z - b.min.z))
+                        plain_build(w, (plain_shape){.box = {{x, y, z}, {x + 1, y + 1, z + 1}}}, step->share);
+        break;
+    case STEP_FLOW:
+        if (!too_fast(w, step->vec)) plain_set_flow(w, b, step->vec);
+        break;
+    case STEP_EMITTER: plain_add(w, PLAIN_EMITTER, b, step->value, none); break;
+    case STEP_DRAIN: plain_add(w, PLAIN_DRAIN, b, step->value, none); break;
+    case STEP_FORCE: plain_add(w, PLAIN_FORCE, b, 0, step->vec); break;
+    default: break;
+    }
+}
+
+// ---- Printing --------------------------------------------------------------------------------------------------------------
+
+static void print_box(FILE *file, weir_box b)
+{
+    fprintf(file, "box(%d, %d, %d, %d, %d, %d)", b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z);
+}
+
+static void print_shape(FILE *file, const plain_shape *s)
+{
+    weir_vec c = s->sphere.centre;
+    if (s->sphere.radius > 0)
+        fprintf(file, "sphere(%.9g, %.9g, %.9g, %.9g)", (double)c.x, (double)c.y, (double)c.z, (double)s->sphere.radius);
+    else
+        print_box(file, s->box);
+}
+
+static void print_pattern(FILE *file, const recipe_step *step)
+{
+    static const char *const rules[PATTERN_COUNT] = {"(x + y + z) % 2 == 0", "x % 3 == 0 and z % 3 == 0",
+                                                     "x % 4 ~= 1 and y % 4 ~= 1 and z % 4 ~= 1",
+                                                     "(x * 7 + y * 11 + z * 13) % 10 == 0"};
+    weir_box b = step->shape.box;
+    fprintf(file, "for z = 0, %d do for y = 0, %d do for x = 0, %d do\n", b.max.z - b.min.z - 1, b.max.y - b.min.y - 1,
+            b.max.x - b.min.x - 1);
+    fprintf(file, "    if %s then build(box(%d + x, %d + y, %d + z, %d + x, %d + y, %d + z), %d) end\n", rules[step->pattern],
+            b.min.x, b.min.y, b.min.z, b.min.x + 1, b.min.y + 1, b.min.z + 1, step->share);
+    fprintf(file, "end end end\n");
+}
+
+static void print_step(FILE *file, const recipe_step *step)
+{
+    static const char *const words[] = {
+        [STEP_FLOW] = "flow", [STEP_EMITTER] = "emitter", [STEP_DRAIN] = "sink", [STEP_FORCE] = "force"};
+    switch (step->kind) {
+    case STEP_FILL:
+        fprintf(file, "fill(");
+        print_shape(file, &step->shape);
+        fprintf(file, ", %.9g)\n", (double)step->value);
+        break;
+    case STEP_BUILD:
+        fprintf(file, step->share == 0 ? "dig(" : "build(");
+        print_shape(file, &step->shape);
+        if (step->share != 0) fprintf(file, ", %d", step->share);
+        fprintf(file, ")\n");
+        break;
+    case STEP_PATTERN: print_pattern(file, step); break;
+    case STEP_FLOW:
+    case STEP_FORCE:
+        fprintf(file, "%s(", words[step->kind]);
+        print_box(file, step->shape.box);
+        fprintf(file, ", %.9g, %.9g, %.9g)\n", (double)step->vec.x, (double)step->vec.y, (double)step->vec.z);
+        break;
+    case STEP_EMITTER:
+    case STEP_DRAIN:
+        fprintf(file, "%s(", words[step->kind]);
+        print_box(file, step->shape.box);
+        fprintf(file, ", %.9g)\n", (double)step->value);
+        break;
+    case STEP_REMOVE: fprintf(file, "remove(%d)\n", step->count); break;
+    case STEP_SET: fprintf(file, "set(\"%s\", %.9g)\n", step->name, (double)step->value); break;
+    case STEP_RELOAD: fprintf(file, "-- here it is saved and loaded\n"); break;
+    case STEP_UPDATES: break;
+    }
+}
+
+void recipe_print(const recipe *r, FILE *file)
+{
+    static const char *const sides[6] = {"-x", "+x", "-y", "+y", "-z", "+z"};
+    const weir_box none = {{0, 0, 0}, {0, 0, 0}};
+    int32_t updates = 0;
+    for (int32_t i = 0; i < r->count; i++) updates += r->steps[i].kind == STEP_UPDATES ? r->steps[i].count : 0;
+    fprintf(file, "-- World %llu; run it with --solver %s.\nworld {\n", (unsigned long long)r->seed,
+            r->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum");
+    if (memcmp(&r->bounds, &none, sizeof none) != 0) {
+        fprintf(file, "    bounds = ");
+        print_box(file, r->bounds);
+        fprintf(file, ",\n    open = {");
+        for (int32_t side = 0; side < 6; side++)
+            if (r->open_sides >> side & 1) fprintf(file, "\"%s\", ", sides[side]);
+        fprintf(file, "},\n");
+    }
+    fprintf(file, "    updates = %d,\n}\n", updates);
+    int32_t update = 0;
+    bool later = false;
+    for (int32_t i = 0; i < r->count; i++) {
+        const recipe_step *step = &r->steps[i];
+        if (step->kind == STEP_UPDATES) {
+            if (later) fprintf(file, "end)\n");
+            update += step->count;
+            later = i + 1 < r->count && update < updates;
+            if (later) fprintf(file, "at(%d, function()\n", update);
+        } else {
+            print_step(file, step);
+        }
+    }
+    if (later) fprintf(file, "end)\n");
+}

@@ -1,0 +1,375 @@
+// Random worlds against the plain reading: every path of the product gives its bits, cell by cell, after every update.
+//
+// A world is a recipe (recipe.h): terrain of all kinds, water, sources, parameters, edits between updates, saves and loads, anywhere. It is
+// played at once on the plain reading (plain/plain.h) and on a world per path: each width of SIMD this processor has, on one thread and on
+// some; an OpenCL device. A world that differs is cut down to what is needed for that, and printed as a scene in Lua.
+//
+//     build/release/tests/test_worlds --worlds 10000 --seed 1      so many worlds, from this seed on
+//     build/release/tests/test_worlds --seed 4711 --print          one world, as a scene
+//     --backend cpu|opencl                                         only these paths
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "recipe.h"
+#include "test_files.h"
+#include "test_world.h"
+#include "world/world.h"
+
+enum { PATHS_MAX = 8, FINDING_SIZE = 512 };
+
+// ---- Paths -----------------------------------------------------------------------------------------------------------------
+
+typedef struct path {
+    weir_backend backend;
+    weir_simd simd;
+    int32_t threads;  // 0: from 2 to 8, by the world's seed
+    const char *name;
+} path;
+
+static path paths[PATHS_MAX];
+static int32_t path_count;
+
+static bool works(const path *p)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
+    def.backend = p->backend;
+    def.simd = p->simd;
+    weir_world *world;
+    bool made = weir_world_create(&def, &world) == WEIR_OK;
+    weir_world_destroy(world);
+    return made;
+}
+
+static void find_paths(const char *backend)
+{
+    static const path all[] = {
+        {WEIR_BACKEND_CPU, WEIR_SIMD_SCALAR, 1, "scalar"},  {WEIR_BACKEND_CPU, WEIR_SIMD_SCALAR, 0, "scalar"},
+        {WEIR_BACKEND_CPU, WEIR_SIMD_AVX2, 1, "AVX2"},      {WEIR_BACKEND_CPU, WEIR_SIMD_AVX2, 0, "AVX2"},
+        {WEIR_BACKEND_CPU, WEIR_SIMD_AVX512, 1, "AVX-512"}, {WEIR_BACKEND_CPU, WEIR_SIMD_AVX512, 0, "AVX-512"},
+        {WEIR_BACKEND_OPENCL, WEIR_SIMD_AUTO, 1, "OpenCL"}};
+    static const char *const names[] = {"cpu", "opencl"};
+    path_count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (backend && strcmp(backend, names[all[i].backend]) != 0) continue;
+        if (works(&all[i])) paths[path_count++] = all[i];
+    }
+}
+
+static int32_t threads_of(const path *p, uint64_t seed)
+{
+    return p->threads > 0 ? p->threads : 2 + (int32_t)((seed * 2654435761u + (uint64_t)p->simd * 5) % 7);
+}
+
+// ---- Comparing -------------------------------------------------------------------------------------------------------------
+
+// What was found: the first difference, in a sentence. Empty: nothing.
+typedef struct finding {
+    char text[FINDING_SIZE];
+    int32_t path;  // -1: of the paths among each other
+} finding;
+
+static uint32_t bits_of(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return bits;
+}
+
+__attribute__((format(printf, 3, 4))) static bool found(finding *f, int32_t at, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(f->text, sizeof f->text, format, arguments);
+    va_end(arguments);
+    f->path = at;
+    return false;
+}
+
+static bool compare_brick(const plain_world *w, const brick_pool *pool, int32_t brick, int32_t k, finding *f)
+{
+    static const char *const names[] = {"flow x", "flow y", "flow z", "pressure"};
+    weir_coord c = pool->coord[brick];
+    int64_t first = plain_index(&w->grid, (weir_coord){8 * c.x, 8 * c.y, 8 * c.z});
+    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    const float *const plain[4] = {w->flow[0], w->flow[1], w->flow[2], w->pressure};
+    const float *values[4];
+    for (int32_t n = 0; n < 3; n++) values[n] = bricks_floats(pool, CHANNEL_FLOW_X + n, brick);
+    values[3] = bricks_floats(pool, CHANNEL_PRESSURE, brick);
+    int32_t cell = 0;
+    EACH_CELL_OF(&w->grid, first, i)
+    {
+        weir_coord at = plain_at(&w->grid, i);
+        if (mass[cell] != w->mass[i])
+            return found(f, k, "update %lld, cell (%d, %d, %d): %d drops, and %d in the plain reading", (long long)w->update,
+                         at.x, at.y, at.z, mass[cell], w->mass[i]);
+        for (int32_t n = 0; n < 4; n++)
+            if (bits_of(values[n][cell]) != bits_of(plain[n][i]))
+                return found(f, k, "update %lld, cell (%d, %d, %d): %s is %.9g, and %.9g in the plain reading",
+                             (long long)w->update, at.x, at.y, at.z, names[n], (double)values[n][cell], (double)plain[n][i]);
+        cell++;
+    }
+    return true;
+}
+
+// The same bricks, the same cells, the same account.
+static bool compare(const plain_world *w, const weir_world *world, int32_t k, finding *f)
+{
+    const brick_pool *pool = &world->bricks;
+    bricks_bring_all(pool);
+    bricks_catch_up(pool);
+    int32_t live = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b]) continue;
+        weir_coord c = {8 * pool->coord[b].x, 8 * pool->coord[b].y, 8 * pool->coord[b].z};
+        if (!w->grid.live[plain_brick_of(&w->grid, plain_index(&w->grid, c))])
+            return found(f, k, "update %lld: the brick at (%d, %d, %d) should not be live", (long long)w->update, c.x, c.y,
+                         c.z);
+        if (!compare_brick(w, pool, b, k, f)) return false;
+        live++;
+    }
+    if (live != w->grid.bricks)
+        return found(f, k, "update %lld: %d bricks are live, and %d in the plain reading", (long long)w->update, live,
+                     w->grid.bricks);
+    if (world->cycles_next != w->cycles_next)
+        return found(f, k, "update %lld: the next update may run %d cycles, and %d in the plain reading", (long long)w->update,
+                     world->cycles_next, w->cycles_next);
+    weir_ledger ledger = weir_world_ledger(world);
+    if (ledger.drift != 0)
+        return found(f, k, "update %lld: a drift of %lld drops", (long long)w->update, (long long)ledger.drift);
+    if (ledger.added != w->added || ledger.removed != w->removed || ledger.drained != w->drained)
+        return found(f, k,
+                     "update %lld: %lld drops added, %lld removed, %lld drained, and %lld, %lld, %lld in the plain reading",
+                     (long long)w->update, (long long)ledger.added, (long long)ledger.removed, (long long)ledger.drained,
+                     (long long)w->added, (long long)w->removed, (long long)w->drained);
+    return true;
+}
+
+// ---- Playing ---------------------------------------------------------------------------------------------------------------
+
+typedef struct play {
+    const recipe *r;
+    plain_world *plain;
+    weir_world *worlds[PATHS_MAX];  // NULL: a path that is not asked
+} play;
+
+static weir_world *make_world(const play *p, int32_t k)
+{
+    weir_world_def def = recipe_def(p->r);
+    def.backend = paths[k].backend;
+    def.simd = paths[k].simd;
+    def.threads = threads_of(&paths[k], p->r->seed);
+    return test_make(&def);
+}
+
+// Saves the world of one path, and goes on with worlds that load it.
+static bool reload(play *p, finding *f)
+{
+    const char *file = test_path(".weir");
+    int32_t saver = -1;
+    for (int32_t k = 0; k < path_count; k++)
+        if (p->worlds[k] && (saver < 0 || p->r->seed % 2)) saver = k;
+    bool done = weir_world_save(p->worlds[saver], file) == WEIR_OK;
+    if (!done) found(f, saver, "it cannot be saved: %s", weir_error_message());
+    for (int32_t k = 0; k < path_count && done; k++) {
+        if (!p->worlds[k]) continue;
+        weir_world_destroy(p->worlds[k]);
+        p->worlds[k] = make_world(p, k);
+        done = weir_world_load(p->worlds[k], file) == WEIR_OK;
+        if (!done) found(f, k, "it cannot be loaded: %s", weir_error_message());
+    }
+    remove(file);
+    return done;
+}
+
+// Devices are asked after every third update only: what they keep to themselves meanwhile must come out right as well.
+static bool asked_now(const path *p, int64_t update, bool last)
+{
+    return p->backend == WEIR_BACKEND_CPU || last || update % 3 == 0;
+}
+
+static bool update_all(play *p, bool last, finding *f)
+{
+    uint64_t first = 0;
+    int32_t first_path = -1;
+    plain_step(p->plain);
+    for (int32_t k = 0; k < path_count; k++) {
+        if (!p->worlds[k]) continue;
+        if (weir_world_step(p->worlds[k]) != WEIR_OK) return found(f, k, "a step failed: %s", weir_error_message());
+        if (!asked_now(&paths[k], p->plain->update, last)) continue;
+        if (!compare(p->plain, p->worlds[k], k, f)) return false;
+        uint64_t hash = weir_world_hash(p->worlds[k]);
+        if (first_path < 0) first = hash, first_path = k;
+        if (hash != first)
+            return found(f, k, "update %lld: the cells are those of %s, and the hash is another", (long long)p->plain->update,
+                         paths[first_path].name);
+    }
+    return true;
+}
+
+static bool play_steps(play *p, finding *f)
+{
+    const recipe *r = p->r;
+    for (int32_t i = 0; i < r->count; i++) {
+        const recipe_step *step = &r->steps[i];
+        if (step->kind == STEP_RELOAD) {
+            if (!reload(p, f)) return false;
+        } else if (step->kind == STEP_UPDATES) {
+            for (int32_t n = 1; n <= step->count; n++)
+                if (!update_all(p, n == step->count, f)) return false;
+        } else {
+            recipe_apply_plain(step, p->plain);
+            for (int32_t k = 0; k < path_count; k++)
+                if (p->worlds[k] && recipe_apply(step, p->worlds[k]) != WEIR_OK)
+                    return found(f, k, "step %d is refused: %s", i + 1, weir_error_message());
+        }
+    }
+    return true;
+}
+
+// Plays a recipe on one path, or on all of them (-1). True if nothing was found.
+static bool play_recipe(const recipe *r, int32_t only, finding *f)
+{
+    play p = {.r = r};
+    weir_world_def def = recipe_def(r);
+    *f = (finding){.path = -1};
+    p.plain = plain_create(&def, r->reach);
+    for (int32_t k = 0; k < path_count; k++)
+        if (only < 0 || only == k) p.worlds[k] = make_world(&p, k);
+    bool same = play_steps(&p, f);
+    for (int32_t k = 0; k < path_count; k++) weir_world_destroy(p.worlds[k]);
+    plain_destroy(p.plain);
+    return same;
+}
+
+// ---- Cutting down ----------------------------------------------------------------------------------------------------------
+
+static bool still_found(const recipe *r, int32_t on)
+{
+    finding f;
+    return !play_recipe(r, on, &f);
+}
+
+static bool drop_steps(recipe *r, int32_t on)
+{
+    bool any = false;
+    recipe *less = malloc(sizeof *less);
+    for (int32_t size = r->count / 2 > 0 ? r->count / 2 : 1; size > 0; size /= 2) {
+        for (int32_t begin = 0; begin + size <= r->count;) {
+            *less = *r;
+            memmove(&less->steps[begin], &less->steps[begin + size], (size_t)(r->count - begin - size) * sizeof less->steps[0]);
+            less->count -= size;
+            if (still_found(less, on)) {
+                *r = *less;
+                any = true;
+            } else {
+                begin += size;
+            }
+        }
+    }
+    free(less);
+    return any;
+}
+
+static bool drop_updates(recipe *r, int32_t on)
+{
+    bool any = false;
+    for (int32_t i = 0; i < r->count; i++) {
+        while (r->steps[i].kind == STEP_UPDATES && r->steps[i].count > 1) {
+            int32_t before = r->steps[i].count;
+            r->steps[i].count = before / 2;
+            if (!still_found(r, on)) r->steps[i].count = before - 1;
+            if (r->steps[i].count == before - 1 && !still_found(r, on)) {
+                r->steps[i].count = before;
+                break;
+            }
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void cut_down(recipe *r, int32_t on)
+{
+    while (drop_steps(r, on) || drop_updates(r, on)) continue;
+    uint32_t sides = r->open_sides;
+    r->open_sides = 0;
+    if (!still_found(r, on)) r->open_sides = sides;
+}
+
+// ---- Tests -----------------------------------------------------------------------------------------------------------------
+
+static int32_t worlds_wanted;
+static uint64_t first_seed = 1;
+
+static void report(recipe *r, finding *f)
+{
+    print_error("world %llu, %s: %s\n", (unsigned long long)r->seed, f->path < 0 ? "all" : paths[f->path].name, f->text);
+    int32_t threads = f->path < 0 ? 0 : threads_of(&paths[f->path], r->seed);
+    cut_down(r, f->path);
+    play_recipe(r, f->path, f);
+    print_error("on %d threads; cut down to %d steps: %s\n", threads, r->count, f->text);
+    recipe_print(r, stderr);
+}
+
+static void random_worlds_are_as_the_plain_reading_has_them(void **state)
+{
+    recipe *r = malloc(sizeof *r);
+    finding f;
+    int32_t wrong = 0;
+    double begin = clock_seconds();
+    for (int32_t i = 0; i < worlds_wanted && wrong < 3; i++) {
+        recipe_make(r, first_seed + (uint64_t)i);
+        if (!play_recipe(r, -1, &f)) {
+            report(r, &f);
+            wrong++;
+        }
+        if ((i + 1) % 1000 == 0) print_message("%d worlds, %.0f s\n", i + 1, clock_seconds() - begin);
+    }
+    print_message("%d worlds on %d paths, %.0f per minute\n", worlds_wanted, path_count,
+                  worlds_wanted / ((clock_seconds() - begin) / 60));
+    free(r);
+    assert_int_equal(wrong, 0);
+}
+
+// ---- The program -----------------------------------------------------------------------------------------------------------
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--print]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const char *backend = NULL;
+    bool print = false;
+    worlds_wanted = test_length(300, 24);
+    for (int i = 1; i < argc; i++) {
+        bool has_value = i + 1 < argc;
+        if (strcmp(argv[i], "--worlds") == 0 && has_value)
+            worlds_wanted = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--seed") == 0 && has_value)
+            first_seed = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--backend") == 0 && has_value)
+            backend = argv[++i];
+        else if (strcmp(argv[i], "--print") == 0)
+            print = true;
+        else
+            return usage();
+    }
+    if (print) {
+        recipe *r = malloc(sizeof *r);
+        recipe_make(r, first_seed);
+        recipe_print(r, stdout);
+        free(r);
+        return 0;
+    }
+    find_paths(backend);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_worlds_are_as_the_plain_reading_has_them)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
