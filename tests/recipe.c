@@ -199,6 +199,23 @@ static void set(maker *m, const char *name, float value)
     step->value = value;
 }
 
+// Bricks dug open in solid terrain, about a third of them, with water in some: pieces of work that touch at edges and corners and lie in each
+// other's boxes.
+static void make_brick_caves(maker *m)
+{
+    chance *c = m->c;
+    build(m, (plain_shape){.box = m->room}, 255);
+    for (int32_t n = whole(c, 20, 70); n > 0; n--) {
+        weir_box brick = some_brick(m);
+        build(m, (plain_shape){.box = brick}, 0);
+        if (one_in(c, 2)) continue;
+        recipe_step *step = add(m, STEP_FILL);
+        step->shape.box = brick;
+        step->shape.box.max.y -= whole(c, 0, 7);
+        step->value = 1.0f;
+    }
+}
+
 static void make_gravity(maker *m)
 {
     chance *c = m->c;
@@ -287,10 +304,9 @@ static void make_edit(maker *m)
     }
 }
 
-static void make_times(maker *m)
+static void make_times(maker *m, int32_t left)
 {
     chance *c = m->c;
-    int32_t left = whole(c, 4, one_in(c, 8) ? 40 : 16);
     while (left > 0) {
         int32_t part = whole(c, 1, 6);
         if (part > left) part = left;
@@ -316,11 +332,17 @@ void recipe_make(recipe *r, uint64_t seed)
         size[axis] = whole(&c, 1, one_in(&c, 6) ? 60 : 26);
         at[axis] = far_away(&c);
     }
+    // Most of the caves lie in one column of the move (src/compute/cpu.h), where most of its pieces meet.
+    bool brick_caves = one_in(&c, 4), one_column = !one_in(&c, 4);
+    for (int axis = 0; axis < 3 && brick_caves; axis++) {
+        size[axis] = axis == 1 ? 16 : whole(&c, 24, 64);
+        if (one_column) at[axis] &= axis == 1 ? ~15 : ~63;
+    }
     if (one_in(&c, 10)) size[whole(&c, 0, 2)] = whole(&c, 100, 300);
     weir_box room = {{at[0], at[1], at[2]}, {at[0] + size[0], at[1] + size[1], at[2] + size[2]}};
     const int32_t most = 1000000;
     bool round = abs(at[0]) < most && abs(at[1]) < most && abs(at[2]) < most;
-    bool bounded = !one_in(&c, 3);
+    bool bounded = brick_caves || !one_in(&c, 3);
     if (bounded) {
         const int32_t end = WEIR_COORD_LIMIT;
         r->bounds = room;
@@ -331,11 +353,14 @@ void recipe_make(recipe *r, uint64_t seed)
     }
     maker m = {.r = r, .c = &c, .room = room, .round = round};
     if (one_in(&c, 2)) make_params(&m);
-    make_terrain(&m);
-    for (int32_t n = whole(&c, 1, 4); n > 0; n--) fill(&m);
+    if (brick_caves)
+        make_brick_caves(&m);
+    else
+        make_terrain(&m);
+    for (int32_t n = whole(&c, brick_caves ? 0 : 1, brick_caves ? 1 : 4); n > 0; n--) fill(&m);
     if (one_in(&c, 3)) make_source(&m);
     if (one_in(&c, 4)) make_source(&m);
-    make_times(&m);
+    make_times(&m, brick_caves ? whole(&c, 3, 10) : whole(&c, 4, one_in(&c, 8) ? 40 : 16));
 
     // Water goes one cell per update at most.
     int32_t updates = 0;

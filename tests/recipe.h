@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <weir/weir.h>
 
-enum { RECIPE_STEPS = 160 };
+enum { RECIPE_STEPS = 240 };
 
 typedef enum step_kind {
     STEP_FILL,     // shape, value: fill; 0 drains

@@ -27,6 +27,7 @@ typedef struct brick_notes {
     uint8_t *held;
     uint8_t *full;
     uint8_t *restless;
+    uint8_t *drained;
     uint8_t *listed;  // 1: in a list that is being made
     int32_t *next;
     int32_t *list;  // of bricks to be touched up
@@ -171,6 +172,7 @@ static void point_channels(cpu_backend *cpu)
     a->held = cpu->notes.held;
     a->full = cpu->notes.full;
     a->restless = cpu->notes.restless;
+    a->drained = world->terrain.open_sides ? cpu->notes.drained : NULL;
     a->next = cpu->notes.next;
     a->ones = cpu->ones;
     a->sixths = cpu->sixths;
@@ -232,6 +234,7 @@ static void free_notes(memory *mem, brick_notes *notes)
     memory_free(mem, notes->held, (size_t)notes->room);
     memory_free(mem, notes->full, (size_t)notes->room);
     memory_free(mem, notes->restless, (size_t)notes->room);
+    memory_free(mem, notes->drained, (size_t)notes->room);
     memory_free(mem, notes->listed, (size_t)notes->room);
     memory_free(mem, notes->next, (size_t)notes->room * sizeof *notes->next);
     memory_free(mem, notes->list, (size_t)notes->room * sizeof *notes->list);
@@ -246,11 +249,12 @@ static bool make_notes(memory *mem, int32_t room, brick_notes *notes)
     notes->held = memory_alloc(mem, (size_t)room);
     notes->full = memory_alloc_zero(mem, (size_t)room);
     notes->restless = memory_alloc(mem, (size_t)room);
+    notes->drained = memory_alloc_zero(mem, (size_t)room);
     notes->listed = memory_alloc_zero(mem, (size_t)room);
     notes->next = memory_alloc(mem, (size_t)room * sizeof *notes->next);
     notes->list = memory_alloc(mem, (size_t)room * sizeof *notes->list);
-    if (notes->active && notes->clear && notes->dry && notes->held && notes->full && notes->restless && notes->listed &&
-        notes->next && notes->list) {
+    if (notes->active && notes->clear && notes->dry && notes->held && notes->full && notes->restless && notes->drained &&
+        notes->listed && notes->next && notes->list) {
         notes->full[BRICK_NOTHING] = 1;
         return true;
     }
@@ -558,6 +562,7 @@ static void drain_sides(cpu_backend *cpu)
     weir_world *world = cpu->world;
     brick_pool *pool = &world->bricks;
     cpu->drained = 0;
+    memset(cpu->notes.drained, 0, (size_t)pool->end);
     weir_box box = world->terrain.bounds;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b] || !pool->wet[b]) continue;
@@ -567,15 +572,18 @@ static void drain_sides(cpu_backend *cpu)
             continue;
         int32_t *mass = bricks_ints(pool, CHANNEL_MASS_NEXT, b);
         int32_t left = 0;
+        int64_t taken = 0;
         for (int32_t i = 0; i < BRICK_CELLS; i++) {
             weir_coord c = {o.x + (i & 7), o.y + (i >> 3 & 7), o.z + (i >> 6)};
             if (!terrain_inside(&world->terrain, c)) {
-                cpu->drained += mass[i];
+                taken += mass[i];
                 mass[i] = 0;
             }
             left |= mass[i];
         }
         pool->wet[b] = left != 0;
+        cpu->notes.drained[b] = taken > 0;
+        cpu->drained += taken;
     }
 }
 
@@ -699,7 +707,7 @@ static int64_t bytes(const backend *base)
     const cpu_backend *cpu = (const cpu_backend *)base;
     return pyramid_bytes(&cpu->levels) + cpu->run_room * (int64_t)(sizeof(brick_run) + sizeof(brick_column)) +
            cpu->box_room * (int64_t)sizeof(brick_box) +
-           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2 * sizeof(int32_t) + 6);
+           cpu->notes.room * (int64_t)(sizeof(brick_mask) + 2 * sizeof(int32_t) + 7);
 }
 
 static void destroy(backend *base)

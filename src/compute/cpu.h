@@ -53,6 +53,8 @@ typedef struct pass_args {
     uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
     uint8_t *full;         // 1: all open cells of the brick hold water after the move; the nothing counts as such
     uint8_t *restless;     // 1: it had active cells and the tolerance or more was left in it when it was touched up last
+    const uint8_t
+        *drained;  // 1: an open side took water from the brick in this update, whose flow is still there; NULL: none are open
     uint8_t *wet;
     const uint8_t *held;  // wet as it was before the move (classic)
     int64_t *changed;

@@ -150,12 +150,21 @@ static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const
     a->full[brick] = empty == 0;
 }
 
-// Whether no brick near holds water.
-static bool none_near(const pass_args *a, int32_t brick)
+// Whether a brick and those around it are without a mark.
+static bool none_near(const pass_args *a, const uint8_t *marked, int32_t brick)
 {
     for (int k = 0; k < 27; k++)
-        if (a->wet[a->near[brick][k]]) return false;
+        if (marked[a->near[brick][k]]) return false;
     return true;
+}
+
+// Whether a brick has neither water in it or within two cells of it nor flow.
+static bool brick_dry(const pass_args *a, int32_t brick, const float *low, const float *m, const float *high)
+{
+    if (a->wet[brick] || fill_beyond(low, m, high)) return false;
+    // Water that an open side took has left its flow behind. Viscosity carries flow a cell further, over edges too.
+    if (a->drained && !none_near(a, a->drained, brick)) return false;
+    return a->viscosity == 0.0f || none_near(a, a->wet, brick);
 }
 
 // R6 for a run. Brick by brick from high x to low, because the flux through the lower faces of one is that through the upper faces
@@ -172,9 +181,7 @@ static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_ru
     for (int k = n - 1; k >= 0; k--) {
         int32_t brick = r->brick[k];
         const float *m = s->fill[k + 1];
-        // Viscosity carries flow a cell further, over edges too.
-        a->dry[brick] =
-            !a->wet[brick] && !fill_beyond(s->fill[k], m, s->fill[k + 2]) && (a->viscosity == 0.0f || none_near(a, brick));
+        a->dry[brick] = brick_dry(a, brick, s->fill[k], m, s->fill[k + 2]);
         if (a->dry[brick]) {
             memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
             fill_brick(a->divergence, brick, -1.0f);
