@@ -607,7 +607,7 @@ static void a_build_without_opencl_says_so(void **state)
     int32_t count = 7;
     assert_int_equal(weir_devices(WEIR_BACKEND_OPENCL, &device, 1, &count), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(count, 0);
-    assert_string_equal(weir_error_message(), "this build has no OpenCL backend");
+    assert_string_equal(weir_error_message(), "this build of Weir has no OpenCL (Debian: opencl-headers)");
     assert_int_equal(weir_device_find(WEIR_BACKEND_OPENCL, NULL, &device), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(weir_device_bandwidth(WEIR_BACKEND_OPENCL, NULL, &bandwidth), WEIR_ERROR_UNSUPPORTED);
 }

@@ -79,7 +79,7 @@ static weir_status measure_opencl(const char *which, double *bytes_per_second)
 
 static weir_status no_opencl(void)
 {
-    return status_fail(WEIR_ERROR_UNSUPPORTED, "this build has no OpenCL backend");
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "this build of Weir has no OpenCL (Debian: opencl-headers)");
 }
 
 static weir_status list_opencl(weir_device *devices, int32_t room, int32_t *count)
