@@ -7,9 +7,9 @@
 // Exit statuses.
 enum {
     EXIT_DONE = 0,
-    EXIT_FAILED = 1,        // something went wrong at work: memory, a disk that filled up
-    EXIT_WRONG = 2,         // a wrong option, file or value
-    EXIT_INTERRUPTED = 130  // stopped by the user, as shells number it
+    EXIT_FAILED = 1,   // something went wrong at work: memory, a disk that filled up
+    EXIT_WRONG = 2,    // a wrong option, file or value
+    EXIT_SIGNAL = 128  // and the signal's number: stopped from outside, as shells number it
 };
 
 typedef struct app_command {

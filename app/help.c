@@ -1,4 +1,5 @@
 // `weir help`: what the commands do and take, from the same tables by which they work.
+#include <signal.h>
 #include <stdio.h>
 
 #include "app/app.h"
@@ -39,9 +40,9 @@ static void print_run_notes(void)
            "mass_start + added - removed - drained - turned + drift, all in drops (a full cell holds %d).\n"
            "max_fill and mean_excess are of the last state; rules give the mean time per update. A probe\n"
            "that the run was too short to measure is null.\n"
-           "\nCtrl-C ends a run after the update at work; the report then tells what was done, and the exit\n"
-           "status is %d.\n",
-           WEIR_FULL, EXIT_INTERRUPTED);
+           "\nCtrl-C ends a run after the update at work, and so do SIGTERM and SIGHUP. Report, snapshot and\n"
+           "film then tell what was done, and the exit status is %d and the signal's number: %d after Ctrl-C.\n",
+           WEIR_FULL, EXIT_SIGNAL, EXIT_SIGNAL + SIGINT);
 }
 
 static void print_bench_notes(void)

@@ -52,12 +52,25 @@ typedef struct run_result {
     int64_t peak_cells;
 } run_result;
 
-static volatile sig_atomic_t interrupted;
+// ---- Signals ---------------------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t interrupted;  // the signal's number; 0: none came
 
 static void on_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
+}
+
+// From now on Ctrl-C, a polite kill and a closed terminal end the run after the update at work, and what was asked for is written.
+// The same signal once more ends the program at once. One that is ignored, as under nohup, stays so.
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART | SA_RESETHAND}, before;
+        sigaction(numbers[i], &action, &before);
+        if (before.sa_handler == SIG_IGN) sigaction(numbers[i], &before, NULL);
+    }
 }
 
 // ---- Before the work -------------------------------------------------------------------------------------------------------
@@ -199,8 +212,6 @@ static int play_update(scene_run *run, const app_options *options, run_record *r
 
 static int play(scene_run *run, const app_options *options, int64_t updates, run_record *record, exporter *exports)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before;
-    sigaction(SIGINT, &action, &before);
     progress_bar bar = progress_begin(run->def->name, updates, options->quiet);
     record->start = weir_world_ledger(run->world);
     record->cells_before = weir_world_stats(run->world).cells_updated;
@@ -215,8 +226,7 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
     // A world whose device was lost has gone back to a checkpoint.
     run->update = record->played.updates;
     if (record->updates > run->update - run->first) record->updates = run->update - run->first;
-    sigaction(SIGINT, &before, NULL);
-    record->whole = !status && !interrupted;
+    record->whole = !status && record->updates == updates;
     return status;
 }
 
@@ -451,7 +461,9 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
     int64_t updates = options->updates_given ? options->updates : run->def->updates;
     run_result result;
     int status = export_check_box(options, run->world);
-    if (!status) status = film_open(&record->film, options, run);
+    if (status) return status;
+    catch_signals();  // before there is a film to leave behind
+    status = film_open(&record->film, options, run);
     if (status) return status;
 
     exporter exports = export_begin(options, run->world);
@@ -465,10 +477,9 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
         if (!status) status = drifted;
     }
     if (status) return status;
-    if (interrupted) {
-        return app_fail(EXIT_INTERRUPTED, "interrupted after %" PRId64 " of %" PRId64 " updates", record->updates, updates);
-    }
-    return EXIT_DONE;
+    if (record->whole) return EXIT_DONE;
+    return app_fail(EXIT_SIGNAL + interrupted, "interrupted after %" PRId64 " of %" PRId64 " updates", record->updates,
+                    updates);
 }
 
 int command_run(const app_options *options)

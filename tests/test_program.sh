@@ -538,19 +538,43 @@ same "hash of a file's world after save and load" "$hash" "$(value hash "$work/o
 refuses "not scene terrain" run --terrain "$work/pool.vox" --load "$work/tube.weir"
 refuses "there are .ply" run pool --export "$work/pool.xyz"
 
-# An interrupt ends the run after the update at work, with a report of what was done.
-checks=$((checks + 1))
-# A shell without job control starts background programs deaf to SIGINT, so the program is started through env where that helps.
-if env --default-signal=INT true 2>/dev/null; then
-    env --default-signal=INT "$weir" run tube --updates 1000000 --quiet --report "$work/cut.json" >"$work/out" 2>"$work/err" &
+# Signals end the run after the update at work, with a report, a snapshot and a film of what was done. A shell without job control
+# starts background programs deaf to SIGINT, so the program is started through env where that helps.
+film=''
+command -v ffmpeg >/dev/null 2>&1 && film="--picture 64x48 --frame-every 1 --video $work/cut.mp4"
+signals='TERM 143 HUP 129'
+env --default-signal=INT true 2>/dev/null && signals="INT 130 $signals"
+started_by() { if [ "$1" = INT ]; then echo env --default-signal=INT; fi; }
+set -- $signals
+while [ $# -gt 0 ]; do
+    rm -f "$work"/cut.*
+    $(started_by "$1") "$weir" run tube --size 16 --updates 1000000 --quiet $film --report "$work/cut.json" --save "$work/cut.weir" \
+        >"$work/out" 2>"$work/err" &
     process=$!
     sleep 1
-    kill -INT $process
+    checks=$((checks + 1))
+    kill "-$1" $process
     wait $process
     status=$?
-    [ "$status" -eq 130 ] || fail "an interrupted run ends with status $status"
-    grep -q "interrupted after" "$work/err" || fail "an interrupted run does not say so"
+    [ "$status" -eq "$2" ] || fail "a run that got SIG$1 ends with status $status"
+    grep -q "interrupted after" "$work/err" || fail "a run that got SIG$1 does not say so"
     parses "$work/cut.json"
+    works run tube --size 16 --updates 1 --load "$work/cut.weir" --quiet
+    [ -z "$film" ] || [ -s "$work/cut.mp4" ] || fail "SIG$1 leaves no film"
+    same "nothing but what was asked for is left by SIG$1" "$([ -z "$film" ] && echo 2 || echo 3)" "$(ls -A "$work" | grep -c '^\.*cut\.')"
+    shift 2
+done
+
+# Under nohup a closed terminal is none of its business.
+if command -v nohup >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    nohup "$weir" run tube --size 16 --updates 800 --quiet --report "$work/hup.json" >"$work/out" 2>"$work/err" </dev/null &
+    process=$!
+    sleep 0.2
+    kill -HUP $process 2>/dev/null
+    wait $process
+    status=$?
+    [ "$status" -eq 0 ] || fail "a run under nohup ends with status $status at SIGHUP"
 fi
 
 echo "$((checks - failures)) of $checks checks passed"
