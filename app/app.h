@@ -36,6 +36,9 @@ void help_print_command(const app_command *command);
 // Prints "weir: ..." as one line on stderr and returns the status, to be returned in turn.
 int app_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// Prints one line on stdout, whatever the names in it hold; see plain.h.
+void app_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 // Finds out before a long run whether the file of an option will have a place. Returns 0, or an exit status after telling why not.
 int app_check_path(const char *option, const char *path);
 

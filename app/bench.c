@@ -193,10 +193,10 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
 
 static void print_heading(const app_options *options, double limit, const weir_stats *machine)
 {
-    printf("%s, %d thread%s, memory %.1f GB/s (%s)\n\n", machine_device(options->backend, options->device, machine->simd),
-           machine->threads, machine->threads == 1 ? "" : "s", 1e-9 * limit,
-           options->backend == WEIR_BACKEND_CPU ? "triad" : "copy");
-    printf("%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
+    app_print("%s, %d thread%s, memory %.1f GB/s (%s)", machine_device(options->backend, options->device, machine->simd),
+              machine->threads, machine->threads == 1 ? "" : "s", 1e-9 * limit,
+              options->backend == WEIR_BACKEND_CPU ? "triad" : "copy");
+    printf("\n%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
            "of limit", "thesis, ms");
 }
 

@@ -48,13 +48,12 @@ int film_check(const app_options *options)
     }
     if (options->speed > 0 && options->frame_every > 0)
         return app_fail(EXIT_WRONG, "--speed and --frame-every both say which updates are shown: give one of them");
-    if (options->frames && !weir_png_supported())
-        return app_fail(EXIT_WRONG, "--frames %s: this build of Weir has no libpng (Debian: libpng-dev) to write pictures with",
-                        options->frames);
     weir_picture_def def = definition(options);
     int status = check_definition(&def);
     if (!status && options->video) status = video_check(options->video);
-    return status;
+    if (status || !options->frames || weir_png_supported()) return status;
+    return app_fail(EXIT_WRONG, "--frames %s: this build of Weir has no libpng (Debian: libpng-dev) to write pictures with",
+                    options->frames);
 }
 
 // A folder that can be written to; made if it is not there.

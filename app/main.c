@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "app/app.h"
+#include "app/plain.h"
 #include "app/progress.h"
+
+#define LINE_BYTES 1024
 
 static const app_command commands[] = {
     {"run", FOR_RUN, "SCENE [OPTIONS]", "play a scene and measure it", command_run},
@@ -39,20 +42,31 @@ void app_sort(float *times, int64_t count)
     qsort(times, (size_t)count, sizeof *times, compare_floats);
 }
 
+static void print_line(FILE *file, const char *before, const char *format, va_list arguments)
+{
+    char line[LINE_BYTES];
+    vsnprintf(line, sizeof line, format, arguments);
+    progress_wipe();
+    fputs(before, file);
+    plain_write(file, line);
+    fputc('\n', file);
+}
+
 int app_fail(int status, const char *format, ...)
 {
-    char line[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    print_line(stderr, "weir: ", format, arguments);
     va_end(arguments);
-    // What the user typed may hold line breaks, but the message stays one line.
-    for (char *c = line; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-    }
-    progress_wipe();
-    fprintf(stderr, "weir: %s\n", line);
     return status;
+}
+
+void app_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(stdout, "", format, arguments);
+    va_end(arguments);
 }
 
 int app_exit_status(weir_status status)

@@ -13,6 +13,7 @@
 #include "app/export.h"
 #include "app/film.h"
 #include "app/machine.h"
+#include "app/plain.h"
 #include "app/progress.h"
 #include "app/report.h"
 #include "app/terrain.h"
@@ -106,9 +107,16 @@ static void print_log(void *user, weir_log_level level, const char *line)
 {
     (void)user;
     if (level < WEIR_LOG_INFO) return;
-    progress_wipe();
-    printf("device   %s\n", line);
+    app_print("device   %s", line);
     fflush(stdout);
+}
+
+// To stderr: stdout may be a report.
+static void print_script_line(const char *line)
+{
+    progress_wipe();
+    plain_write(stderr, line);
+    fputc('\n', stderr);
 }
 
 // The scene that is asked for, built in, a script or made for the terrain.
@@ -149,7 +157,7 @@ static int open_scene(const app_options *options, const report_file *report, con
     play.settings = options->settings;
     play.setting_count = options->setting_count;
     play.load = options->load;
-    play.before_print = progress_wipe;
+    play.print = print_script_line;
     if (options->backend != WEIR_BACKEND_CPU && !options->quiet && !report_on_stdout(report)) play.def.logger.write = print_log;
     const scene_def *def = NULL;
     int status = find_scene(options, &play, terrain, script, &def);
@@ -401,35 +409,32 @@ static void write_report(report_file *report, const app_options *options, const 
 static void print_table(const app_options *options, const scene_run *run, const run_record *record, const run_result *result)
 {
     const weir_stats *stats = &result->stats;
-    printf("scene    %s, size %d, seed %" PRIu32 "\n", run->def->name, run->size, run->seed);
-    printf("solver   %s on %s, %d thread%s\n", solver_name(run), machine_device(options->backend, options->device, stats->simd),
-           stats->threads, stats->threads == 1 ? "" : "s");
-    printf("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms\n", record->updates, record->seconds,
-           result->median_ms, result->p99_ms, result->max_ms);
+    app_print("scene    %s, size %d, seed %" PRIu32 "", run->def->name, run->size, run->seed);
+    app_print("solver   %s on %s, %d thread%s", solver_name(run),
+              machine_device(options->backend, options->device, stats->simd), stats->threads, stats->threads == 1 ? "" : "s");
+    app_print("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms", record->updates, record->seconds,
+              result->median_ms, result->p99_ms, result->max_ms);
     if (record->film.on) {
-        printf("frames   %" PRId64 " of %d x %d, look %s: median %.1f ms, max %.1f ms\n", record->film.count,
-               record->film.def.width, record->film.def.height, weir_look_name(record->film.def.look), result->frame_ms,
-               result->frame_max_ms);
+        app_print("frames   %" PRId64 " of %d x %d, look %s: median %.1f ms, max %.1f ms", record->film.count,
+                  record->film.def.width, record->film.def.height, weir_look_name(record->film.def.look), result->frame_ms,
+                  result->frame_max_ms);
     }
     if (record->film.removed > 0)
-        printf("         %" PRId64 " of an earlier run removed from %s\n", record->film.removed, record->film.folder);
-    printf("cells    %.2f million per second; at most %" PRId64 " at a time\n", 1e-6 * cells_per_second(record, result),
-           result->peak_cells);
-    printf("memory   %.1f MB at most, %.1f bytes per cell\n", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
-    printf("water    %" PRId64 " drops before, %" PRId64 " after, drift %" PRId64 "\n", record->start.held, result->ledger.held,
-           result->ledger.drift);
-    printf("fill     at most %.4f, mean excess %.3g\n", result->max_fill, result->mean_excess);
-    printf("hash     %016" PRIx64 "\n", result->hash);
+        app_print("         %" PRId64 " of an earlier run removed from %s", record->film.removed, record->film.folder);
+    app_print("cells    %.2f million per second; at most %" PRId64 " at a time", 1e-6 * cells_per_second(record, result),
+              result->peak_cells);
+    app_print("memory   %.1f MB at most, %.1f bytes per cell", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
+    app_print("water    %" PRId64 " drops before, %" PRId64 " after, drift %" PRId64 "", record->start.held,
+              result->ledger.held, result->ledger.drift);
+    app_print("fill     at most %.4f, mean excess %.3g", result->max_fill, result->mean_excess);
+    app_print("hash     %016" PRIx64 "", result->hash);
     for (int32_t i = 0; i < stats->rule_count; i++) {
-        printf("%-8s %-28s %.4f ms\n", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
+        app_print("%-8s %-28s %.4f ms", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
     }
     for (int32_t i = 0; i < SCENE_PROBES && run->def->probes[i].name; i++) {
-        printf("%-8s %-28s ", i ? "" : "probes", run->def->probes[i].name);
-        if (isnan(run->probes[i])) {
-            printf("not reached\n");
-        } else {
-            printf("%.6g\n", run->probes[i]);
-        }
+        char value[32] = "not reached";
+        if (!isnan(run->probes[i])) snprintf(value, sizeof value, "%.6g", run->probes[i]);
+        app_print("%-8s %-28s %s", i ? "" : "probes", run->def->probes[i].name, value);
     }
 }
 

@@ -233,7 +233,11 @@ static void measure(scene_run *run)
         lua_rawgeti(lua, table, i + 1);
         weir_status status = call(script, 0, 1);
         double value = status == WEIR_OK && lua_isnumber(lua, -1) ? lua_tonumber(lua, -1) : NAN;
-        if (status != WEIR_OK) fprintf(stderr, "weir: probe %s: %s\n", script->def.probes[i].name, weir_error_message());
+        if (status != WEIR_OK && script->print) {
+            char line[384];
+            snprintf(line, sizeof line, "weir: probe %s: %s", script->def.probes[i].name, weir_error_message());
+            script->print(line);
+        }
         scene_set_probe(run, script->def.probes[i].name, value);
         lua_settop(lua, table);
     }
@@ -349,7 +353,7 @@ weir_status scene_script_open(const char *path, const scene_options *options, sc
     script->world_def.params = &script->params;
     script->world_def.memory_limit = (int64_t)WORLD_GIGABYTES << 30;
     script->random = scene_random_seeded(options->seed);
-    script->before_print = options->before_print;
+    script->print = options->print;
     name_script(script, path);
     script->def = (scene_def){.name = script->name,
                               .summary = script->summary,
