@@ -24,6 +24,9 @@ typedef struct app_command {
 const app_command *app_command_at(int32_t index);
 const app_command *app_command_find(const char *name);
 
+// For a sentence about a name that is no command's; see near.h.
+const char *app_command_hint(const char *name);
+
 int command_run(const app_options *options);
 int command_bench(const app_options *options);
 int command_scenes(const app_options *options);

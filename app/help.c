@@ -47,7 +47,9 @@ static void print_run_notes(void)
 
 static void print_bench_notes(void)
 {
-    printf("\nEvery benchmark runs some updates to warm up, then batches of updates; update_ms is the median\n"
+    printf("\nNAME is a benchmark's name or some words of it: block-32 means momentum-block-32 and classic-block-32,\n"
+           "classic all that run with classic.\n"
+           "\nEvery benchmark runs some updates to warm up, then batches of updates; update_ms is the median\n"
            "batch's time per update. The block-N ones are a full block of N^3 cells; the others are scenes\n"
            "at about the thesis's peak number of cells, but for tsunami, which is smaller unless --full is\n"
            "given. classic runs with 8 iterations, as in the thesis.\n"
@@ -106,7 +108,9 @@ int command_help(const app_options *options)
     }
     for (int32_t i = 0; i < options->name_count; i++) {
         const app_command *command = app_command_find(options->names[i]);
-        if (!command) return app_fail(EXIT_WRONG, "unknown command '%s'; 'weir help' lists the commands", options->names[i]);
+        if (!command)
+            return app_fail(EXIT_WRONG, "unknown command '%s'%s; 'weir help' lists the commands", options->names[i],
+                            app_command_hint(options->names[i]));
         help_print_command(command);
     }
     return EXIT_DONE;

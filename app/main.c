@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/app.h"
+#include "app/near.h"
 #include "app/plain.h"
 #include "app/progress.h"
 
@@ -29,6 +30,14 @@ const app_command *app_command_find(const char *name)
         if (strcmp(commands[i].name, name) == 0) return &commands[i];
     }
     return NULL;
+}
+
+const char *app_command_hint(const char *name)
+{
+    static near_name near;
+    near = near_begin(name);
+    for (int32_t i = 0; app_command_at(i); i++) near_try(&near, commands[i].name);
+    return near_hint(&near);
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -96,7 +105,7 @@ static int run_command(int count, char **words)
     const app_command *command = app_command_find(name);
     if (!command) {
         const char *kind = name[0] == '-' ? "option" : "command";
-        return app_fail(EXIT_WRONG, "unknown %s '%s'; 'weir help' lists the commands", kind, name);
+        return app_fail(EXIT_WRONG, "unknown %s '%s'%s; 'weir help' lists the commands", kind, name, app_command_hint(name));
     }
 
     static app_options options;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "app/app.h"
+#include "app/near.h"
 
 // ---- Numbers and words -----------------------------------------------------------------------------------------------------
 
@@ -443,16 +444,27 @@ static const char *command_name(option_commands command)
     return app_command_at(i)->name;
 }
 
+static int unknown_option(option_commands command, const char *word, size_t length)
+{
+    char typed[64];
+    snprintf(typed, sizeof typed, "--%.*s", (int)length, word);
+    near_name near = near_begin(typed);
+    for (int32_t i = 0; option_at(i); i++) {
+        char option[64];
+        snprintf(option, sizeof option, "--%s", option_at(i)->name);
+        if (option_at(i)->commands & command) near_try(&near, option);
+    }
+    return app_fail(EXIT_WRONG, "unknown option --%.*s%s; 'weir help %s' lists them", (int)length, word, near_hint(&near),
+                    command_name(command));
+}
+
 // Reads the option at words[*i] and moves *i on over its argument.
 static int read_option(app_options *options, option_commands command, int count, char **words, int *i)
 {
     const char *word = words[*i] + 2, *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const option_def *def = find(word, length, command);
-    if (!def) {
-        return app_fail(EXIT_WRONG, "unknown option --%.*s; 'weir help %s' lists them", (int)length, word,
-                        command_name(command));
-    }
+    if (!def) return unknown_option(command, word, length);
     if (!def->argument) {
         if (equals) return app_fail(EXIT_WRONG, "--%s takes no value", def->name);
         return def->read(options, NULL);

@@ -13,6 +13,7 @@
 #include "app/export.h"
 #include "app/film.h"
 #include "app/machine.h"
+#include "app/near.h"
 #include "app/plain.h"
 #include "app/progress.h"
 #include "app/report.h"
@@ -79,12 +80,14 @@ static void catch_signals(void)
 static int unknown_scene(const char *name)
 {
     char all[512] = "";
+    near_name near = near_begin(name ? name : "");
     for (int32_t i = 0; scene_at(i); i++) {
+        near_try(&near, scene_at(i)->name);
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
     }
     if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene, which is a script such as my.lua or one of %s", all);
-    return app_fail(EXIT_WRONG, "unknown scene '%s'; there are %s", name, all);
+    return app_fail(EXIT_WRONG, "unknown scene '%s'%s; there are %s", name, near_hint(&near), all);
 }
 
 int app_check_path(const char *option, const char *path)

@@ -155,7 +155,17 @@ refuses "NAME=VALUE" run tube --set =1
 refuses "colour" run tube --set colour=1
 refuses "parameter" run tube --set a-name-that-is-longer-than-any-parameter=1
 refuses "iterations" run tube --solver classic --set iterations=0
-refuses "unknown benchmark" bench swim
+refuses "unknown benchmark 'swim';" bench swim
+refuses "did you mean block-32?" bench blok-32
+refuses "did you mean dambreak?" run dambrake
+refuses "did you mean --updates?" run tube --update 3
+refuses "did you mean run?" rum tube
+refuses "unknown benchmark 'block-3'" bench block-3
+refuses "unknown benchmark ''" bench ''
+works bench --list block-32
+same "block-32 of both solvers" "momentum-block-32 classic-block-32" "$(xargs <"$work/out")"
+works bench --list classic-block-64 dambreak
+same "what a word of the name means" "momentum-dambreak classic-block-64 classic-dambreak mesh-dambreak" "$(xargs <"$work/out")"
 refuses "cpu or opencl" bench --backend magic
 
 # ---- Devices ---------------------------------------------------------------------------------------------------------------
