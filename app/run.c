@@ -64,12 +64,13 @@ static void on_interrupt(int number)
 }
 
 // From now on Ctrl-C, a polite kill and a closed terminal end the run after the update at work, and what was asked for is written.
-// The same signal once more ends the program at once. One that is ignored, as under nohup, stays so.
+// What waits for somebody else, such as a report for the reader of a pipe, gives up. The same signal once more ends the program at
+// once. One that is ignored, as under nohup, stays so.
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART | SA_RESETHAND}, before;
+        struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND}, before;
         sigaction(numbers[i], &action, &before);
         if (before.sa_handler == SIG_IGN) sigaction(numbers[i], &before, NULL);
     }
@@ -95,7 +96,7 @@ int app_check_path(const char *option, const char *path)
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
         return app_fail(EXIT_WRONG, "--%s %s cannot be written: it is %s", option, path,
-                        S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
+                        S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
     }
     char folder[PATH_MAX];
     int length = (int)(path_name(path) - path);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #ifdef WEIR_HAVE_LUA
@@ -249,13 +250,18 @@ static void measure(scene_run *run)
 // The whole file, to be freed; NULL with a sentence.
 static char *read_text(const char *path, size_t *size)
 {
+    struct stat info;
     errno = 0;
-    FILE *file = fopen(path, "rb");
+    // To open a pipe would be to wait for somebody who writes into it.
+    bool other = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    FILE *file = other ? NULL : fopen(path, "rb");
     char *text = file ? malloc(TEXT_MAX + 1) : NULL;
     *size = text ? fread(text, 1, TEXT_MAX + 1, file) : 0;
     bool failed = !file || !text || ferror(file);
     char sentence[256];
-    if (failed) snprintf(sentence, sizeof sentence, "cannot read %s: %s", path_tail(path), strerror(errno ? errno : EIO));
+    if (failed)
+        snprintf(sentence, sizeof sentence, "cannot read %s: %s", path_tail(path),
+                 other ? "it is not a plain file" : strerror(errno ? errno : EIO));
     if (file) fclose(file);
     if (!failed && *size > TEXT_MAX) {
         snprintf(sentence, sizeof sentence, "%s is larger than a script may be, which is 1 MiB", path_tail(path));
@@ -322,7 +328,9 @@ static weir_status begin(scene_script *script, const char *path, const scene_opt
     if (!text) return WEIR_ERROR_FILE;
     char chunk[sizeof script->path + 1];
     snprintf(chunk, sizeof chunk, "@%s", script->path);
-    state = luaL_loadbufferx(script->body, text, size, chunk, "t");
+    // Some editors put the byte-order mark of UTF-8 before all.
+    size_t mark = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    state = luaL_loadbufferx(script->body, text + mark, size - mark, chunk, "t");
     free(text);
     if (state != LUA_OK) return fail_as_lua(script->body, state);
     weir_status status = go_on(script);

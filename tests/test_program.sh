@@ -281,6 +281,14 @@ refuses "" run tube --load "$work"
 refuses "" run tube --load "$work/empty.weir"
 head -c 4096 /dev/zero >"$work/zeros.weir"
 refuses "" run tube --load "$work/zeros.weir"
+# To read from a pipe would be to wait for somebody who writes into it; to write in place of one would be to remove it.
+mkfifo "$work/pipe.lua" "$work/pipe.weir" "$work/pipe.vox" "$work/pipe.png" "$work/pipe.obj" "$work/pipe.mp4"
+for file in pipe.vox pipe.png pipe.obj; do refuses "it is not a plain file" run --terrain "$work/$file"; done
+has Lua && refuses "it is not a plain file" run "$work/pipe.lua"
+refuses "it is not a plain file" run tube --load "$work/pipe.weir"
+refuses "it is not a plain file" run tube --updates 1 --save "$work/pipe.weir"
+refuses "it is not a plain file" run tube --updates 1 --export "$work/pipe.vox"
+refuses "it is not a plain file" run tube --updates 1 --video "$work/pipe.mp4"
 same "no report is left behind by a run that was refused" 0 "$(find "$work" -name '*.json*' | wc -l)"
 if [ -c /dev/full ]; then
     checks=$((checks + 1))
@@ -612,6 +620,13 @@ while [ $# -gt 0 ]; do
     same "nothing but what was asked for is left by SIG$1" "$([ -z "$film" ] && echo 2 || echo 3)" "$(ls -A "$work" | grep -c '^\.*cut\.')"
     shift 2
 done
+
+# A report that waits for its reader gives up.
+if command -v timeout >/dev/null 2>&1; then
+    checks=$((checks + 1))
+    timeout -k 10 1 "$weir" run tube --size 16 --updates 1 --quiet --report "$work/pipe.weir" 2>"$work/err"
+    grep -q "could not be written" "$work/err" || fail "a report that waits for a reader does not end at SIGTERM"
+fi
 
 # Under nohup a closed terminal is none of its business.
 if command -v nohup >/dev/null 2>&1; then

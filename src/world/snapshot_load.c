@@ -541,7 +541,8 @@ weir_status weir_world_load(weir_world *world, const char *path)
     struct stat about;
     if (stat(path, &about) != 0)
         return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
-    if (!S_ISREG(about.st_mode)) return status_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a file", snapshot_tail(path));
+    if (!S_ISREG(about.st_mode))
+        return status_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", snapshot_tail(path));
     FILE *file = fopen(path, "rb");
     if (!file) return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
 
