@@ -183,25 +183,28 @@ static int read_export_every(app_options *options, const char *text)
 
 static int read_export_box(app_options *options, const char *text)
 {
-    int32_t *const numbers[6] = {&options->export_box.min.x, &options->export_box.min.y, &options->export_box.min.z,
-                                 &options->export_box.max.x, &options->export_box.max.y, &options->export_box.max.z};
+    weir_box *box = &options->export_box;
+    int32_t *const numbers[6] = {&box->min.x, &box->min.y, &box->min.z, &box->max.x, &box->max.y, &box->max.z};
     const char *at = text;
     options->export_boxed = true;
+    bool far = false;
     for (int32_t i = 0; i < 6; i++) {
         char *end;
         long number = strtol(at, &end, 10);
-        bool good = end != at && !isspace((unsigned char)*at) && *end == (i < 5 ? ',' : '\0') && number >= -WEIR_COORD_LIMIT &&
-                    number <= WEIR_COORD_LIMIT && (i < 3 || number > *numbers[i - 3]);
-        if (!good) {
+        if (end == at || isspace((unsigned char)*at) || *end != (i < 5 ? ',' : '\0'))
             return app_fail(EXIT_WRONG,
                             "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "
                             "highest, not '%s'",
                             text);
-        }
+        far = far || number < -WEIR_COORD_LIMIT || number > WEIR_COORD_LIMIT;
         *numbers[i] = (int32_t)number;
         at = end + 1;
     }
-    return 0;
+    if (far)
+        return app_fail(EXIT_WRONG, "--export-box %s is out of range: coordinates go from %d to %d", text, -WEIR_COORD_LIMIT,
+                        WEIR_COORD_LIMIT);
+    if (box->min.x < box->max.x && box->min.y < box->max.y && box->min.z < box->max.z) return 0;
+    return app_fail(EXIT_WRONG, "--export-box %s holds no cell: x1,y1,z1 must each be above x0,y0,z0", text);
 }
 
 static int read_frames(app_options *options, const char *text)

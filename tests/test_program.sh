@@ -266,14 +266,18 @@ refuses "stone.mtl cannot be written: it is a folder" run tube --updates 1 --exp
 refuses "at most 536870912" run tube --updates 1 --export "$work/tube.vox" --export-box 0,0,0,1000,1000,1000
 refuses "a .vti file holds at most" run tube --updates 1 --export "$work/tube.vti" --export-box 0,0,0,1000000,1000000,1000000
 refuses "outside the world" run tube --updates 1 --export "$work/tube.vti" --export-box 0,-5,0,8,0,8
-refuses "six whole numbers" run tube --updates 1 --export "$work/tube.vti" --export-box=-9223372036854775808,0,0,1,1,1
+refuses "out of range" run tube --updates 1 --export "$work/tube.vti" --export-box=-9223372036854775808,0,0,1,1,1
+refuses "out of range" run tube --updates 1 --export "$work/tube.vti" --export-box 0,0,0,1,1,9999999999
 refuses "cannot be written" run tube --updates 1 --export "$work/missing/tube.ply"
 refuses "needs --export" run tube --updates 1 --export-every 5
 refuses "out of range" run tube --updates 1 --export "$work/tube.ply" --export-every 0
 refuses "needs --export" run tube --updates 1 --export-box 0,0,0,1,1,1
 refuses "for .vti and .vox files" run tube --updates 1 --export "$work/tube.ply" --export-box 0,0,0,1,1,1
-for box in '' 1 0,0,0,1,1 0,0,0,1,1,1,1 0,0,0,1,1,0 2,0,0,1,1,1 0,0,0,1,1,1.5 '0, 0,0,1,1,1' 0,0,0,1,1,9999999999 0,0,0,1,1,; do
+for box in '' 1 0,0,0,1,1 0,0,0,1,1,1,1 0,0,0,1,1,1.5 '0, 0,0,1,1,1' 0,0,0,1,1,; do
     refuses "six whole numbers" run tube --updates 1 --export "$work/tube.vti" --export-box "$box"
+done
+for box in 5,5,5,1,1,1 0,0,0,1,1,0 2,0,0,1,1,1; do
+    refuses "--export-box $box holds no cell" run tube --updates 1 --export "$work/tube.vti" --export-box "$box"
 done
 refuses "" run tube --load "$work/missing.weir"
 refuses "" run tube --load "$work"
