@@ -9,7 +9,7 @@
 #include "app/plain.h"
 #include "app/progress.h"
 
-#define LINE_BYTES 1024
+#define LINE_BYTES 16384  // two names of files, as long as they can be, and what is wrong with them
 
 static const app_command commands[] = {
     {"run", FOR_RUN, "SCENE [OPTIONS]", "play a scene and measure it", command_run},

@@ -12,6 +12,7 @@
 
 #include "app/app.h"
 #include "app/near.h"
+#include "src/base/path.h"
 
 // ---- Numbers and words -----------------------------------------------------------------------------------------------------
 
@@ -474,10 +475,24 @@ static int read_option(app_options *options, option_commands command, int count,
     }
     if (equals) return def->read(options, equals + 1);
     if (*i + 1 >= count) return app_fail(EXIT_WRONG, "--%s needs a value: --%s %s", def->name, def->name, def->argument);
-    return def->read(options, words[++*i]);
+    // A forgotten value must not make the next option a file's name.
+    const char *value = words[*i + 1];
+    if (strncmp(value, "--", 2) == 0)
+        return app_fail(EXIT_WRONG, "--%s needs a value before %s: --%s %s; one that begins so is given as --%s=%s", def->name,
+                        value, def->name, def->argument, def->name, value);
+    ++*i;
+    return def->read(options, value);
 }
 
-// Of two files in one place the later one would be all that is left.
+static bool same_path(const char *a, const char *b)
+{
+    while (strncmp(a, "./", 2) == 0) a += 2;
+    while (strncmp(b, "./", 2) == 0) b += 2;
+    return strcmp(a, b) == 0;
+}
+
+// Of two files in one place the later one would be all that is left; and what is read is not to be lost. A snapshot may take the place of
+// the one that was loaded.
 static int check_outputs(const app_options *options)
 {
     const struct {
@@ -488,11 +503,17 @@ static int check_outputs(const app_options *options)
                    {"frames", options->frames},
                    {"video", options->video}};
     const int count = (int)(sizeof outputs / sizeof *outputs);
-    for (int i = 0; i < count; i++)
-        for (int j = i + 1; j < count; j++)
-            if (outputs[i].path && outputs[j].path && strcmp(outputs[i].path, outputs[j].path) == 0)
-                return app_fail(EXIT_WRONG, "--%s and --%s would both write to %s", outputs[i].name, outputs[j].name,
-                                outputs[i].path);
+    const bool script = options->name_count > 0 && path_ends_in(options->names[0], ".lua");
+    const char *const inputs[] = {options->terrain, script ? options->names[0] : NULL};
+    for (int i = 0; i < count; i++) {
+        const char *path = outputs[i].path;
+        for (int j = i + 1; path && j < count; j++)
+            if (outputs[j].path && same_path(path, outputs[j].path))
+                return app_fail(EXIT_WRONG, "--%s and --%s would both write to %s", outputs[i].name, outputs[j].name, path);
+        for (int j = 0; path && j < (int)(sizeof inputs / sizeof *inputs); j++)
+            if (inputs[j] && same_path(path, inputs[j]))
+                return app_fail(EXIT_WRONG, "--%s would write over %s, which is read", outputs[i].name, path);
+    }
     return 0;
 }
 

@@ -87,6 +87,10 @@ static int unknown_scene(const char *name)
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
     }
+    if (name && path_ends_in(name, ".weir"))
+        return app_fail(EXIT_WRONG, "'%s' is a snapshot, which needs its scene: weir run SCENE --load %s", name, name);
+    if (name && (path_ends_in(name, ".vox") || path_ends_in(name, ".png")))
+        return app_fail(EXIT_WRONG, "'%s' is no scene; for a file of terrain: weir run --terrain %s", name, name);
     if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene, which is a script such as my.lua or one of %s", all);
     return app_fail(EXIT_WRONG, "unknown scene '%s'%s; there are %s", name, near_hint(&near), all);
 }
@@ -98,12 +102,16 @@ int app_check_path(const char *option, const char *path)
         return app_fail(EXIT_WRONG, "--%s %s cannot be written: it is %s", option, path,
                         S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
     }
-    char folder[PATH_MAX];
-    int length = (int)(path_name(path) - path);
-    if (length >= PATH_MAX) return app_fail(EXIT_WRONG, "--%s %s cannot be written: its name is too long", option, path);
-    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
-    if (access(folder, W_OK) == 0) return 0;
-    return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path, strerror(errno));
+    // It will be written beside its place first, so that is tried.
+    char beside[PATH_MAX + 32];
+    int length = snprintf(beside, sizeof beside, "%s.tmp-%ld", path, (long)getpid());
+    FILE *trial = length < (int)sizeof beside ? fopen(beside, "wb") : NULL;
+    if (!trial)
+        return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path,
+                        strerror(length < (int)sizeof beside ? errno : ENAMETOOLONG));
+    fclose(trial);
+    remove(beside);
+    return 0;
 }
 
 // What the library has to say while it opens a device: which one it is, and why it takes long the first time.

@@ -273,6 +273,16 @@ static char *read_text(const char *path, size_t *size)
     return NULL;
 }
 
+// Where the script itself begins, as lua finds it too: some editors put the byte-order mark of UTF-8 before all, and a first line with #
+// names the program that plays it. The line's end stays, for the lines to be counted.
+static size_t beginning(const char *text, size_t size)
+{
+    size_t at = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    if (at < size && text[at] == '#')
+        while (at < size && text[at] != '\n') at++;
+    return at;
+}
+
 // The file's name without folders and ending, and its folder.
 static void name_script(scene_script *script, const char *path)
 {
@@ -328,9 +338,8 @@ static weir_status begin(scene_script *script, const char *path, const scene_opt
     if (!text) return WEIR_ERROR_FILE;
     char chunk[sizeof script->path + 1];
     snprintf(chunk, sizeof chunk, "@%s", script->path);
-    // Some editors put the byte-order mark of UTF-8 before all.
-    size_t mark = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    state = luaL_loadbufferx(script->body, text + mark, size - mark, chunk, "t");
+    size_t first = beginning(text, size);
+    state = luaL_loadbufferx(script->body, text + first, size - first, chunk, "t");
     free(text);
     if (state != LUA_OK) return fail_as_lua(script->body, state);
     weir_status status = go_on(script);

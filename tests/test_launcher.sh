@@ -2,7 +2,7 @@
 # The launcher on a machine where nothing can be installed: what it says, and when it configures again. Compiler, CMake and sudo are
 # stand-ins here, so that headers can come and go.
 set -u
-root=$(mktemp -d) || exit 1
+root=$(mktemp -d "${TMPDIR:-/tmp}/weir launcher XXXXXX") || exit 1  # with blanks, as people have them
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/tree"/{cmake,include,src,scenes,app}
 cp "${WEIR_SOURCE:?where the tree is}/weir" "$root/tree/weir"

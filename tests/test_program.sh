@@ -118,6 +118,9 @@ refuses "--swim" run tube --swim
 refuses "-x" run tube -x
 refuses "no value" run tube --quiet=1
 refuses "needs a value" run tube --size
+refuses "--report needs a value before --updates" run tube --report --updates 1
+refuses "weir run SCENE --load old.weir" run old.weir
+refuses "weir run --terrain hill.vox" run hill.vox
 refuses "size 0" run tube --size 0
 refuses "size 100000" run tube --size 100000
 refuses "size -48" run tube --size -48
@@ -141,7 +144,9 @@ refuses "device 0 only" run tube --device 1
 refuses "device 0 only" run tube --device gpu --backend cpu
 works run pool --size 4 --updates 1 --backend cpu --device 0 --quiet
 refuses "both write" run tube --save one.weir --report one.weir
-refuses "both write" run tube --frames here --video here
+refuses "both write" run tube --frames here --video ./here
+refuses "would write over ./my.lua" run my.lua --report ./my.lua
+refuses "would write over hill.vox" run --terrain hill.vox --export hill.vox
 refuses "scalar" run tube --simd mmx
 refuses "gravity" run tube --set gravity=nan
 refuses "gravity" run tube --set gravity=inf
@@ -258,6 +263,10 @@ refuses "cannot be written" run tube --updates 1 --report "$work"
 refuses "empty" run tube --updates 1 --report ''
 refuses "cannot be written" run tube --updates 1 --save "$work/missing/tube.weir"
 refuses "cannot be written" run tube --updates 1 --save "$work"
+long=$(printf '%0250d' 0)
+for option in "save $work/$long" "export $work/$long.ply" "video $work/$long.mp4" "report $work/$long"; do
+    refuses "cannot be written: File name too long" run tube --updates 1 "--${option% *}" "${option#* }"
+done
 refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube.xyz"
 refuses "there are .ply, .obj" run tube --updates 1 --export "$work/tube"
 refuses "has no ending" run tube --updates 1 --export .ply
@@ -293,6 +302,7 @@ refuses "it is not a plain file" run tube --load "$work/pipe.weir"
 refuses "it is not a plain file" run tube --updates 1 --save "$work/pipe.weir"
 refuses "it is not a plain file" run tube --updates 1 --export "$work/pipe.vox"
 refuses "it is not a plain file" run tube --updates 1 --video "$work/pipe.mp4"
+rm "$work/pipe.lua" "$work/pipe.vox" "$work/pipe.png" "$work/pipe.obj" "$work/pipe.mp4"
 same "no report is left behind by a run that was refused" 0 "$(find "$work" -name '*.json*' | wc -l)"
 if [ -c /dev/full ]; then
     checks=$((checks + 1))
