@@ -294,7 +294,7 @@ static int check_names(const app_options *options)
         }
         if (!known)
             return app_fail(EXIT_WRONG, "unknown benchmark '%s'%s; 'weir bench --list' lists them", options->names[i],
-                            near_hint(&near));
+                            near_hint(&near, ""));
     }
     return 0;
 }

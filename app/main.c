@@ -37,7 +37,7 @@ const char *app_command_hint(const char *name)
     static near_name near;
     near = near_begin(name);
     for (int32_t i = 0; app_command_at(i); i++) near_try(&near, commands[i].name);
-    return near_hint(&near);
+    return near_hint(&near, "");
 }
 
 static int compare_floats(const void *a, const void *b)

@@ -30,8 +30,9 @@ static int32_t distance(const char *a, const char *b)
 
 near_name near_begin(const char *typed)
 {
-    // A quarter of the letters may be wrong, and at least one.
-    return (near_name){.typed = typed, .distance = 2 + (int32_t)strlen(typed) / 4};
+    // A third of the letters may be wrong, and of a short name one.
+    int32_t most = (int32_t)strlen(typed) / 3;
+    return (near_name){.typed = typed, .distance = 1 + (most > 1 ? most : 1)};
 }
 
 void near_try(near_name *near, const char *candidate)
@@ -43,8 +44,8 @@ void near_try(near_name *near, const char *candidate)
     snprintf(near->best, sizeof near->best, "%s", candidate);
 }
 
-const char *near_hint(near_name *near)
+const char *near_hint(near_name *near, const char *before)
 {
-    if (near->best[0]) snprintf(near->hint, sizeof near->hint, " (did you mean %s?)", near->best);
+    if (near->best[0]) snprintf(near->hint, sizeof near->hint, " (did you mean %.8s%s?)", before, near->best);
     return near->hint;
 }

@@ -15,7 +15,7 @@ typedef struct near_name {
 near_name near_begin(const char *typed);
 void near_try(near_name *near, const char *candidate);
 
-// " (did you mean X?)"; empty if nothing is near.
-const char *near_hint(near_name *near);
+// " (did you mean X?)" with what stands before X; empty if nothing is near.
+const char *near_hint(near_name *near, const char *before);
 
 #endif

@@ -182,28 +182,39 @@ static int read_export_every(app_options *options, const char *text)
     return read_integer("export-every", text, 1, 1000000000, &options->export_every) ? 0 : EXIT_WRONG;
 }
 
+// Coordinates with commas between them, and nothing else. False if that is not what the text is; *far if some lie outside of all worlds.
+static bool read_coordinates(const char *text, int32_t count, int32_t *const numbers[], bool *far)
+{
+    *far = false;
+    for (int32_t i = 0; i < count; i++) {
+        char *end;
+        long number = strtol(text, &end, 10);
+        if (end == text || isspace((unsigned char)*text) || *end != (i < count - 1 ? ',' : '\0')) return false;
+        *far = *far || number < -WEIR_COORD_LIMIT || number > WEIR_COORD_LIMIT;
+        *numbers[i] = (int32_t)number;
+        text = end + 1;
+    }
+    return true;
+}
+
+static int too_far(const char *option, const char *text)
+{
+    return app_fail(EXIT_WRONG, "--%s %s is out of range: coordinates go from %d to %d", option, text, -WEIR_COORD_LIMIT,
+                    WEIR_COORD_LIMIT);
+}
+
 static int read_export_box(app_options *options, const char *text)
 {
     weir_box *box = &options->export_box;
     int32_t *const numbers[6] = {&box->min.x, &box->min.y, &box->min.z, &box->max.x, &box->max.y, &box->max.z};
-    const char *at = text;
+    bool far;
     options->export_boxed = true;
-    bool far = false;
-    for (int32_t i = 0; i < 6; i++) {
-        char *end;
-        long number = strtol(at, &end, 10);
-        if (end == at || isspace((unsigned char)*at) || *end != (i < 5 ? ',' : '\0'))
-            return app_fail(EXIT_WRONG,
-                            "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "
-                            "highest, not '%s'",
-                            text);
-        far = far || number < -WEIR_COORD_LIMIT || number > WEIR_COORD_LIMIT;
-        *numbers[i] = (int32_t)number;
-        at = end + 1;
-    }
-    if (far)
-        return app_fail(EXIT_WRONG, "--export-box %s is out of range: coordinates go from %d to %d", text, -WEIR_COORD_LIMIT,
-                        WEIR_COORD_LIMIT);
+    if (!read_coordinates(text, 6, numbers, &far))
+        return app_fail(EXIT_WRONG,
+                        "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "
+                        "highest, not '%s'",
+                        text);
+    if (far) return too_far("export-box", text);
     if (box->min.x < box->max.x && box->min.y < box->max.y && box->min.z < box->max.z) return 0;
     return app_fail(EXIT_WRONG, "--export-box %s holds no cell: x1,y1,z1 must each be above x0,y0,z0", text);
 }
@@ -327,12 +338,12 @@ static int read_terrain(app_options *options, const char *text)
     const char *at = strrchr(text, '@');
     options->terrain_placed = at && (at[1] == '-' || isdigit((unsigned char)at[1]));
     if (!options->terrain_placed) return read_path("terrain", text, &options->terrain);
-    int end = 0;
-    weir_coord *c = &options->terrain_at;
-    int got = sscanf(at + 1, "%9d,%9d,%9d%n", &c->x, &c->y, &c->z, &end);
-    if (got != 3 || at[1 + end] != '\0')
+    bool far;
+    int32_t *const numbers[3] = {&options->terrain_at.x, &options->terrain_at.y, &options->terrain_at.z};
+    if (!read_coordinates(at + 1, 3, numbers, &far))
         return app_fail(EXIT_WRONG, "--terrain %s: a place is three whole numbers, as in %.*s@0,0,0", text, (int)(at - text),
                         text);
+    if (far) return too_far("terrain", text);
     if (at - text >= (ptrdiff_t)sizeof path) return app_fail(EXIT_WRONG, "--terrain %s: the name is too long", text);
     memcpy(path, text, (size_t)(at - text));
     path[at - text] = '\0';
@@ -450,15 +461,13 @@ static const char *command_name(option_commands command)
 
 static int unknown_option(option_commands command, const char *word, size_t length)
 {
+    const char *name = word + strspn(word, "-");
     char typed[64];
-    snprintf(typed, sizeof typed, "--%.*s", (int)length, word);
+    snprintf(typed, sizeof typed, "%.*s", (int)(length - (size_t)(name - word)), name);
     near_name near = near_begin(typed);
-    for (int32_t i = 0; option_at(i); i++) {
-        char option[64];
-        snprintf(option, sizeof option, "--%s", option_at(i)->name);
-        if (option_at(i)->commands & command) near_try(&near, option);
-    }
-    return app_fail(EXIT_WRONG, "unknown option --%.*s%s; 'weir help %s' lists them", (int)length, word, near_hint(&near),
+    for (int32_t i = 0; option_at(i); i++)
+        if (option_at(i)->commands & command) near_try(&near, option_at(i)->name);
+    return app_fail(EXIT_WRONG, "unknown option %.*s%s; 'weir help %s' lists them", (int)length, word, near_hint(&near, "--"),
                     command_name(command));
 }
 
@@ -468,7 +477,7 @@ static int read_option(app_options *options, option_commands command, int count,
     const char *word = words[*i] + 2, *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const option_def *def = find(word, length, command);
-    if (!def) return unknown_option(command, word, length);
+    if (!def) return unknown_option(command, words[*i], length + 2);
     if (!def->argument) {
         if (equals) return app_fail(EXIT_WRONG, "--%s takes no value", def->name);
         return def->read(options, NULL);
@@ -531,7 +540,7 @@ int options_read(app_options *options, option_commands command, int count, char 
             int status = read_option(options, command, count, words, &i);
             if (status) return status;
         } else if (!names_only && word[0] == '-') {
-            return app_fail(EXIT_WRONG, "unknown option %s; 'weir help %s' lists them", word, command_name(command));
+            return unknown_option(command, word, strlen(word));
         } else if (options->name_count == OPTION_NAMES) {
             return app_fail(EXIT_WRONG, "too many words on the command line, from '%s' on", word);
         } else {

@@ -91,8 +91,10 @@ static int unknown_scene(const char *name)
         return app_fail(EXIT_WRONG, "'%s' is a snapshot, which needs its scene: weir run SCENE --load %s", name, name);
     if (name && (path_ends_in(name, ".vox") || path_ends_in(name, ".png")))
         return app_fail(EXIT_WRONG, "'%s' is no scene; for a file of terrain: weir run --terrain %s", name, name);
+    if (name && strcmp(name, "terrain") == 0)
+        return app_fail(EXIT_WRONG, "scene terrain is made of a file: weir run --terrain FILE");
     if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene, which is a script such as my.lua or one of %s", all);
-    return app_fail(EXIT_WRONG, "unknown scene '%s'%s; there are %s", name, near_hint(&near), all);
+    return app_fail(EXIT_WRONG, "unknown scene '%s'%s; there are %s", name, near_hint(&near, ""), all);
 }
 
 int app_check_path(const char *option, const char *path)

@@ -121,6 +121,9 @@ refuses "needs a value" run tube --size
 refuses "--report needs a value before --updates" run tube --report --updates 1
 refuses "weir run SCENE --load old.weir" run old.weir
 refuses "weir run --terrain hill.vox" run hill.vox
+refuses "weir run --terrain FILE" run terrain
+refuses "unknown option -updates (did you mean --updates?)" run tube -updates 3
+refuses "unknown option --size;" bench --size 3
 refuses "size 0" run tube --size 0
 refuses "size 100000" run tube --size 100000
 refuses "size -48" run tube --size -48
@@ -596,6 +599,9 @@ refuses "--load" run pool --size 8 --terrain "$work/pool.vox" --load "$work/tube
 works run tube --size 24 --terrain "$work/pool.vox@2,3,0" --updates 2 --report -
 same "drift over terrain from a file" 0 "$(value drift "$work/out")"
 refuses "lie outside the world" run tube --size 24 --terrain "$work/pool.vox@-1000,3,0"
+refuses "out of range" run tube --size 24 --terrain "$work/pool.vox@-2000000000,0,0"
+refuses "out of range" run tube --size 24 --terrain "$work/pool.vox@0,0,99999999999999999999"
+refuses "--size is for scenes" run --terrain "$work/pool.vox" --size 5
 refuses "a place is for scenes" run --terrain "$work/pool.vox@0,0,0"
 works run --terrain "$work/pool.vox" --fluid-index 1 --solver classic --updates 2 --report -
 same "scene of a file" terrain "$(value scene "$work/out")"
