@@ -7,9 +7,9 @@
 // Exit statuses.
 enum {
     EXIT_DONE = 0,
-    EXIT_FAILED = 1,        // something went wrong at work: memory, a disk that filled up
-    EXIT_WRONG = 2,         // a wrong option, file or value
-    EXIT_INTERRUPTED = 130  // stopped by the user, as shells number it
+    EXIT_FAILED = 1,   // something went wrong at work: memory, a disk that filled up
+    EXIT_WRONG = 2,    // a wrong option, file or value
+    EXIT_SIGNAL = 128  // and the signal's number: stopped from outside, as shells number it
 };
 
 typedef struct app_command {
@@ -24,6 +24,9 @@ typedef struct app_command {
 const app_command *app_command_at(int32_t index);
 const app_command *app_command_find(const char *name);
 
+// For a sentence about a name that is no command's; see near.h.
+const char *app_command_hint(const char *name);
+
 int command_run(const app_options *options);
 int command_bench(const app_options *options);
 int command_scenes(const app_options *options);
@@ -35,6 +38,9 @@ void help_print_command(const app_command *command);
 
 // Prints "weir: ..." as one line on stderr and returns the status, to be returned in turn.
 int app_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Prints one line on stdout, whatever the names in it hold; see plain.h.
+void app_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // Finds out before a long run whether the file of an option will have a place. Returns 0, or an exit status after telling why not.
 int app_check_path(const char *option, const char *path);

@@ -6,6 +6,7 @@
 
 #include "app/app.h"
 #include "app/machine.h"
+#include "app/near.h"
 #include "app/progress.h"
 #include "app/report.h"
 
@@ -193,10 +194,10 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
 
 static void print_heading(const app_options *options, double limit, const weir_stats *machine)
 {
-    printf("%s, %d thread%s, memory %.1f GB/s (%s)\n\n", machine_device(options->backend, options->device, machine->simd),
-           machine->threads, machine->threads == 1 ? "" : "s", 1e-9 * limit,
-           options->backend == WEIR_BACKEND_CPU ? "triad" : "copy");
-    printf("%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
+    app_print("%s, %d thread%s, memory %.1f GB/s (%s)", machine_device(options->backend, options->device, machine->simd),
+              machine->threads, machine->threads == 1 ? "" : "s", 1e-9 * limit,
+              options->backend == WEIR_BACKEND_CPU ? "triad" : "copy");
+    printf("\n%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
            "of limit", "thesis, ms");
 }
 
@@ -263,10 +264,19 @@ static bench_row row_at(int32_t index, bool full)
     return row;
 }
 
+// Whether a benchmark is meant by what was typed: its name, or some of its words, so that block-32 and block mean those of both solvers.
+static bool means(const char *typed, const char *name)
+{
+    size_t length = strlen(typed);
+    for (const char *word = name; word; word = strchr(word, '-') ? strchr(word, '-') + 1 : NULL)
+        if (length > 0 && strncmp(word, typed, length) == 0 && (word[length] == '-' || word[length] == '\0')) return true;
+    return false;
+}
+
 static bool wanted(const app_options *options, const char *name)
 {
     for (int32_t i = 0; i < options->name_count; i++) {
-        if (strcmp(options->names[i], name) == 0) return true;
+        if (means(options->names[i], name)) return true;
     }
     return options->name_count == 0;
 }
@@ -275,11 +285,16 @@ static int check_names(const app_options *options)
 {
     for (int32_t i = 0; i < options->name_count; i++) {
         bool known = false;
+        near_name near = near_begin(options->names[i]);
         for (int32_t r = 0; r < ROW_COUNT; r++) {
             bench_row row = row_at(r, false);
-            if (strcmp(row.name, options->names[i]) == 0) known = true;
+            if (means(options->names[i], row.name)) known = true;
+            near_try(&near, row.def->name);
+            near_try(&near, row.name);
         }
-        if (!known) return app_fail(EXIT_WRONG, "unknown benchmark '%s'; 'weir bench --list' lists them", options->names[i]);
+        if (!known)
+            return app_fail(EXIT_WRONG, "unknown benchmark '%s'%s; 'weir bench --list' lists them", options->names[i],
+                            near_hint(&near, ""));
     }
     return 0;
 }
@@ -344,7 +359,10 @@ int command_bench(const app_options *options)
     int status = check_names(options);
     if (status) return status;
     if (options->list) {
-        for (int32_t r = 0; r < ROW_COUNT; r++) printf("%s\n", row_at(r, false).name);
+        for (int32_t r = 0; r < ROW_COUNT; r++) {
+            bench_row row = row_at(r, false);
+            if (wanted(options, row.name)) printf("%s\n", row.name);
+        }
         return EXIT_DONE;
     }
 #ifdef WEIR_DEBUG_BUILD

@@ -18,7 +18,7 @@ static int show_processor(void)
     weir_stats stats = weir_world_stats(world);
     weir_world_destroy(world);
 
-    printf("cpu, device 0: %s\n", device.name);
+    app_print("cpu, device 0: %s", device.name);
     printf("    %d cores, %d threads by default\n", device.units, stats.threads);
     printf("    code path %s\n", machine_simd_name(stats.simd));
     fflush(stdout);
@@ -32,18 +32,18 @@ static int show_processor(void)
 static void show_opencl_device(const weir_device *device)
 {
     static const char *const kinds[WEIR_DEVICE_KIND_COUNT] = {"cpu", "gpu", "accelerator"};
-    printf("opencl, device %d: %s\n", device->index, device->name);
-    printf("    %s with %d compute units; %s, driver %s\n", kinds[device->kind], device->units, device->platform,
-           device->driver);
+    app_print("opencl, device %d: %s", device->index, device->name);
+    app_print("    %s with %d compute units; %s, driver %s", kinds[device->kind], device->units, device->platform,
+              device->driver);
     fflush(stdout);
     char which[16];
     double bandwidth;
     snprintf(which, sizeof which, "%d", device->index);
-    printf("    memory %.1f GB, ", 1e-9 * (double)device->memory);
+    const double gigabytes = 1e-9 * (double)device->memory;
     if (weir_device_bandwidth(WEIR_BACKEND_OPENCL, which, &bandwidth) == WEIR_OK)
-        printf("%.1f GB/s (copy, bytes read and written)\n", 1e-9 * bandwidth);
+        app_print("    memory %.1f GB, %.1f GB/s (copy, bytes read and written)", gigabytes, 1e-9 * bandwidth);
     else
-        printf("bandwidth unknown: %s\n", weir_error_message());
+        app_print("    memory %.1f GB, bandwidth unknown: %s", gigabytes, weir_error_message());
 }
 
 int command_devices(const app_options *options)
@@ -55,7 +55,7 @@ int command_devices(const app_options *options)
     weir_device devices[DEVICES_SHOWN];
     int32_t count;
     if (weir_devices(WEIR_BACKEND_OPENCL, devices, DEVICES_SHOWN, &count) != WEIR_OK)
-        printf("opencl, no device: %s\n", weir_error_message());
+        app_print("opencl, no device: %s", weir_error_message());
     for (int32_t i = 0; i < count && i < DEVICES_SHOWN; i++) show_opencl_device(&devices[i]);
     return EXIT_DONE;
 }

@@ -51,7 +51,9 @@ int film_check(const app_options *options)
     weir_picture_def def = definition(options);
     int status = check_definition(&def);
     if (!status && options->video) status = video_check(options->video);
-    return status;
+    if (status || !options->frames || weir_png_supported()) return status;
+    return app_fail(EXIT_WRONG, "--frames %s: this build of Weir has no libpng (Debian: libpng-dev) to write pictures with",
+                    options->frames);
 }
 
 // A folder that can be written to; made if it is not there.
@@ -71,6 +73,11 @@ static int open_without_ffmpeg(film *f, const app_options *options)
 {
     const char *folder = options->frames;
     f->lacks_ffmpeg = true;
+    if (!weir_png_supported())
+        return app_fail(EXIT_WRONG,
+                        "--video %s: there is no ffmpeg here (Debian: ffmpeg), and this build of Weir has no libpng "
+                        "(Debian: libpng-dev) to keep the pictures with",
+                        options->video);
     if (!folder) {
         if (snprintf(f->made_folder, sizeof f->made_folder, "%s.frames", options->video) >= (int)sizeof f->made_folder)
             return app_fail(EXIT_WRONG, "--video: the name of the film is too long");

@@ -1,4 +1,5 @@
 // `weir help`: what the commands do and take, from the same tables by which they work.
+#include <signal.h>
 #include <stdio.h>
 
 #include "app/app.h"
@@ -39,14 +40,16 @@ static void print_run_notes(void)
            "mass_start + added - removed - drained - turned + drift, all in drops (a full cell holds %d).\n"
            "max_fill and mean_excess are of the last state; rules give the mean time per update. A probe\n"
            "that the run was too short to measure is null.\n"
-           "\nCtrl-C ends a run after the update at work; the report then tells what was done, and the exit\n"
-           "status is %d.\n",
-           WEIR_FULL, EXIT_INTERRUPTED);
+           "\nCtrl-C ends a run after the update at work, and so do SIGTERM and SIGHUP. Report, snapshot and\n"
+           "film then tell what was done, and the exit status is %d and the signal's number: %d after Ctrl-C.\n",
+           WEIR_FULL, EXIT_SIGNAL, EXIT_SIGNAL + SIGINT);
 }
 
 static void print_bench_notes(void)
 {
-    printf("\nEvery benchmark runs some updates to warm up, then batches of updates; update_ms is the median\n"
+    printf("\nNAME is a benchmark's name or some words of it: block-32 means momentum-block-32 and classic-block-32,\n"
+           "classic all that run with classic.\n"
+           "\nEvery benchmark runs some updates to warm up, then batches of updates; update_ms is the median\n"
            "batch's time per update. The block-N ones are a full block of N^3 cells; the others are scenes\n"
            "at about the thesis's peak number of cells, but for tsunami, which is smaller unless --full is\n"
            "given. classic runs with 8 iterations, as in the thesis.\n"
@@ -105,7 +108,9 @@ int command_help(const app_options *options)
     }
     for (int32_t i = 0; i < options->name_count; i++) {
         const app_command *command = app_command_find(options->names[i]);
-        if (!command) return app_fail(EXIT_WRONG, "unknown command '%s'; 'weir help' lists the commands", options->names[i]);
+        if (!command)
+            return app_fail(EXIT_WRONG, "unknown command '%s'%s; 'weir help' lists the commands", options->names[i],
+                            app_command_hint(options->names[i]));
         help_print_command(command);
     }
     return EXIT_DONE;

@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "app/app.h"
+#include "app/near.h"
+#include "app/plain.h"
 #include "app/progress.h"
+
+#define LINE_BYTES 16384  // two names of files, as long as they can be, and what is wrong with them
 
 static const app_command commands[] = {
     {"run", FOR_RUN, "SCENE [OPTIONS]", "play a scene and measure it", command_run},
@@ -28,6 +32,14 @@ const app_command *app_command_find(const char *name)
     return NULL;
 }
 
+const char *app_command_hint(const char *name)
+{
+    static near_name near;
+    near = near_begin(name);
+    for (int32_t i = 0; app_command_at(i); i++) near_try(&near, commands[i].name);
+    return near_hint(&near, "");
+}
+
 static int compare_floats(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -39,20 +51,31 @@ void app_sort(float *times, int64_t count)
     qsort(times, (size_t)count, sizeof *times, compare_floats);
 }
 
+static void print_line(FILE *file, const char *before, const char *format, va_list arguments)
+{
+    char line[LINE_BYTES];
+    vsnprintf(line, sizeof line, format, arguments);
+    progress_wipe();
+    fputs(before, file);
+    plain_write(file, line);
+    fputc('\n', file);
+}
+
 int app_fail(int status, const char *format, ...)
 {
-    char line[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    print_line(stderr, "weir: ", format, arguments);
     va_end(arguments);
-    // What the user typed may hold line breaks, but the message stays one line.
-    for (char *c = line; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-    }
-    progress_wipe();
-    fprintf(stderr, "weir: %s\n", line);
     return status;
+}
+
+void app_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(stdout, "", format, arguments);
+    va_end(arguments);
 }
 
 int app_exit_status(weir_status status)
@@ -82,7 +105,7 @@ static int run_command(int count, char **words)
     const app_command *command = app_command_find(name);
     if (!command) {
         const char *kind = name[0] == '-' ? "option" : "command";
-        return app_fail(EXIT_WRONG, "unknown %s '%s'; 'weir help' lists the commands", kind, name);
+        return app_fail(EXIT_WRONG, "unknown %s '%s'%s; 'weir help' lists the commands", kind, name, app_command_hint(name));
     }
 
     static app_options options;

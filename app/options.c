@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "app/app.h"
+#include "app/near.h"
+#include "src/base/path.h"
 
 // ---- Numbers and words -----------------------------------------------------------------------------------------------------
 
@@ -180,27 +182,41 @@ static int read_export_every(app_options *options, const char *text)
     return read_integer("export-every", text, 1, 1000000000, &options->export_every) ? 0 : EXIT_WRONG;
 }
 
+// Coordinates with commas between them, and nothing else. False if that is not what the text is; *far if some lie outside of all worlds.
+static bool read_coordinates(const char *text, int32_t count, int32_t *const numbers[], bool *far)
+{
+    *far = false;
+    for (int32_t i = 0; i < count; i++) {
+        char *end;
+        long number = strtol(text, &end, 10);
+        if (end == text || isspace((unsigned char)*text) || *end != (i < count - 1 ? ',' : '\0')) return false;
+        *far = *far || number < -WEIR_COORD_LIMIT || number > WEIR_COORD_LIMIT;
+        *numbers[i] = (int32_t)number;
+        text = end + 1;
+    }
+    return true;
+}
+
+static int too_far(const char *option, const char *text)
+{
+    return app_fail(EXIT_WRONG, "--%s %s is out of range: coordinates go from %d to %d", option, text, -WEIR_COORD_LIMIT,
+                    WEIR_COORD_LIMIT);
+}
+
 static int read_export_box(app_options *options, const char *text)
 {
-    int32_t *const numbers[6] = {&options->export_box.min.x, &options->export_box.min.y, &options->export_box.min.z,
-                                 &options->export_box.max.x, &options->export_box.max.y, &options->export_box.max.z};
-    const char *at = text;
+    weir_box *box = &options->export_box;
+    int32_t *const numbers[6] = {&box->min.x, &box->min.y, &box->min.z, &box->max.x, &box->max.y, &box->max.z};
+    bool far;
     options->export_boxed = true;
-    for (int32_t i = 0; i < 6; i++) {
-        char *end;
-        long number = strtol(at, &end, 10);
-        bool good = end != at && !isspace((unsigned char)*at) && *end == (i < 5 ? ',' : '\0') && number >= -WEIR_COORD_LIMIT &&
-                    number <= WEIR_COORD_LIMIT && (i < 3 || number > *numbers[i - 3]);
-        if (!good) {
-            return app_fail(EXIT_WRONG,
-                            "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "
-                            "highest, not '%s'",
-                            text);
-        }
-        *numbers[i] = (int32_t)number;
-        at = end + 1;
-    }
-    return 0;
+    if (!read_coordinates(text, 6, numbers, &far))
+        return app_fail(EXIT_WRONG,
+                        "--export-box takes six whole numbers x0,y0,z0,x1,y1,z1, the lowest cell and the one past the "
+                        "highest, not '%s'",
+                        text);
+    if (far) return too_far("export-box", text);
+    if (box->min.x < box->max.x && box->min.y < box->max.y && box->min.z < box->max.z) return 0;
+    return app_fail(EXIT_WRONG, "--export-box %s holds no cell: x1,y1,z1 must each be above x0,y0,z0", text);
 }
 
 static int read_frames(app_options *options, const char *text)
@@ -322,12 +338,12 @@ static int read_terrain(app_options *options, const char *text)
     const char *at = strrchr(text, '@');
     options->terrain_placed = at && (at[1] == '-' || isdigit((unsigned char)at[1]));
     if (!options->terrain_placed) return read_path("terrain", text, &options->terrain);
-    int end = 0;
-    weir_coord *c = &options->terrain_at;
-    int got = sscanf(at + 1, "%9d,%9d,%9d%n", &c->x, &c->y, &c->z, &end);
-    if (got != 3 || at[1 + end] != '\0')
+    bool far;
+    int32_t *const numbers[3] = {&options->terrain_at.x, &options->terrain_at.y, &options->terrain_at.z};
+    if (!read_coordinates(at + 1, 3, numbers, &far))
         return app_fail(EXIT_WRONG, "--terrain %s: a place is three whole numbers, as in %.*s@0,0,0", text, (int)(at - text),
                         text);
+    if (far) return too_far("terrain", text);
     if (at - text >= (ptrdiff_t)sizeof path) return app_fail(EXIT_WRONG, "--terrain %s: the name is too long", text);
     memcpy(path, text, (size_t)(at - text));
     path[at - text] = '\0';
@@ -443,26 +459,49 @@ static const char *command_name(option_commands command)
     return app_command_at(i)->name;
 }
 
+static int unknown_option(option_commands command, const char *word, size_t length)
+{
+    const char *name = word + strspn(word, "-");
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)(length - (size_t)(name - word)), name);
+    near_name near = near_begin(typed);
+    for (int32_t i = 0; option_at(i); i++)
+        if (option_at(i)->commands & command) near_try(&near, option_at(i)->name);
+    return app_fail(EXIT_WRONG, "unknown option %.*s%s; 'weir help %s' lists them", (int)length, word, near_hint(&near, "--"),
+                    command_name(command));
+}
+
 // Reads the option at words[*i] and moves *i on over its argument.
 static int read_option(app_options *options, option_commands command, int count, char **words, int *i)
 {
     const char *word = words[*i] + 2, *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const option_def *def = find(word, length, command);
-    if (!def) {
-        return app_fail(EXIT_WRONG, "unknown option --%.*s; 'weir help %s' lists them", (int)length, word,
-                        command_name(command));
-    }
+    if (!def) return unknown_option(command, words[*i], length + 2);
     if (!def->argument) {
         if (equals) return app_fail(EXIT_WRONG, "--%s takes no value", def->name);
         return def->read(options, NULL);
     }
     if (equals) return def->read(options, equals + 1);
     if (*i + 1 >= count) return app_fail(EXIT_WRONG, "--%s needs a value: --%s %s", def->name, def->name, def->argument);
-    return def->read(options, words[++*i]);
+    // A forgotten value must not make the next option a file's name.
+    const char *value = words[*i + 1];
+    if (strncmp(value, "--", 2) == 0)
+        return app_fail(EXIT_WRONG, "--%s needs a value before %s: --%s %s; one that begins so is given as --%s=%s", def->name,
+                        value, def->name, def->argument, def->name, value);
+    ++*i;
+    return def->read(options, value);
 }
 
-// Of two files in one place the later one would be all that is left.
+static bool same_path(const char *a, const char *b)
+{
+    while (strncmp(a, "./", 2) == 0) a += 2;
+    while (strncmp(b, "./", 2) == 0) b += 2;
+    return strcmp(a, b) == 0;
+}
+
+// Of two files in one place the later one would be all that is left; and what is read is not to be lost. A snapshot may take the place of
+// the one that was loaded.
 static int check_outputs(const app_options *options)
 {
     const struct {
@@ -473,11 +512,17 @@ static int check_outputs(const app_options *options)
                    {"frames", options->frames},
                    {"video", options->video}};
     const int count = (int)(sizeof outputs / sizeof *outputs);
-    for (int i = 0; i < count; i++)
-        for (int j = i + 1; j < count; j++)
-            if (outputs[i].path && outputs[j].path && strcmp(outputs[i].path, outputs[j].path) == 0)
-                return app_fail(EXIT_WRONG, "--%s and --%s would both write to %s", outputs[i].name, outputs[j].name,
-                                outputs[i].path);
+    const bool script = options->name_count > 0 && path_ends_in(options->names[0], ".lua");
+    const char *const inputs[] = {options->terrain, script ? options->names[0] : NULL};
+    for (int i = 0; i < count; i++) {
+        const char *path = outputs[i].path;
+        for (int j = i + 1; path && j < count; j++)
+            if (outputs[j].path && same_path(path, outputs[j].path))
+                return app_fail(EXIT_WRONG, "--%s and --%s would both write to %s", outputs[i].name, outputs[j].name, path);
+        for (int j = 0; path && j < (int)(sizeof inputs / sizeof *inputs); j++)
+            if (inputs[j] && same_path(path, inputs[j]))
+                return app_fail(EXIT_WRONG, "--%s would write over %s, which is read", outputs[i].name, path);
+    }
     return 0;
 }
 
@@ -495,7 +540,7 @@ int options_read(app_options *options, option_commands command, int count, char 
             int status = read_option(options, command, count, words, &i);
             if (status) return status;
         } else if (!names_only && word[0] == '-') {
-            return app_fail(EXIT_WRONG, "unknown option %s; 'weir help %s' lists them", word, command_name(command));
+            return unknown_option(command, word, strlen(word));
         } else if (options->name_count == OPTION_NAMES) {
             return app_fail(EXIT_WRONG, "too many words on the command line, from '%s' on", word);
         } else {

@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/plain.h"
+
 #define BAR_WIDTH 40
 #define REDRAW_SECONDS 0.1
 
@@ -32,7 +34,9 @@ void progress_show(progress_bar *bar, int64_t done)
     int64_t filled = bar->total > 0 ? done * BAR_WIDTH / bar->total : 0;
     for (int32_t i = 0; i < BAR_WIDTH; i++) drawing[i] = i < filled ? '#' : '.';
     drawing[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r%s [%s] %lld/%lld", bar->label, drawing, (long long)done, (long long)bar->total);
+    fputc('\r', stderr);
+    plain_write(stderr, bar->label);
+    fprintf(stderr, " [%s] %lld/%lld", drawing, (long long)done, (long long)bar->total);
     fflush(stderr);
     shown = true;
 }

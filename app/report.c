@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/app.h"
+#include "app/plain.h"
 
 // ---- The file --------------------------------------------------------------------------------------------------------------
 
@@ -113,14 +114,17 @@ void report_abandon(report_file *report)
 static void write_text(FILE *file, const char *text)
 {
     fputc('"', file);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') {
-            fprintf(file, "\\%c", *c);
-        } else if ((unsigned char)*c < ' ') {
-            fprintf(file, "\\u%04x", *c);
+    while (*text) {
+        size_t bytes = plain_letter(text);
+        if (*text == '"' || *text == '\\') {
+            fprintf(file, "\\%c", *text);
+        } else if (bytes > 0) {
+            fwrite(text, 1, bytes, file);
         } else {
-            fputc(*c, file);
+            // A control character; or a byte that belongs to no letter, for which Unicode has a sign.
+            fprintf(file, "\\u%04x", (unsigned char)*text < 0x80 ? (unsigned)*text : 0xfffdu);
         }
+        text += bytes > 0 ? bytes : 1;
     }
     fputc('"', file);
 }

@@ -13,6 +13,8 @@
 #include "app/export.h"
 #include "app/film.h"
 #include "app/machine.h"
+#include "app/near.h"
+#include "app/plain.h"
 #include "app/progress.h"
 #include "app/report.h"
 #include "app/terrain.h"
@@ -52,12 +54,26 @@ typedef struct run_result {
     int64_t peak_cells;
 } run_result;
 
-static volatile sig_atomic_t interrupted;
+// ---- Signals ---------------------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t interrupted;  // the signal's number; 0: none came
 
 static void on_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
+}
+
+// From now on Ctrl-C, a polite kill and a closed terminal end the run after the update at work, and what was asked for is written.
+// What waits for somebody else, such as a report for the reader of a pipe, gives up. The same signal once more ends the program at
+// once. One that is ignored, as under nohup, stays so.
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND}, before;
+        sigaction(numbers[i], &action, &before);
+        if (before.sa_handler == SIG_IGN) sigaction(numbers[i], &before, NULL);
+    }
 }
 
 // ---- Before the work -------------------------------------------------------------------------------------------------------
@@ -65,12 +81,20 @@ static void on_interrupt(int number)
 static int unknown_scene(const char *name)
 {
     char all[512] = "";
+    near_name near = near_begin(name ? name : "");
     for (int32_t i = 0; scene_at(i); i++) {
+        near_try(&near, scene_at(i)->name);
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
     }
+    if (name && path_ends_in(name, ".weir"))
+        return app_fail(EXIT_WRONG, "'%s' is a snapshot, which needs its scene: weir run SCENE --load %s", name, name);
+    if (name && (path_ends_in(name, ".vox") || path_ends_in(name, ".png")))
+        return app_fail(EXIT_WRONG, "'%s' is no scene; for a file of terrain: weir run --terrain %s", name, name);
+    if (name && strcmp(name, "terrain") == 0)
+        return app_fail(EXIT_WRONG, "scene terrain is made of a file: weir run --terrain FILE");
     if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene, which is a script such as my.lua or one of %s", all);
-    return app_fail(EXIT_WRONG, "unknown scene '%s'; there are %s", name, all);
+    return app_fail(EXIT_WRONG, "unknown scene '%s'%s; there are %s", name, near_hint(&near, ""), all);
 }
 
 int app_check_path(const char *option, const char *path)
@@ -78,14 +102,18 @@ int app_check_path(const char *option, const char *path)
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
         return app_fail(EXIT_WRONG, "--%s %s cannot be written: it is %s", option, path,
-                        S_ISDIR(info.st_mode) ? "a folder" : "no plain file");
+                        S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
     }
-    char folder[PATH_MAX];
-    int length = (int)(path_name(path) - path);
-    if (length >= PATH_MAX) return app_fail(EXIT_WRONG, "--%s %s cannot be written: its name is too long", option, path);
-    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
-    if (access(folder, W_OK) == 0) return 0;
-    return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path, strerror(errno));
+    // It will be written beside its place first, so that is tried.
+    char beside[PATH_MAX + 32];
+    int length = snprintf(beside, sizeof beside, "%s.tmp-%ld", path, (long)getpid());
+    FILE *trial = length < (int)sizeof beside ? fopen(beside, "wb") : NULL;
+    if (!trial)
+        return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path,
+                        strerror(length < (int)sizeof beside ? errno : ENAMETOOLONG));
+    fclose(trial);
+    remove(beside);
+    return 0;
 }
 
 // What the library has to say while it opens a device: which one it is, and why it takes long the first time.
@@ -93,9 +121,16 @@ static void print_log(void *user, weir_log_level level, const char *line)
 {
     (void)user;
     if (level < WEIR_LOG_INFO) return;
-    progress_wipe();
-    printf("device   %s\n", line);
+    app_print("device   %s", line);
     fflush(stdout);
+}
+
+// To stderr: stdout may be a report.
+static void print_script_line(const char *line)
+{
+    progress_wipe();
+    plain_write(stderr, line);
+    fputc('\n', stderr);
 }
 
 // The scene that is asked for, built in, a script or made for the terrain.
@@ -136,7 +171,7 @@ static int open_scene(const app_options *options, const report_file *report, con
     play.settings = options->settings;
     play.setting_count = options->setting_count;
     play.load = options->load;
-    play.before_print = progress_wipe;
+    play.print = print_script_line;
     if (options->backend != WEIR_BACKEND_CPU && !options->quiet && !report_on_stdout(report)) play.def.logger.write = print_log;
     const scene_def *def = NULL;
     int status = find_scene(options, &play, terrain, script, &def);
@@ -199,8 +234,6 @@ static int play_update(scene_run *run, const app_options *options, run_record *r
 
 static int play(scene_run *run, const app_options *options, int64_t updates, run_record *record, exporter *exports)
 {
-    struct sigaction action = {.sa_handler = on_interrupt}, before;
-    sigaction(SIGINT, &action, &before);
     progress_bar bar = progress_begin(run->def->name, updates, options->quiet);
     record->start = weir_world_ledger(run->world);
     record->cells_before = weir_world_stats(run->world).cells_updated;
@@ -215,8 +248,7 @@ static int play(scene_run *run, const app_options *options, int64_t updates, run
     // A world whose device was lost has gone back to a checkpoint.
     run->update = record->played.updates;
     if (record->updates > run->update - run->first) record->updates = run->update - run->first;
-    sigaction(SIGINT, &before, NULL);
-    record->whole = !status && !interrupted;
+    record->whole = !status && record->updates == updates;
     return status;
 }
 
@@ -391,35 +423,32 @@ static void write_report(report_file *report, const app_options *options, const 
 static void print_table(const app_options *options, const scene_run *run, const run_record *record, const run_result *result)
 {
     const weir_stats *stats = &result->stats;
-    printf("scene    %s, size %d, seed %" PRIu32 "\n", run->def->name, run->size, run->seed);
-    printf("solver   %s on %s, %d thread%s\n", solver_name(run), machine_device(options->backend, options->device, stats->simd),
-           stats->threads, stats->threads == 1 ? "" : "s");
-    printf("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms\n", record->updates, record->seconds,
-           result->median_ms, result->p99_ms, result->max_ms);
+    app_print("scene    %s, size %d, seed %" PRIu32 "", run->def->name, run->size, run->seed);
+    app_print("solver   %s on %s, %d thread%s", solver_name(run),
+              machine_device(options->backend, options->device, stats->simd), stats->threads, stats->threads == 1 ? "" : "s");
+    app_print("updates  %" PRId64 " in %.3f s: median %.3f ms, p99 %.3f ms, max %.3f ms", record->updates, record->seconds,
+              result->median_ms, result->p99_ms, result->max_ms);
     if (record->film.on) {
-        printf("frames   %" PRId64 " of %d x %d, look %s: median %.1f ms, max %.1f ms\n", record->film.count,
-               record->film.def.width, record->film.def.height, weir_look_name(record->film.def.look), result->frame_ms,
-               result->frame_max_ms);
+        app_print("frames   %" PRId64 " of %d x %d, look %s: median %.1f ms, max %.1f ms", record->film.count,
+                  record->film.def.width, record->film.def.height, weir_look_name(record->film.def.look), result->frame_ms,
+                  result->frame_max_ms);
     }
     if (record->film.removed > 0)
-        printf("         %" PRId64 " of an earlier run removed from %s\n", record->film.removed, record->film.folder);
-    printf("cells    %.2f million per second; at most %" PRId64 " at a time\n", 1e-6 * cells_per_second(record, result),
-           result->peak_cells);
-    printf("memory   %.1f MB at most, %.1f bytes per cell\n", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
-    printf("water    %" PRId64 " drops before, %" PRId64 " after, drift %" PRId64 "\n", record->start.held, result->ledger.held,
-           result->ledger.drift);
-    printf("fill     at most %.4f, mean excess %.3g\n", result->max_fill, result->mean_excess);
-    printf("hash     %016" PRIx64 "\n", result->hash);
+        app_print("         %" PRId64 " of an earlier run removed from %s", record->film.removed, record->film.folder);
+    app_print("cells    %.2f million per second; at most %" PRId64 " at a time", 1e-6 * cells_per_second(record, result),
+              result->peak_cells);
+    app_print("memory   %.1f MB at most, %.1f bytes per cell", 1e-6 * (double)stats->peak_bytes, bytes_per_cell(result));
+    app_print("water    %" PRId64 " drops before, %" PRId64 " after, drift %" PRId64 "", record->start.held,
+              result->ledger.held, result->ledger.drift);
+    app_print("fill     at most %.4f, mean excess %.3g", result->max_fill, result->mean_excess);
+    app_print("hash     %016" PRIx64 "", result->hash);
     for (int32_t i = 0; i < stats->rule_count; i++) {
-        printf("%-8s %-28s %.4f ms\n", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
+        app_print("%-8s %-28s %.4f ms", i ? "" : "rules", stats->rules[i].name, rule_ms(record, &stats->rules[i]));
     }
     for (int32_t i = 0; i < SCENE_PROBES && run->def->probes[i].name; i++) {
-        printf("%-8s %-28s ", i ? "" : "probes", run->def->probes[i].name);
-        if (isnan(run->probes[i])) {
-            printf("not reached\n");
-        } else {
-            printf("%.6g\n", run->probes[i]);
-        }
+        char value[32] = "not reached";
+        if (!isnan(run->probes[i])) snprintf(value, sizeof value, "%.6g", run->probes[i]);
+        app_print("%-8s %-28s %s", i ? "" : "probes", run->def->probes[i].name, value);
     }
 }
 
@@ -451,7 +480,9 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
     int64_t updates = options->updates_given ? options->updates : run->def->updates;
     run_result result;
     int status = export_check_box(options, run->world);
-    if (!status) status = film_open(&record->film, options, run);
+    if (status) return status;
+    catch_signals();  // before there is a film to leave behind
+    status = film_open(&record->film, options, run);
     if (status) return status;
 
     exporter exports = export_begin(options, run->world);
@@ -465,10 +496,9 @@ static int run_scene(const app_options *options, scene_run *run, run_record *rec
         if (!status) status = drifted;
     }
     if (status) return status;
-    if (interrupted) {
-        return app_fail(EXIT_INTERRUPTED, "interrupted after %" PRId64 " of %" PRId64 " updates", record->updates, updates);
-    }
-    return EXIT_DONE;
+    if (record->whole) return EXIT_DONE;
+    return app_fail(EXIT_SIGNAL + interrupted, "interrupted after %" PRId64 " of %" PRId64 " updates", record->updates,
+                    updates);
 }
 
 int command_run(const app_options *options)

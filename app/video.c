@@ -41,7 +41,7 @@ int video_check(const char *path)
 {
     if (strlen(path) >= PATH_MAX) return app_fail(EXIT_WRONG, "--video: the name of the film is too long");
     if (!kind_of(path)) return app_fail(EXIT_WRONG, "--video %s: a film's name must end in .mp4, .webm or .gif", path);
-    return 0;
+    return app_check_path("video", path);
 }
 
 bool video_possible(void)

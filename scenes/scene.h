@@ -70,8 +70,8 @@ typedef struct scene_options {
     weir_world_def def;
     const scene_setting *settings;  // parameters, on top of the solver's defaults and the scene's wishes
     int32_t setting_count;
-    const char *load;            // NULL, or a snapshot of this scene to go on from in place of its beginning
-    void (*before_print)(void);  // NULL, or what to do before a script prints a line to stderr
+    const char *load;                 // NULL, or a snapshot of this scene to go on from in place of its beginning
+    void (*print)(const char *line);  // takes what a script prints, line by line; NULL: nobody does
 } scene_options;
 
 // A scene being played.

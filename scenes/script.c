@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #ifdef WEIR_HAVE_LUA
@@ -233,7 +234,11 @@ static void measure(scene_run *run)
         lua_rawgeti(lua, table, i + 1);
         weir_status status = call(script, 0, 1);
         double value = status == WEIR_OK && lua_isnumber(lua, -1) ? lua_tonumber(lua, -1) : NAN;
-        if (status != WEIR_OK) fprintf(stderr, "weir: probe %s: %s\n", script->def.probes[i].name, weir_error_message());
+        if (status != WEIR_OK && script->print) {
+            char line[384];
+            snprintf(line, sizeof line, "weir: probe %s: %s", script->def.probes[i].name, weir_error_message());
+            script->print(line);
+        }
         scene_set_probe(run, script->def.probes[i].name, value);
         lua_settop(lua, table);
     }
@@ -245,13 +250,18 @@ static void measure(scene_run *run)
 // The whole file, to be freed; NULL with a sentence.
 static char *read_text(const char *path, size_t *size)
 {
+    struct stat info;
     errno = 0;
-    FILE *file = fopen(path, "rb");
+    // To open a pipe would be to wait for somebody who writes into it.
+    bool other = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    FILE *file = other ? NULL : fopen(path, "rb");
     char *text = file ? malloc(TEXT_MAX + 1) : NULL;
     *size = text ? fread(text, 1, TEXT_MAX + 1, file) : 0;
     bool failed = !file || !text || ferror(file);
     char sentence[256];
-    if (failed) snprintf(sentence, sizeof sentence, "cannot read %s: %s", path_tail(path), strerror(errno ? errno : EIO));
+    if (failed)
+        snprintf(sentence, sizeof sentence, "cannot read %s: %s", path_tail(path),
+                 other ? "it is not a plain file" : strerror(errno ? errno : EIO));
     if (file) fclose(file);
     if (!failed && *size > TEXT_MAX) {
         snprintf(sentence, sizeof sentence, "%s is larger than a script may be, which is 1 MiB", path_tail(path));
@@ -261,6 +271,16 @@ static char *read_text(const char *path, size_t *size)
     free(text);
     weir_error_set(WEIR_ERROR_FILE, sentence);
     return NULL;
+}
+
+// Where the script itself begins, as lua finds it too: some editors put the byte-order mark of UTF-8 before all, and a first line with #
+// names the program that plays it. The line's end stays, for the lines to be counted.
+static size_t beginning(const char *text, size_t size)
+{
+    size_t at = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    if (at < size && text[at] == '#')
+        while (at < size && text[at] != '\n') at++;
+    return at;
 }
 
 // The file's name without folders and ending, and its folder.
@@ -318,7 +338,8 @@ static weir_status begin(scene_script *script, const char *path, const scene_opt
     if (!text) return WEIR_ERROR_FILE;
     char chunk[sizeof script->path + 1];
     snprintf(chunk, sizeof chunk, "@%s", script->path);
-    state = luaL_loadbufferx(script->body, text, size, chunk, "t");
+    size_t first = beginning(text, size);
+    state = luaL_loadbufferx(script->body, text + first, size - first, chunk, "t");
     free(text);
     if (state != LUA_OK) return fail_as_lua(script->body, state);
     weir_status status = go_on(script);
@@ -349,7 +370,7 @@ weir_status scene_script_open(const char *path, const scene_options *options, sc
     script->world_def.params = &script->params;
     script->world_def.memory_limit = (int64_t)WORLD_GIGABYTES << 30;
     script->random = scene_random_seeded(options->seed);
-    script->before_print = options->before_print;
+    script->print = options->print;
     name_script(script, path);
     script->def = (scene_def){.name = script->name,
                               .summary = script->summary,

@@ -24,7 +24,7 @@ struct scene_script {
     int32_t next_source;   // number of the next emitter, drain or force while loading
     scene_random random;
     int32_t hook_count;
-    void (*before_print)(void);
+    void (*print)(const char *line);
     char path[LUA_IDSIZE - 4];  // the end of it, which Lua's own messages show whole
     char folder[PATH_MAX];      // where it lies and may read terrain; with its slash, or empty
     char name[64], summary[128];

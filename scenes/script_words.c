@@ -332,20 +332,18 @@ static int random_whole(lua_State *lua)
     return 1;
 }
 
-// To stderr: stdout may be a report.
 static int print_line(lua_State *lua)
 {
     int count = lua_gettop(lua);
-    if (script_of(lua)->before_print) script_of(lua)->before_print();
+    luaL_Buffer line;
+    luaL_buffinit(lua, &line);
     for (int i = 1; i <= count; i++) {
-        size_t length;
-        const char *text = luaL_tolstring(lua, i, &length);
-        if (i > 1) fputc(' ', stderr);
-        // A stranger's text may not give orders to the terminal.
-        for (size_t c = 0; c < length; c++) fputc((unsigned char)text[c] < ' ' ? ' ' : text[c], stderr);
-        lua_pop(lua, 1);
+        if (i > 1) luaL_addchar(&line, ' ');
+        luaL_tolstring(lua, i, NULL);
+        luaL_addvalue(&line);
     }
-    fprintf(stderr, "\n");
+    luaL_pushresult(&line);
+    if (script_of(lua)->print) script_of(lua)->print(lua_tostring(lua, -1));
     return 0;
 }
 

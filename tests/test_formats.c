@@ -224,6 +224,11 @@ static void voxels_are_cut_to_the_world_and_refused_outside(void **state)
     assert_says("10 x 10 x 10 voxels from (16, 0, 0) on lie outside");
     assert_int_equal(weir_voxels_put(world, &v, (weir_coord){INT32_MIN, 0, 0}, 0), WEIR_ERROR_OUTSIDE);
     assert_int_equal(weir_voxels_put(world, &v, (weir_coord){INT32_MAX, 0, 0}, 0), WEIR_ERROR_OUTSIDE);
+    weir_world_def endless = weir_world_def_default();
+    weir_world *other = test_make(&endless);
+    assert_int_equal(weir_voxels_put(other, &v, (weir_coord){WEIR_COORD_LIMIT, 0, 0}, 0), WEIR_ERROR_OUTSIDE);
+    assert_says("to (1000000000, 1000000000, 1000000000)");
+    weir_world_destroy(other);
     assert_int_equal(weir_voxels_put(world, &v, (weir_coord){0, 0, 0}, 3), WEIR_ERROR_ARGUMENT);  // it has no palette
     assert_int_equal(weir_voxels_put(world, &v, (weir_coord){0, 0, 0}, 256), WEIR_ERROR_ARGUMENT);
     weir_voxels_free(&v);

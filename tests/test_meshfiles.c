@@ -9,8 +9,12 @@
 #include "test_files.h"
 #include "test_locale.h"
 #include "test_world.h"
+#include <errno.h>
+#include <glob.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <weir/formats.h>
 
@@ -287,6 +291,28 @@ static void a_place_that_cannot_be_written_is_told(void **state)
     free_meshes(&m);
 }
 
+// A limit on the size of files stands for the end of the disk.
+static void a_full_disk_leaves_neither_mesh_nor_materials(void **state)
+{
+    meshes m = make_meshes();
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = {8192, before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    weir_status obj = weir_obj_write("test_full.obj", &m.water, &m.terrain);
+    bool told = strstr(weir_error_message(), strerror(EFBIG));
+    weir_status glb = weir_glb_write("test_full.glb", &m.water, &m.terrain, 0);
+    weir_status ply = weir_ply_write("test_full.ply", &m.water);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+    assert_true(obj == WEIR_ERROR_FILE && glb == WEIR_ERROR_FILE && ply == WEIR_ERROR_FILE);
+    assert_true(told);
+    glob_t left;
+    assert_int_equal(glob("test_full.*", 0, NULL, &left), GLOB_NOMATCH);
+    free_meshes(&m);
+}
+
 int main(void)
 {
 #if !WEIR_TEST_ASSIMP
@@ -303,6 +329,7 @@ int main(void)
         cmocka_unit_test(the_chunks_of_a_glb_are_whole_and_aligned),
         cmocka_unit_test(nothing_makes_a_file_of_nothing),
         cmocka_unit_test(a_place_that_cannot_be_written_is_told),
+        cmocka_unit_test(a_full_disk_leaves_neither_mesh_nor_materials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,21 @@ static void the_cpu_backend_has_one_device(void **state)
     assert_int_equal(weir_device_bandwidth(WEIR_BACKEND_CPU, NULL, &bandwidth), WEIR_ERROR_UNSUPPORTED);
 }
 
+static void the_processor_is_found_by_its_number_kind_and_name(void **state)
+{
+    weir_device device;
+    assert_int_equal(weir_device_find(WEIR_BACKEND_CPU, NULL, &device), WEIR_OK);
+    char part[8];
+    snprintf(part, sizeof part, "%.7s", device.name);
+    const char *good[] = {"", "0", "CPU", part}, *bad[] = {"1", "99999999999999999", "-0", "0x0", "gpu", "no such processor"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_int_equal(weir_device_find(WEIR_BACKEND_CPU, good[i], &device), WEIR_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(weir_device_find(WEIR_BACKEND_CPU, bad[i], &device), WEIR_ERROR_ARGUMENT);
+        assert_non_null(strstr(weir_error_message(), bad[i]));
+    }
+}
+
 static void a_backend_that_is_none_has_no_devices(void **state)
 {
     weir_device device;
@@ -566,8 +581,11 @@ static void errors_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest first[] = {
-        cmocka_unit_test(the_cpu_backend_has_one_device),      cmocka_unit_test(a_backend_that_is_none_has_no_devices),
-        cmocka_unit_test(a_library_that_is_not_there_is_told), cmocka_unit_test(a_library_that_is_not_opencl_is_told),
+        cmocka_unit_test(the_cpu_backend_has_one_device),
+        cmocka_unit_test(the_processor_is_found_by_its_number_kind_and_name),
+        cmocka_unit_test(a_backend_that_is_none_has_no_devices),
+        cmocka_unit_test(a_library_that_is_not_there_is_told),
+        cmocka_unit_test(a_library_that_is_not_opencl_is_told),
         cmocka_unit_test(a_library_without_a_driver_is_told),
     };
     const struct CMUnitTest tests[] = {
@@ -607,7 +625,7 @@ static void a_build_without_opencl_says_so(void **state)
     int32_t count = 7;
     assert_int_equal(weir_devices(WEIR_BACKEND_OPENCL, &device, 1, &count), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(count, 0);
-    assert_string_equal(weir_error_message(), "this build has no OpenCL backend");
+    assert_string_equal(weir_error_message(), "this build of Weir has no OpenCL (Debian: opencl-headers)");
     assert_int_equal(weir_device_find(WEIR_BACKEND_OPENCL, NULL, &device), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(weir_device_bandwidth(WEIR_BACKEND_OPENCL, NULL, &bandwidth), WEIR_ERROR_UNSUPPORTED);
 }
@@ -616,6 +634,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_backend_has_one_device),
+        cmocka_unit_test(the_processor_is_found_by_its_number_kind_and_name),
         cmocka_unit_test(a_backend_that_is_none_has_no_devices),
         cmocka_unit_test(a_build_without_opencl_says_so),
     };

@@ -298,6 +298,19 @@ static void an_error_between_updates_ends_the_run(void **state)
     end(&p);
 }
 
+static void a_byte_order_mark_and_a_first_line_with_a_hash_are_passed_over(void **state)
+{
+    played p = play("\xEF\xBB\xBF" IN_A_BOX "fill(box(0, 0, 0, 8, 8, 8))", 1);
+    end(&p);
+    refused("\xEF\xBB\xBF\n\nx = = 3", ".lua:3: unexpected symbol");
+    refused("\xEF\xBB\xBF", "never calls world");
+    refused("\xEF\xBB", ":1: unexpected symbol");
+    p = play("\xEF\xBB\xBF#!/usr/bin/env weir\n" IN_A_BOX, 1);
+    end(&p);
+    refused("#!weir\n\nx = = 3", ".lua:3: unexpected symbol");
+    refused("#", "never calls world");
+}
+
 static void a_file_that_is_not_there_is_told(void **state)
 {
     scene_options options = scene_options_default();
@@ -397,6 +410,7 @@ int main(void)
         cmocka_unit_test(words_that_take_long_are_ended),
         cmocka_unit_test(huge_memory_is_refused),
         cmocka_unit_test(an_error_between_updates_ends_the_run),
+        cmocka_unit_test(a_byte_order_mark_and_a_first_line_with_a_hash_are_passed_over),
         cmocka_unit_test(a_file_that_is_not_there_is_told),
         cmocka_unit_test(a_script_reads_terrain_beside_it),
         cmocka_unit_test(a_script_reads_nothing_elsewhere),

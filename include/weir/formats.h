@@ -16,6 +16,9 @@ extern "C" {
 // WEIR_ERROR_UNSUPPORTED in a build without libpng.
 WEIR_API weir_status weir_png_write(const char *path, int32_t width, int32_t height, const uint8_t *rgb);
 
+// Whether this build can write them, to be asked before a long run.
+WEIR_API bool weir_png_supported(void);
+
 // ---- Meshes ----------------------------------------------------------------------------------------------------------------
 // weir/mesh.h makes them. A mesh may be empty or NULL. WEIR_ERROR_FILE if the file cannot be written.
 

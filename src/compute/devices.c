@@ -5,6 +5,7 @@
 #include <weir/device.h>
 
 #include "base/status.h"
+#include "compute/device_name.h"
 #if WEIR_HAVE_OPENCL
 #include "compute/opencl_device.h"
 #endif
@@ -35,6 +36,17 @@ static weir_device processor(void)
     device.units = cores > 0 ? (int32_t)cores : 1;
     device.memory = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
     return device;
+}
+
+// There is one: number 0, whose kind is cpu.
+static weir_status find_processor(const char *which, weir_device *device)
+{
+    *device = processor();
+    if (!which || !which[0] || strcasecmp(which, "cpu") == 0) return WEIR_OK;
+    bool number = strspn(which, "0123456789") == strlen(which);
+    if (number ? strspn(which, "0") == strlen(which) : device_name_has(device->name, which)) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no processor '%.60s'; the cpu backend has device 0, %.100s", which,
+                       device->name);
 }
 
 // ---- OpenCL ----------------------------------------------------------------------------------------------------------------
@@ -79,7 +91,7 @@ static weir_status measure_opencl(const char *which, double *bytes_per_second)
 
 static weir_status no_opencl(void)
 {
-    return status_fail(WEIR_ERROR_UNSUPPORTED, "this build has no OpenCL backend");
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "this build of Weir has no OpenCL (Debian: opencl-headers)");
 }
 
 static weir_status list_opencl(weir_device *devices, int32_t room, int32_t *count)
@@ -123,8 +135,7 @@ weir_status weir_device_find(weir_backend backend, const char *which, weir_devic
 {
     if (backend == WEIR_BACKEND_OPENCL) return find_opencl(which, device);
     if (backend != WEIR_BACKEND_CPU) return no_backend(backend);
-    *device = processor();
-    return WEIR_OK;
+    return find_processor(which, device);
 }
 
 weir_status weir_device_bandwidth(weir_backend backend, const char *which, double *bytes_per_second)

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "compute/device_name.h"
 
 // ---- Asking ----------------------------------------------------------------------------------------------------------------
 
@@ -121,14 +122,6 @@ weir_status opencl_devices(opencl_device *devices, int32_t room, int32_t *count)
 
 // ---- Choosing --------------------------------------------------------------------------------------------------------------
 
-static bool has_part(const char *name, const char *part)
-{
-    size_t length = strlen(part);
-    for (; *name; name++)
-        if (strncasecmp(name, part, length) == 0) return true;
-    return false;
-}
-
 static const opencl_device *first_of_kind(const opencl_device *devices, int32_t count, weir_device_kind kind)
 {
     for (int32_t i = 0; i < count; i++)
@@ -159,7 +152,7 @@ static const opencl_device *choose(const opencl_device *devices, int32_t count, 
         if (strcasecmp(which, kinds[k]) == 0) return first_of_kind(devices, count, (weir_device_kind)k);
 
     for (int32_t i = 0; i < count; i++)
-        if (has_part(devices[i].name, which)) return &devices[i];
+        if (device_name_has(devices[i].name, which)) return &devices[i];
     return NULL;
 }
 

@@ -156,7 +156,8 @@ weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t
     (void)size;
     (void)def;
     *voxels = (weir_voxels){0};
-    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng", path_tail(path));
+    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng (Debian: libpng-dev)",
+                       path_tail(path));
 }
 
 #endif

@@ -189,13 +189,12 @@ static weir_status check_file(const char *path, mesh_limits *limits)
 weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
 {
     *voxels = (weir_voxels){0};
-    if (!mesh_can_import()) {
-        return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no assimp (Debian: libassimp-dev)",
-                           path_tail(path));
-    }
     triangle_soup soup = {0};
     mesh_limits limits;
     weir_status status = check_file(path, &limits);
+    if (status == WEIR_OK && !mesh_can_import())
+        status = format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no assimp (Debian: libassimp-dev)",
+                             path_tail(path));
     if (status == WEIR_OK) status = mesh_triangles_read(path, &limits, &soup);
     if (status == WEIR_OK) status = voxelise(path, &soup, def, voxels);
     free(soup.corners);

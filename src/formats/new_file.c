@@ -45,20 +45,37 @@ void new_file_write(new_file *f, const void *bytes, size_t size)
     if (fwrite(bytes, 1, size, f->file) != size && !f->failure) f->failure = errno;
 }
 
+static weir_status cannot_finish(const new_file *f)
+{
+    return cannot_write(f->path, f->failure ? strerror(f->failure) : "it could not be written in full");
+}
+
+// Whether nothing got lost; keeps the reason if something did.
+static bool flush(new_file *f)
+{
+    errno = 0;
+    bool written = fflush(f->file) == 0 && !ferror(f->file);
+    if (!written && !f->failure) f->failure = errno;
+    return written;
+}
+
+weir_status new_file_flush(new_file *f)
+{
+    return flush(f) ? WEIR_OK : cannot_finish(f);
+}
+
 weir_status new_file_close(new_file *f, bool whole)
 {
     if (!f->file) return WEIR_OK;
     plain_numbers_end(&f->numbers);
-    errno = 0;
-    bool written = fflush(f->file) == 0 && !ferror(f->file);
-    int failure = f->failure ? f->failure : errno;
+    bool written = flush(f);
     if (fclose(f->file) != 0 && written) {
-        failure = errno;
+        f->failure = errno;
         written = false;
     }
     f->file = NULL;
     if (whole && written && rename(f->beside, f->path) == 0) return WEIR_OK;
-    if (whole && written) failure = errno;
+    if (whole && written) f->failure = errno;
     unlink(f->beside);
-    return whole ? cannot_write(f->path, failure ? strerror(failure) : "it could not be written in full") : WEIR_OK;
+    return whole ? cannot_finish(f) : WEIR_OK;
 }

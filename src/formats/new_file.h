@@ -25,6 +25,10 @@ weir_status new_file_open(new_file *f, const char *path);
 // end.
 void new_file_write(new_file *f, const void *bytes, size_t size);
 
+// Whether all that was written so far has reached the file, for those whose file is not the last one to be written. It is still to be
+// closed.
+weir_status new_file_flush(new_file *f);
+
 // Puts the file into its place, or removes it if anything written to it got lost or `whole` is false (the caller has failed and
 // said so). Returns WEIR_OK or the failure of the file itself.
 weir_status new_file_close(new_file *f, bool whole);

@@ -42,13 +42,12 @@ weir_status weir_obj_write(const char *path, const weir_mesh *water, const weir_
     if (status != WEIR_OK) return status;
     char materials[PATH_MAX];
     snprintf(materials, sizeof materials, "%.*s.mtl", (int)(path_ending(path) - path), path);
-    status = write_materials(materials);
-    if (status != WEIR_OK) {
-        new_file_close(&f, false);
-        return status;
-    }
     fprintf(f.file, "# made by Weir %s; positions in cells, y up\nmtllib %s\n", weir_version(), path_name(materials));
     int64_t count = write_object(f.file, "water", water, 0);
     write_object(f.file, "terrain", terrain, count);
-    return new_file_close(&f, true);
+    // Neither file is left without the other.
+    status = new_file_flush(&f);
+    if (status == WEIR_OK) status = write_materials(materials);
+    weir_status closed = new_file_close(&f, status == WEIR_OK);
+    return status == WEIR_OK ? closed : status;
 }

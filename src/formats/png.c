@@ -67,6 +67,11 @@ weir_status weir_png_write(const char *path, int32_t width, int32_t height, cons
     return new_file_close(&f, true);
 }
 
+bool weir_png_supported(void)
+{
+    return true;
+}
+
 #else
 
 weir_status weir_png_write(const char *path, int32_t width, int32_t height, const uint8_t *rgb)
@@ -74,7 +79,13 @@ weir_status weir_png_write(const char *path, int32_t width, int32_t height, cons
     (void)width;
     (void)height;
     (void)rgb;
-    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot write %s: this build of Weir has no libpng", path_tail(path));
+    return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot write %s: this build of Weir has no libpng (Debian: libpng-dev)",
+                       path_tail(path));
+}
+
+bool weir_png_supported(void)
+{
+    return false;
 }
 
 #endif

@@ -164,12 +164,18 @@ static void cut(int32_t size, int32_t at, int32_t min, int32_t max, int32_t *beg
     *end = (int32_t)(high < 0 ? 0 : high > size ? size : high);
 }
 
-static weir_box part_inside(const weir_world *world, const weir_voxels *v, weir_coord at)
+// Its bounds, or how far one without bounds can go.
+static weir_box reach(const weir_world *world)
 {
     const weir_coord lowest = {-WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT};
     const weir_coord highest = {WEIR_COORD_LIMIT, WEIR_COORD_LIMIT, WEIR_COORD_LIMIT};
-    weir_box bounds = weir_world_bounds(world), part;
-    if (box_empty(bounds)) bounds = (weir_box){lowest, highest};
+    weir_box bounds = weir_world_bounds(world);
+    return box_empty(bounds) ? (weir_box){lowest, highest} : bounds;
+}
+
+static weir_box part_inside(const weir_world *world, const weir_voxels *v, weir_coord at)
+{
+    weir_box bounds = reach(world), part;
     cut(v->size.x, at.x, bounds.min.x, bounds.max.x, &part.min.x, &part.max.x);
     cut(v->size.y, at.y, bounds.min.y, bounds.max.y, &part.min.y, &part.max.y);
     cut(v->size.z, at.z, bounds.min.z, bounds.max.z, &part.min.z, &part.max.z);
@@ -183,7 +189,7 @@ weir_status weir_voxels_put(weir_world *world, const weir_voxels *voxels, weir_c
                            fluid);
     delivery d = {.world = world, .voxels = voxels, .at = at, .part = part_inside(world, voxels, at), .fluid = fluid};
     if (box_empty(d.part)) {
-        weir_box b = weir_world_bounds(world);
+        weir_box b = reach(world);
         return format_fail(
             WEIR_ERROR_OUTSIDE,
             "the %d x %d x %d voxels from (%d, %d, %d) on lie outside the world, which is (%d, %d, %d) to (%d, %d, %d)",

@@ -163,7 +163,8 @@ static weir_status build_world(weir_world *world, const weir_world_def *def)
 #if WEIR_HAVE_OPENCL
     if (def->backend == WEIR_BACKEND_OPENCL) return opencl_backend_create(world, def->device, &e->backend);
 #else
-    if (def->backend == WEIR_BACKEND_OPENCL) return status_fail(WEIR_ERROR_UNSUPPORTED, "this build has no OpenCL backend");
+    if (def->backend == WEIR_BACKEND_OPENCL)
+        return status_fail(WEIR_ERROR_UNSUPPORTED, "this build of Weir has no OpenCL (Debian: opencl-headers)");
 #endif
     return cpu_backend_create(world, &e->backend);
 }

@@ -502,8 +502,9 @@ static weir_status unpack(weir_world *world, const char *path, uint32_t version,
     memory_free(&world->mem, payload, (size_t)size);
     return status;
 #else
-    (void)world, (void)stored, (void)stored_size, (void)size;
-    return status_fail(WEIR_ERROR_UNSUPPORTED, "%s is packed with zstd, which this build of Weir does not have",
+    (void)world, (void)version, (void)stored, (void)stored_size, (void)size;
+    return status_fail(WEIR_ERROR_UNSUPPORTED,
+                       "cannot read %s: it is packed, and this build of Weir has no zstd (Debian: libzstd-dev)",
                        snapshot_tail(path));
 #endif
 }
@@ -540,7 +541,8 @@ weir_status weir_world_load(weir_world *world, const char *path)
     struct stat about;
     if (stat(path, &about) != 0)
         return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
-    if (!S_ISREG(about.st_mode)) return status_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a file", snapshot_tail(path));
+    if (!S_ISREG(about.st_mode))
+        return status_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", snapshot_tail(path));
     FILE *file = fopen(path, "rb");
     if (!file) return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
 
