@@ -1,7 +1,7 @@
 // A long life of random edits: fills, drains, digging and building while the water moves. However it goes, the account is
 // exact, and when all water is gone nothing is left of it.
 //
-//     WEIR_LONG=1 build/release/tests/test_long      100,000 updates of each solver instead of some hundred
+//     build/release/tests/test_long --updates 1000000 --seed 2      so many updates of each solver instead of some hundred
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +11,10 @@
 
 #include "test_world.h"
 
-enum { EDGE = 32 };
+enum { EDGE = 32, CAVES_LIFE = 400 };  // updates of one cave
 
-static int32_t updates_to_live(void)
-{
-    const char *wish = getenv("WEIR_LONG");
-    return wish && strcmp(wish, "1") == 0 ? 100000 : test_length(750, 50);
-}
+static int32_t updates_wanted;
+static uint32_t first_seed = 4711;
 
 static weir_box random_box(scene_random *random)
 {
@@ -78,9 +75,9 @@ static void random_edit(weir_world *world, scene_random *random, int32_t *source
 static void live_long(weir_solver solver)
 {
     scene_run *run = test_open("random", solver, EDGE, 0);
-    scene_random random = scene_random_seeded(4711 + (uint32_t)solver);
+    scene_random random = scene_random_seeded(first_seed + (uint32_t)solver);
     int32_t source = 0;
-    for (int32_t left = updates_to_live(); left > 0;) {
+    for (int32_t left = updates_wanted; left > 0;) {
         int32_t length = scene_random_between(&random, 1, 9);
         if (scene_random_between(&random, 0, 3) == 0) {
             // Edits while a step runs in the background.
@@ -122,9 +119,78 @@ static void classic_keeps_its_account_through_a_long_life(void **state)
     live_long(WEIR_SOLVER_CLASSIC);
 }
 
-int main(void)
+// ---- Caves -----------------------------------------------------------------------------------------------------------------
+
+static weir_box random_brick(scene_random *random)
 {
+    int32_t x = 8 * scene_random_between(random, 0, 7), y = 8 * scene_random_between(random, 0, 1);
+    int32_t z = 8 * scene_random_between(random, 0, 7);
+    return test_box(x, y, z, x + 8, y + 8, z + 8);
+}
+
+// A brick is dug, filled to some height, drained or built again. About a third of them stay open.
+static void edit_caves(weir_world *world, scene_random *random)
+{
+    weir_box brick = random_brick(random), part = brick;
+    part.max.y -= scene_random_between(random, 0, 7);
+    int32_t kind = scene_random_between(random, 0, 9);
+    if (kind < 3) assert_ok(weir_world_dig(world, brick));
+    if (kind < 5) assert_ok(weir_world_fill(world, part, WEIR_WATER, (float)scene_random_between(random, 0, 64) / 64));
+    if (kind == 5) assert_ok(weir_world_drain(world, part));
+    if (kind == 6 || kind == 7) assert_ok(weir_world_build(world, brick, 255));
+    if (kind == 8) assert_ok(weir_world_set_flow(world, part, random_flow(random)));
+    if (kind == 9) assert_ok(weir_world_dig(world, part));
+}
+
+// Bricks dug open at random in solid terrain, on 1 to 8 threads: after every update the account is exact, and another number of threads
+// has come to the same hash at the end.
+static uint64_t live_in_a_cave(weir_solver solver, uint32_t seed, int32_t threads)
+{
+    weir_world_def def = test_def(solver, 64, 16, 64);
+    def.threads = threads;
+    weir_world *world = test_make(&def);
+    scene_random random = scene_random_seeded(seed);
+    assert_ok(weir_world_build(world, def.bounds, 255));
+    for (int32_t i = 0; i < 50; i++) assert_ok(weir_world_dig(world, random_brick(&random)));
+    for (int32_t i = 0; i < CAVES_LIFE && i < updates_wanted; i++) {
+        if (scene_random_between(&random, 0, 2) == 0) edit_caves(world, &random);
+        test_step(world, 1);
+        assert_exact(world);
+    }
+    uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    return hash;
+}
+
+static void live_in_caves(weir_solver solver)
+{
+    for (int32_t done = 0, cave = 0; done < updates_wanted; done += CAVES_LIFE, cave++) {
+        uint32_t seed = first_seed + 2 * (uint32_t)cave + (uint32_t)solver;
+        uint64_t hash = live_in_a_cave(solver, seed, 1 + cave % 8);
+        if (cave % 4 == 0) assert_true(live_in_a_cave(solver, seed, 1 + (cave + 3) % 8) == hash);
+    }
+}
+
+static void momentum_keeps_its_account_in_caves(void **state)
+{
+    live_in_caves(WEIR_SOLVER_MOMENTUM);
+}
+
+static void classic_keeps_its_account_in_caves(void **state)
+{
+    live_in_caves(WEIR_SOLVER_CLASSIC);
+}
+
+int main(int argc, char **argv)
+{
+    updates_wanted = test_length(750, 50);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--updates") == 0) updates_wanted = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--seed") == 0) first_seed = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+    }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(momentum_keeps_its_account_in_caves),
+        cmocka_unit_test(classic_keeps_its_account_in_caves),
         cmocka_unit_test(momentum_keeps_its_account_through_a_long_life),
         cmocka_unit_test(classic_keeps_its_account_through_a_long_life),
     };
