@@ -7,6 +7,7 @@
 //     build/release/tests/test_worlds --worlds 10000 --seed 1      so many worlds, from this seed on
 //     build/release/tests/test_worlds --seed 4711 --print          one world, as a scene
 //     --backend cpu|opencl                                         only these paths
+//     --whole                                                      worlds that differ are not cut down, which can take minutes
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,6 @@ static void find_paths(const char *backend)
         {WEIR_BACKEND_CPU, WEIR_SIMD_AVX512, 1, "AVX-512"}, {WEIR_BACKEND_CPU, WEIR_SIMD_AVX512, 0, "AVX-512"},
         {WEIR_BACKEND_OPENCL, WEIR_SIMD_AUTO, 1, "OpenCL"}};
     static const char *const names[] = {"cpu", "opencl"};
-    path_count = 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (backend && strcmp(backend, names[all[i].backend]) != 0) continue;
         if (works(&all[i])) paths[path_count++] = all[i];
@@ -305,11 +305,13 @@ static void cut_down(recipe *r, int32_t on)
 
 static int32_t worlds_wanted;
 static uint64_t first_seed = 1;
+static bool whole;
 
 static void report(recipe *r, finding *f)
 {
     print_error("world %llu, %s: %s\n", (unsigned long long)r->seed, f->path < 0 ? "all" : paths[f->path].name, f->text);
     int32_t threads = f->path < 0 ? 0 : threads_of(&paths[f->path], r->seed);
+    if (whole) return;
     cut_down(r, f->path);
     play_recipe(r, f->path, f);
     print_error("on %d threads; cut down to %d steps: %s\n", threads, r->count, f->text);
@@ -340,7 +342,7 @@ static void random_worlds_are_as_the_plain_reading_has_them(void **state)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--print]\n");
+    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--whole] [--print]\n");
     return 2;
 }
 
@@ -359,6 +361,8 @@ int main(int argc, char **argv)
             backend = argv[++i];
         else if (strcmp(argv[i], "--print") == 0)
             print = true;
+        else if (strcmp(argv[i], "--whole") == 0)
+            whole = true;
         else
             return usage();
     }
