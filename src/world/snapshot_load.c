@@ -502,8 +502,9 @@ static weir_status unpack(weir_world *world, const char *path, uint32_t version,
     memory_free(&world->mem, payload, (size_t)size);
     return status;
 #else
-    (void)world, (void)stored, (void)stored_size, (void)size;
-    return status_fail(WEIR_ERROR_UNSUPPORTED, "%s is packed with zstd, which this build of Weir does not have",
+    (void)world, (void)version, (void)stored, (void)stored_size, (void)size;
+    return status_fail(WEIR_ERROR_UNSUPPORTED,
+                       "cannot read %s: it is packed, and this build of Weir has no zstd (Debian: libzstd-dev)",
                        snapshot_tail(path));
 #endif
 }
