@@ -1,6 +1,8 @@
 // Weir is written for POSIX. This folder gives Windows, as MinGW-w64 knows it, the part of POSIX that Weir uses, so that no other file
 // has to ask which system it is on; what cannot be hidden (folders in paths, the allocator, the locale) is told apart in src/base.
 //
+// All of it is called windows_ something, so that a game may bring its own of the same names.
+//
 // The build includes this header before everything else. Names of files and values of the environment are UTF-8 everywhere in Weir;
 // here they become the wide characters of Windows. Files are never translated: a line ends as it was written.
 //
@@ -85,6 +87,8 @@ char *windows_getenv(const char *name);  // valid until some calls later on this
 #define SIGPIPE 13
 #define SA_RESTART 1
 #define SA_RESETHAND 2
+
+#define sigaction windows_sigaction
 
 struct sigaction {
     void (*sa_handler)(int number);

@@ -4,6 +4,19 @@
 
 #include <sys/types.h>
 
+#define posix_spawn_file_actions_init windows_file_actions_init
+#define posix_spawn_file_actions_adddup2 windows_file_actions_adddup2
+#define posix_spawn_file_actions_addopen windows_file_actions_addopen
+#define posix_spawn_file_actions_destroy windows_file_actions_destroy
+#define posix_spawnattr_init windows_spawnattr_init
+#define posix_spawnattr_setpgroup windows_spawnattr_setpgroup
+#define posix_spawnattr_setflags windows_spawnattr_setflags
+#define posix_spawnattr_destroy windows_spawnattr_destroy
+#define posix_spawnp windows_spawnp
+#define pipe(ends) windows_pipe(ends)
+#define kill windows_kill
+#define fcntl windows_fcntl
+
 #define POSIX_SPAWN_SETPGROUP 1
 #define F_SETFD 1
 #define FD_CLOEXEC 1
@@ -33,8 +46,6 @@ int posix_spawnp(pid_t *process, const char *name, const posix_spawn_file_action
 // Both ends are for this program alone unless they are given to one that it starts; so there is nothing that fcntl has to change.
 int windows_pipe(int ends[2]);
 int kill(pid_t process, int number);
-
-#define pipe(ends) windows_pipe(ends)
 
 static inline int fcntl(int file, int command, int value)
 {

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#define waitpid windows_waitpid
+
 pid_t waitpid(pid_t process, int *status, int options);
 
 // Every program ends with a number, a killed one too.
