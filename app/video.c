@@ -49,10 +49,10 @@ bool video_possible(void)
     const char *path = getenv("PATH");
     while (path && *path) {
         char name[PATH_MAX];
-        size_t length = strcspn(path, ":");
-        int written = snprintf(name, sizeof name, "%.*s/ffmpeg", (int)length, path);
+        size_t length = strcspn(path, PATH_LIST_COMMA);
+        int written = snprintf(name, sizeof name, "%.*s/ffmpeg" PATH_PROGRAM, (int)length, path);
         if (written > 0 && written < (int)sizeof name && access(name, X_OK) == 0) return true;
-        path += length + (path[length] == ':');
+        path += length + (path[length] != '\0');
     }
     return false;
 }
@@ -109,7 +109,7 @@ int video_open(video *v, const char *path, int32_t width, int32_t height, int32_
 {
     *v = (video){.path = path};
     // A name that begins with a dash, or looks like an address, must stay a file's name for ffmpeg.
-    snprintf(v->beside, sizeof v->beside, "%s%s.tmp-%ld", path[0] == '/' ? "" : "./", path, (long)getpid());
+    snprintf(v->beside, sizeof v->beside, "%s%s.tmp-%ld", path_is_absolute(path) ? "" : "./", path, (long)getpid());
     FILE *trial = fopen(v->beside, "wb");
     if (!trial) return app_fail(EXIT_WRONG, "--video %s cannot be written: %s", path, strerror(errno));
     fclose(trial);

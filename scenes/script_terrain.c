@@ -29,7 +29,7 @@ static void find_file(lua_State *lua, const char *name, char path[PATH_MAX])
 {
     const scene_script *script = script_of(lua);
     char given[PATH_MAX], folder[PATH_MAX];
-    if (name[0] == '/' || leads_up(name))
+    if (path_is_absolute(name) || leads_up(name))
         luaL_error(lua, "terrain(\"%s\"): only files in the script's own folder can be read", name);
     if (!path_ends_in(name, ".vox") && !path_ends_in(name, ".png"))
         luaL_error(lua, "terrain(\"%s\"): a script can read .vox and .png files; meshes are for --terrain", name);
@@ -37,7 +37,8 @@ static void find_file(lua_State *lua, const char *name, char path[PATH_MAX])
         luaL_error(lua, "terrain: the name of the file is too long");
     if (!realpath(given, path) || !realpath(script->folder[0] ? script->folder : ".", folder))
         luaL_error(lua, "terrain(\"%s\"): %s", name, strerror(errno));
-    size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    size_t length = strlen(folder);
+    if (folder[length - 1] == '/') length--;  // the root's name is nothing but its slash
     if (strncmp(path, folder, length) != 0 || path[length] != '/')
         luaL_error(lua, "terrain(\"%s\"): it leads out of the script's own folder", name);
 }

@@ -302,6 +302,22 @@ static void a_plain_file_is_as_good_as_a_packed_one(void **state)
 }
 
 // Version 1 had no number of V-cycles for the next update: it may then run as many as the parameters allow.
+static void who_asks_for_it_gets_plain_files(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    seal(other_path, payload.data, payload.size);
+    setenv("WEIR_PLAIN_SNAPSHOTS", "1", 1);
+    save_scene(path);
+    unsetenv("WEIR_PLAIN_SNAPSHOTS");
+    bytes saved = read_file(path), plain = read_file(other_path);
+    assert_int_equal(saved.size, plain.size);
+    assert_memory_equal(saved.data, plain.data, plain.size);
+    free(payload.data);
+    free(saved.data);
+    free(plain.data);
+}
+
 static void a_file_of_version_1_is_read_too(void **state)
 {
     save_scene(path);
@@ -835,6 +851,7 @@ int main(void)
         cmocka_unit_test(to_save_changes_nothing_and_twice_gives_the_same_bytes),
         cmocka_unit_test(after_a_load_everything_has_changed),
         cmocka_unit_test(a_plain_file_is_as_good_as_a_packed_one),
+        cmocka_unit_test(who_asks_for_it_gets_plain_files),
         cmocka_unit_test(a_file_of_version_1_is_read_too),
         cmocka_unit_test(every_field_of_a_snapshot_is_in_the_hash),
         cmocka_unit_test(the_past_is_not_in_the_hash),

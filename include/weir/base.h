@@ -11,7 +11,7 @@ extern "C" {
 
 #if defined(_WIN32) && defined(WEIR_SHARED)
 #define WEIR_API __declspec(dllexport)
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define WEIR_API __attribute__((visibility("default")))
 #else
 #define WEIR_API

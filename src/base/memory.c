@@ -1,6 +1,7 @@
 // The game's allocator with a count beside it. The count is of sizes asked for, so that it is the same with every allocator.
 #include "base/memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __linux__
@@ -18,18 +19,27 @@ static void *default_alloc(void *user, size_t size)
     // aligned_alloc wants a multiple of the alignment; the sum must not wrap around to a small one.
     if (size > SIZE_MAX - (alignment - 1)) return NULL;
     size_t whole = (size + alignment - 1) & ~(alignment - 1);
+#ifdef _WIN32
+    // Huge pages are for those there to whom an administrator has granted them.
+    return _aligned_malloc(whole, alignment);
+#else
     void *block = aligned_alloc(alignment, whole);
 #ifdef MADV_HUGEPAGE
     if (block && alignment == PAGE) madvise(block, whole, MADV_HUGEPAGE);
 #endif
     return block;
+#endif
 }
 
 static void default_free(void *user, void *block, size_t size)
 {
     (void)user;
     (void)size;
+#ifdef _WIN32
+    _aligned_free(block);
+#else
     free(block);
+#endif
 }
 
 memory memory_make(weir_allocator hooks)

@@ -9,14 +9,35 @@
 #if WEIR_HAVE_OPENCL
 #include "compute/opencl_device.h"
 #endif
+#ifdef __x86_64__
+#include <cpuid.h>  // the last: on Windows others bring functions that are macros in it
+#endif
 
 // ---- The processor ---------------------------------------------------------------------------------------------------------
 
-// Its name as Linux tells it; empty elsewhere.
+// Where Linux does not tell its name, processors of this kind do so themselves.
+static void ask_processor_name(char name[128])
+{
+#ifdef __x86_64__
+    unsigned words[3][4];
+    for (unsigned i = 0; i < 3; i++)
+        if (!__get_cpuid(0x80000002 + i, &words[i][0], &words[i][1], &words[i][2], &words[i][3])) return;
+    const char *text = (const char *)words;
+    while (text < (const char *)words + sizeof words - 1 && *text == ' ') text++;
+    snprintf(name, 128, "%.*s", (int)((const char *)words + sizeof words - text), text);
+#else
+    (void)name;
+#endif
+}
+
+// Stays as it is where nobody tells it.
 static void read_processor_name(char name[128])
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file) return;
+    if (!file) {
+        ask_processor_name(name);
+        return;
+    }
     char line[512];
     while (fgets(line, sizeof line, file)) {
         char *colon = strchr(line, ':');

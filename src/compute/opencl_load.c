@@ -7,6 +7,15 @@
 
 #include "base/status.h"
 
+// Where systems keep it; the sentence is for those who have none.
+#ifdef _WIN32
+static const char *const LIBRARIES[] = {"OpenCL.dll"};
+#define LIBRARY_MISSING "OpenCL.dll was not found; it comes with the driver of a graphics card"
+#else
+static const char *const LIBRARIES[] = {"libOpenCL.so.1", "libOpenCL.so"};
+#define LIBRARY_MISSING "libOpenCL.so.1 was not found (Debian: ocl-icd-libopencl1 and a driver such as pocl-opencl-icd)"
+#endif
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static opencl_api api;
 static char failure[256];  // empty: loaded
@@ -19,14 +28,12 @@ static void *open_library(void)
         if (!library) snprintf(failure, sizeof failure, "WEIR_OPENCL_LIBRARY names no OpenCL library: %s", dlerror());
         return library;
     }
-    void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) library = dlopen("libOpenCL.so", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        snprintf(
-            failure, sizeof failure,
-            "there is no OpenCL on this machine: libOpenCL.so.1 was not found (Debian: ocl-icd-libopencl1 and a driver such "
-            "as pocl-opencl-icd)");
-    return library;
+    for (size_t i = 0; i < sizeof LIBRARIES / sizeof LIBRARIES[0]; i++) {
+        void *library = dlopen(LIBRARIES[i], RTLD_NOW | RTLD_LOCAL);
+        if (library) return library;
+    }
+    snprintf(failure, sizeof failure, "there is no OpenCL on this machine: %s", LIBRARY_MISSING);
+    return NULL;
 }
 
 // The library is never closed: drivers start threads that would go on running in it.

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/status.h"
 
 #define ENTRY_MAGIC "weircl1"
@@ -41,9 +42,9 @@ static bool cache_folder(char folder[PATH_MAX])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
-    if (cache && cache[0] == '/') {
+    if (cache && path_is_absolute(cache)) {
         length = snprintf(folder, PATH_MAX, "%s", cache);
-    } else if (home && home[0] == '/') {
+    } else if (home && path_is_absolute(home)) {
         length = snprintf(folder, PATH_MAX, "%s/.cache", home);
     } else {
         return false;

@@ -57,7 +57,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 #undef KERNEL_NAME
 };
 
-static void tell(weir_logger logger, weir_log_level level, const char *line)
+static void say(weir_logger logger, weir_log_level level, const char *line)
 {
     if (logger.write) logger.write(logger.user, level, line);
 }
@@ -82,7 +82,7 @@ static weir_status build(opencl_queue *q, weir_logger logger)
         opencl_build(q->cl, q->context, &q->device, "Weir's kernels", options, opencl_source, logger, &q->program, &info);
     q->account->program_seconds = info.seconds;
     q->account->program_cached = info.cached;
-    if (info.log) tell(logger, WEIR_LOG_WARNING, info.log);
+    if (info.log) say(logger, WEIR_LOG_WARNING, info.log);
     free(info.log);
     if (status != WEIR_OK) return status;
     for (int32_t k = 0; k < KERNEL_COUNT; k++) {
@@ -102,7 +102,7 @@ weir_status queue_create(const char *which, weir_logger logger, device_account *
     if (status != WEIR_OK) return status;
     char line[256];
     snprintf(line, sizeof line, "OpenCL device %d: %.120s, driver %.60s", q->device.index, q->device.name, q->device.driver);
-    tell(logger, WEIR_LOG_INFO, line);
+    say(logger, WEIR_LOG_INFO, line);
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)q->device.platform, 0};
     cl_int error;
     q->context = q->cl->CreateContext(properties, 1, &q->device.id, NULL, NULL, &error);

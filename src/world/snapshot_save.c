@@ -44,12 +44,22 @@ static void write_stored(writer *w, const void *bytes, size_t size)
     w->stored += size;
 }
 
+static bool is_packed(const writer *w)
+{
+#ifdef WEIR_HAVE_ZSTD
+    return w->zstd != NULL;
+#else
+    (void)w;
+    return false;
+#endif
+}
+
 static void flush_chunk(writer *w, bool last)
 {
 #ifdef WEIR_HAVE_ZSTD
     ZSTD_inBuffer in = {w->chunk, w->used, 0};
     size_t left = 1;
-    while (!w->failure && (in.pos < in.size || (last && left > 0))) {
+    while (w->zstd && !w->failure && (in.pos < in.size || (last && left > 0))) {
         ZSTD_outBuffer out = {w->packed, w->packed_room, 0};
         left = ZSTD_compressStream2(w->zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
         if (ZSTD_isError(left))
@@ -57,10 +67,9 @@ static void flush_chunk(writer *w, bool last)
         else
             write_stored(w, w->packed, out.pos);
     }
-#else
-    (void)last;
-    write_stored(w, w->chunk, w->used);
 #endif
+    (void)last;
+    if (!is_packed(w)) write_stored(w, w->chunk, w->used);
     w->used = 0;
 }
 
@@ -293,10 +302,7 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
 
 static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const writer *w)
 {
-    uint32_t flags = 0;
-#ifdef WEIR_HAVE_ZSTD
-    flags |= SNAPSHOT_FLAG_ZSTD;
-#endif
+    uint32_t flags = is_packed(w) ? SNAPSHOT_FLAG_ZSTD : 0;
     memcpy(header, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES);
     store_number(header + 8, SNAPSHOT_VERSION, 4);
     store_number(header + 12, flags, 4);
@@ -312,8 +318,8 @@ static int write_file(writer *w, const weir_world *world, const sorted *s, uint6
     if (fwrite(header, 1, sizeof header, w->file) != sizeof header) return errno ? errno : EIO;
 #ifdef WEIR_HAVE_ZSTD
     // With the size known beforehand a reader can compare it with what the header says.
-    bool ready = !ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
-                 !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, size));
+    bool ready = !w->zstd || (!ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
+                              !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, size)));
     if (!ready) return ENOMEM;
 #endif
     XXH3_64bits_reset(&w->hash);
@@ -333,6 +339,9 @@ static bool open_writer(memory *mem, writer *w)
 {
     w->chunk = memory_alloc(mem, CHUNK_BYTES);
 #ifdef WEIR_HAVE_ZSTD
+    // For builds without zstd, on other machines.
+    const char *plain = getenv("WEIR_PLAIN_SNAPSHOTS");
+    if (plain && strcmp(plain, "1") == 0) return w->chunk != NULL;
     w->packed_room = ZSTD_CStreamOutSize();
     w->packed = memory_alloc(mem, w->packed_room);
     w->zstd = ZSTD_createCCtx();
