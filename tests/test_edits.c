@@ -358,8 +358,10 @@ static weir_status edit_by_emitter(weir_world *world)
         if (status != WEIR_OK) return status;
     }
     weir_status status = act_sources(world);
-    // The emitter itself is part of the hash; without it the world must be as it was.
-    if (status != WEIR_OK) assert_int_equal(weir_world_remove(world, world->sources[0].id), WEIR_OK);
+    if (status == WEIR_OK) return WEIR_OK;
+    // The emitter itself and the number it took are part of the hash; without them the world must be as it was.
+    world->next_source_id = world->sources[0].id;
+    assert_int_equal(weir_world_remove(world, world->sources[0].id), WEIR_OK);
     return status;
 }
 
