@@ -784,11 +784,7 @@ static const char *validate_moves(cpu_backend *cpu, int32_t *writer)
     trial.held = pool->wet;
     memset(trial.moved, 0, sizeof trial.moved);
     const char *wrong = NULL;
-    fenv_t games;
-    fegetenv(&games);
-    fesetenv(FE_DFL_ENV);
     for (int32_t i = 0; i < pieces && trial.wet && trial.changed && !wrong; i++) wrong = try_move(cpu, &trial, writer, i);
-    fesetenv(&games);
     if (!wrong && trial.wet && trial.changed) wrong = find_unwritten(pool, writer, classic ? "box" : "column");
     free(trial.wet);
     free(trial.changed);

@@ -5,6 +5,7 @@
 #include "solvers/solver.h"
 
 #include <assert.h>
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,13 +95,24 @@ static void validate_update(weir_world *world)
 #endif
 }
 
-static weir_status update(weir_world *world)
+static weir_status keep_and_update(weir_world *world)
 {
     weir_status status = world_keep(world);
     if (status == WEIR_OK) status = run_update(world);
     // Of an update during which the device was lost nothing is left, nor of what was before.
     if (!world_check(world)) return world_lost(world);
     validate_update(world);
+    return status;
+}
+
+static weir_status update(weir_world *world)
+{
+    // A game may round on its threads as it likes; the numbers that all pieces of an update share must not depend on that.
+    fenv_t games;
+    fegetenv(&games);
+    fesetenv(FE_DFL_ENV);
+    weir_status status = keep_and_update(world);
+    fesetenv(&games);
     return status;
 }
 

@@ -94,7 +94,7 @@ struct weir_world {
     int64_t added, removed, drained, turned;
     world_source *sources;
     int32_t source_count, source_room;
-    int32_t next_source_id;
+    _Atomic int32_t next_source_id;  // an edit that waits takes one while the background step may keep a checkpoint
     world_rule rules[RULE_MAX];
     int32_t rule_count;
     float rate;
