@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "dye.h"
+#include "solvers/solver.h"
 #include "test_world.h"
 #include <math.h>
 #include <stdio.h>
@@ -104,14 +105,14 @@ static pair make_basin(weir_solver solver, const weir_params *params, uint32_t o
 
 // ---- Scenes ----------------------------------------------------------------------------------------------------------------
 
-static scene_run *open_scene(const scene_def *scene, weir_solver solver, weir_backend backend, int32_t updates)
+static scene_run *open_scene(const scene_def *scene, weir_solver solver, weir_backend where, int32_t updates)
 {
     scene_options options = scene_options_default();
     options.size = scene->size_min > 12 ? scene->size_min : 12;
     options.updates = updates;
     options.def.solver = solver;
     options.def.threads = 1;
-    options.def.backend = backend;
+    options.def.backend = where;
     scene_run *run;
     if (scene_open(scene, &options, &run) != WEIR_OK) fail_msg("%s: %s", scene->name, scene_error());
     return run;
@@ -752,6 +753,37 @@ static void little_travels_while_nobody_asks(void **state)
     weir_world_destroy(world);
 }
 
+// A validate looks at what is here and leaves the rest where it is.
+static void a_validate_brings_nothing_and_sees_what_is_here(void **state)
+{
+    need_device();
+    for (int32_t s = 0; s < 2; s++) {
+        weir_world_def def = test_def(SOLVERS[s], 24, 16, 16);
+        def.backend = WEIR_BACKEND_OPENCL;
+        weir_world *world = test_make(&def);
+        const brick_pool *pool = &world->bricks;
+        test_fill(world, test_box(0, 0, 0, 9, 9, 16), 1);
+        test_step(world, 4);
+        const int64_t brought = weir_world_stats(world).bytes_from_device;
+        int32_t brick = bricks_find(pool, (weir_coord){0, 0, 0});
+        assert_null(solver_validate(world));
+        assert_int_equal(pool->place[brick], PLACE_THERE);
+        assert_int_equal(weir_world_stats(world).bytes_from_device, brought);
+
+        bricks_bring_all(pool);
+        assert_null(solver_validate(world));
+        int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+        mass[0]++;
+        assert_non_null(strstr(solver_validate(world), "its account says"));
+        mass[0]--;
+        world->bricks.place[brick] = PLACE_NOWHERE + 1;
+        assert_non_null(strstr(solver_validate(world), "in place"));
+        world->bricks.place[brick] = PLACE_BOTH;
+        assert_null(solver_validate(world));
+        weir_world_destroy(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest long_tests[] = {cmocka_unit_test(every_scene_is_the_same_on_the_device)};
@@ -776,6 +808,7 @@ int main(void)
         cmocka_unit_test(the_pool_grows_and_is_packed_alike),
         cmocka_unit_test(a_world_may_end_at_any_moment),
         cmocka_unit_test(little_travels_while_nobody_asks),
+        cmocka_unit_test(a_validate_brings_nothing_and_sees_what_is_here),
     };
     int failed = cmocka_run_group_tests(tests, look_for_device, NULL);
     if (test_device_length(1, 0)) failed += cmocka_run_group_tests(long_tests, NULL, NULL);

@@ -1,6 +1,7 @@
 // What all backends share.
 #include "compute/backend.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,11 +13,13 @@ static const char *const pass_names[PASS_COUNT] = {
 
 const char *backend_pass_name(pass_id pass)
 {
+    assert((unsigned)pass < PASS_COUNT);
     return pass_names[pass];
 }
 
 void backend_book_time(weir_world *world, const char *name, double seconds)
 {
+    assert(world->rule_time_count <= WEIR_RULE_TIMES);
     for (int32_t i = 0; i < world->rule_time_count; i++) {
         if (strcmp(world->rule_names[i], name) == 0) {
             world->rule_seconds[i] += seconds;

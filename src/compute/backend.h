@@ -63,6 +63,8 @@ struct backend {
     int64_t (*drained)(const backend *b);
     int32_t (*levels)(const backend *b);  // the pyramid's coarsest level
     int64_t (*bytes)(const backend *b);
+    // NULL, or what is broken of the lists and levels that an update works with. Between updates; may use scratch channels.
+    const char *(*validate)(backend *b);
     void (*destroy)(backend *b);
 };
 

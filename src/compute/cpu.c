@@ -4,11 +4,14 @@
 // next one begins. Results never depend on the order: a pass reads some channels and writes others, or only its own cells.
 #include "compute/cpu.h"
 
+#include "base/broken.h"
 #include "base/clock.h"
 #include "compute/backend.h"
 #include "compute/rule_host.h"
 #include "rules/pressure.h"
+#include <assert.h>
 #include <fenv.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -47,6 +50,7 @@ typedef struct cpu_backend {
     brick_box *boxes;  // classic only
     int32_t box_count, box_room;
     uint64_t runs_version;  // of the pool that runs, columns and boxes were made for
+    uint64_t tried;         // and for which validate has tried what columns and boxes write
     brick_notes notes;
     char *scratch;  // one cpu_scratch per worker
     worker_sum *sums;
@@ -83,6 +87,7 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
     fesetenv(FE_DFL_ENV);
     const pass_task *task = context;
     cpu_backend *cpu = task->cpu;
+    assert(worker >= 0 && worker < cpu->workers && begin >= 0 && begin < end && end <= task->count);
     cpu_scratch *scratch = (cpu_scratch *)(cpu->scratch + (size_t)worker * cpu->kernels->scratch_size);
     for (int32_t i = begin; i < end; i++) {
         int32_t item = cpu->backwards ? task->count - 1 - i : i;
@@ -96,14 +101,29 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
             task->on_level(&cpu->args, scratch, task->level, item + 1);
         } else if (task->on_brick) {
             float residual = task->on_brick(&cpu->args, scratch, task->bricks ? task->bricks[item] : item + 1);
+            assert(residual >= 0.0f);  // and a number
             if (residual > cpu->sums[worker].residual) cpu->sums[worker].residual = residual;
         }
     }
     fesetenv(&games);
 }
 
+// The lists are those of the bricks that are there, and a pass neither reads what it writes nor misses what was swapped.
+static void must_be_ready(const cpu_backend *cpu)
+{
+    const brick_pool *pool = &cpu->world->bricks;
+    const pass_args *a = &cpu->args;
+    (void)pool, (void)a;
+    assert(cpu->runs_version == pool->version && a->end == pool->end && a->near == (const int32_t(*)[27])pool->near);
+    assert(a->mass == pool->channel[CHANNEL_MASS] && a->pressure == pool->channel[CHANNEL_PRESSURE]);
+    assert(a->mass != a->mass_next && a->pressure != a->pressure_next);
+    for (int axis = 0; axis < 3; axis++)
+        assert(a->flow[axis] == pool->channel[CHANNEL_FLOW_X + axis] && a->flow[axis] != a->flow_next[axis]);
+}
+
 static void over_runs(cpu_backend *cpu, run_kernel *kernel)
 {
+    must_be_ready(cpu);
     cpu->backwards = !cpu->backwards;
     pass_task task = {.cpu = cpu, .on_run = kernel, .count = cpu->run_count};
     workers_run(cpu->world->workers, pass_piece, &task, cpu->run_count, RUN_GRAIN);
@@ -111,6 +131,7 @@ static void over_runs(cpu_backend *cpu, run_kernel *kernel)
 
 static void over_boxes(cpu_backend *cpu, box_kernel *kernel)
 {
+    must_be_ready(cpu);
     cpu->backwards = !cpu->backwards;
     pass_task task = {.cpu = cpu, .on_box = kernel, .count = cpu->box_count};
     workers_run(cpu->world->workers, pass_piece, &task, cpu->box_count, BOX_GRAIN);
@@ -118,6 +139,7 @@ static void over_boxes(cpu_backend *cpu, box_kernel *kernel)
 
 static void over_columns(cpu_backend *cpu, column_kernel *kernel)
 {
+    must_be_ready(cpu);
     cpu->backwards = !cpu->backwards;
     pass_task task = {.cpu = cpu, .on_column = kernel, .count = cpu->column_count};
     workers_run(cpu->world->workers, pass_piece, &task, cpu->column_count, 1);
@@ -125,6 +147,7 @@ static void over_columns(cpu_backend *cpu, column_kernel *kernel)
 
 static void over_level(cpu_backend *cpu, level_kernel *kernel, int32_t level)
 {
+    assert(level >= 1 && level <= cpu->levels.top && cpu->levels.version == cpu->world->bricks.version);
     pass_task task = {.cpu = cpu, .on_level = kernel, .level = level, .count = cpu->levels.level[level].count - 1};
     workers_run(cpu->world->workers, pass_piece, &task, task.count, LEVEL_GRAIN);
 }
@@ -132,6 +155,7 @@ static void over_level(cpu_backend *cpu, level_kernel *kernel, int32_t level)
 // Returns the largest residual.
 static float over_bricks(cpu_backend *cpu, brick_kernel *kernel, const int32_t *bricks, int32_t count, int32_t grain)
 {
+    must_be_ready(cpu);
     for (int32_t w = 0; w < cpu->workers; w++) cpu->sums[w].residual = 0.0f;
     pass_task task = {.cpu = cpu, .on_brick = kernel, .bricks = bricks, .count = count};
     workers_run(cpu->world->workers, pass_piece, &task, count, grain);
@@ -163,6 +187,8 @@ static void point_channels(cpu_backend *cpu)
     weir_world *world = cpu->world;
     brick_pool *pool = &world->bricks;
     pass_args *a = &cpu->args;
+    a->end = pool->end;
+    a->alive = pool->alive;
     a->near = (const int32_t(*)[27])pool->near;
     a->coord = pool->coord;
     a->open = pool->open;
@@ -339,6 +365,8 @@ static void grow_axis(int32_t *low, int32_t *count, int32_t at)
 static void place_in_box(brick_box *box, const brick_pool *pool, int32_t brick)
 {
     weir_coord c = pool->coord[brick];
+    assert(c.x >= box->low.x && c.x < box->low.x + box->nx && c.y >= box->low.y && c.y < box->low.y + box->ny);
+    assert(c.z >= box->low.z && c.z < box->low.z + box->nz && box->nx <= BOX_X && box->ny <= BOX_Y && box->nz <= BOX_Z);
     for (int32_t k = 0; k < 27; k++) {
         weir_coord at = brick_neighbour(c, k);
         box->brick[at.z - box->low.z + 1][at.y - box->low.y + 1][at.x - box->low.x + 1] = pool->near[brick][k];
@@ -469,6 +497,7 @@ static weir_status make_runs(cpu_backend *cpu)
             length -= r->count;
         }
     }
+    assert(cpu->run_count <= cpu->run_room && cpu->column_count <= cpu->run_room);
     cpu->runs_version = pool->version;
     return WEIR_OK;
 }
@@ -493,6 +522,7 @@ static int32_t list_active(cpu_backend *cpu)
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->alive[b] && !mask_empty(&cpu->notes.active[b])) cpu->notes.list[count++] = b;
+    assert(count <= pool->live);
     return count;
 }
 
@@ -529,6 +559,7 @@ static int32_t list_beside(cpu_backend *cpu, int32_t count)
             list[all++] = beside;
         }
     }
+    assert(all <= cpu->world->bricks.live);
     for (int32_t i = 0; i < all; i++) notes->listed[list[i]] = 0;
     return all;
 }
@@ -540,6 +571,7 @@ static void touch_up(cpu_backend *cpu, bool may_follow)
     weir_world *world = cpu->world;
     const int32_t *list = cpu->notes.list;
     const float begun = world->residual, tolerance = world->params.tolerance;
+    assert(begun >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)world->bricks.end));
     int32_t count = rule_is_wild(begun, tolerance) ? list_active(cpu) : 0;
     float left = over_bricks(cpu, cpu->kernels->touch_up, list, count, BRICK_GRAIN);
     count = keep_restless(cpu, count);
@@ -576,6 +608,7 @@ static void drain_sides(cpu_backend *cpu)
         for (int32_t i = 0; i < BRICK_CELLS; i++) {
             weir_coord c = {o.x + (i & 7), o.y + (i >> 3 & 7), o.z + (i >> 6)};
             if (!terrain_inside(&world->terrain, c)) {
+                assert(mass[i] >= 0);
                 taken += mass[i];
                 mass[i] = 0;
             }
@@ -597,6 +630,7 @@ static void swap_errors(pyramid_level *level)
 // The coarsest level, nearly solved. A level of a single brick does all sweeps in one visit.
 static void sweep_coarsest(cpu_backend *cpu, int32_t level)
 {
+    assert(level == cpu->levels.top && COARSEST_SWEEPS % 2 == 0);
     bool single = cpu->levels.level[level].count == 2;
     cpu->args.sweeps = single ? COARSEST_SWEEPS : 1;
     for (int32_t i = 0; i < COARSEST_SWEEPS; i += cpu->args.sweeps) {
@@ -680,6 +714,133 @@ static void run_rule(backend *base, world_rule *rule)
     double before = clock_seconds();
     rule_host_run(cpu->world, rule);
     backend_book_time(cpu->world, rule->name, clock_seconds() - before);
+}
+
+// ---- Validate --------------------------------------------------------------------------------------------------------------
+
+// Books that a piece of work writes a brick. `writer` says of each brick which piece does, counted from 1; 0: none so far.
+static const char *book_writer(const brick_pool *pool, int32_t *writer, int32_t brick, int32_t piece, const char *pieces)
+{
+    if (brick < 1 || brick >= pool->end || !pool->alive[brick])
+        return broken("%s %d writes brick %d, which is not there", pieces, piece, brick);
+    const weir_coord c = pool->coord[brick];
+    if (writer[brick] != 0)
+        return broken("%ss %d and %d both write the brick at (%d, %d, %d)", pieces, writer[brick], piece, c.x, c.y, c.z);
+    writer[brick] = piece;
+    return NULL;
+}
+
+static const char *find_unwritten(const brick_pool *pool, const int32_t *writer, const char *pieces)
+{
+    for (int32_t b = 1; b < pool->end; b++) {
+        const weir_coord c = pool->coord[b];
+        if (pool->alive[b] && writer[b] == 0) return broken("no %s writes the brick at (%d, %d, %d)", pieces, c.x, c.y, c.z);
+    }
+    return NULL;
+}
+
+static const char *validate_runs(const cpu_backend *cpu, int32_t *writer)
+{
+    const brick_pool *pool = &cpu->world->bricks;
+    for (int32_t i = 0; i < cpu->run_count; i++) {
+        const brick_run *r = &cpu->runs[i];
+        if (r->count != 1 && r->count != 2 && r->count != RUN_MAX) return broken("run %d has %d bricks", i + 1, r->count);
+        for (int32_t k = 0; k < r->count; k++) {
+            const char *wrong = book_writer(pool, writer, r->brick[k], i + 1, "run");
+            if (wrong) return wrong;
+            if (k > 0 && pool->near[r->brick[k - 1]][NEAR(1, 0, 0)] != r->brick[k])
+                return broken("bricks %d and %d of run %d do not lie side by side", k, k + 1, i + 1);
+        }
+    }
+    return find_unwritten(pool, writer, "run");
+}
+
+// Lets a kernel that moves water run on one piece alone, as it does in an update, and books the bricks that it writes: each gets a
+// note whether it is wet, which goes to `noted` here. Values go to channels that are scratch between updates.
+static const char *try_move(cpu_backend *cpu, const pass_args *trial, int32_t *writer, int32_t piece)
+{
+    enum { UNTOUCHED = 0xff };
+    const brick_pool *pool = &cpu->world->bricks;
+    const bool classic = cpu->world->solver == WEIR_SOLVER_CLASSIC;
+    memset(trial->wet, UNTOUCHED, (size_t)pool->end);
+    if (classic)
+        cpu->kernels->classic_move(trial, (cpu_scratch *)cpu->scratch, &cpu->boxes[piece]);
+    else
+        cpu->kernels->move(trial, (cpu_scratch *)cpu->scratch, &cpu->columns[piece]);
+    for (int32_t b = 0; b < pool->end; b++) {
+        if (trial->wet[b] == UNTOUCHED) continue;
+        const char *wrong = book_writer(pool, writer, b, piece + 1, classic ? "box" : "column");
+        if (wrong) return wrong;
+    }
+    return NULL;
+}
+
+// That every live brick is moved once, by the column or box that it belongs to. What a piece lists is not what it writes: so it is
+// seen what it does.
+static const char *validate_moves(cpu_backend *cpu, int32_t *writer)
+{
+    const brick_pool *pool = &cpu->world->bricks;
+    const bool classic = cpu->world->solver == WEIR_SOLVER_CLASSIC;
+    const int32_t pieces = classic ? cpu->box_count : cpu->column_count;
+    if (pieces > (classic ? cpu->box_room : cpu->run_room))
+        return broken("%d pieces of work are more than there is room for", pieces);
+    point_channels(cpu);
+    pass_args trial = cpu->args;
+    trial.wet = malloc((size_t)pool->end);
+    trial.changed = calloc((size_t)pool->end, sizeof *trial.changed);
+    trial.held = pool->wet;
+    memset(trial.moved, 0, sizeof trial.moved);
+    const char *wrong = NULL;
+    for (int32_t i = 0; i < pieces && trial.wet && trial.changed && !wrong; i++) wrong = try_move(cpu, &trial, writer, i);
+    if (!wrong && trial.wet && trial.changed) wrong = find_unwritten(pool, writer, classic ? "box" : "column");
+    free(trial.wet);
+    free(trial.changed);
+    return wrong;
+}
+
+static bool is_clear(const brick_pool *pool, int32_t brick)
+{
+    for (int32_t k = 0; k < 27; k++)
+        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
+    return true;
+}
+
+static const char *validate_notes(const cpu_backend *cpu)
+{
+    const brick_pool *pool = &cpu->world->bricks;
+    const brick_notes *notes = &cpu->notes;
+    if (notes->room < pool->end) return broken("%d bricks have notes, and there are %d", notes->room, pool->end);
+    if (!mask_empty(&notes->active[BRICK_NOTHING]) || notes->dry[BRICK_NOTHING] || notes->full[BRICK_NOTHING] != 1)
+        return broken("the nothing is noted as something");
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b]) continue;
+        if (notes->clear[b] != is_clear(pool, b)) return broken("brick %d is noted as clear %d", b, notes->clear[b]);
+        if (notes->listed[b]) return broken("brick %d is still listed", b);
+        for (int32_t z = 0; z < BRICK_EDGE; z++)
+            if (notes->active[b].plane[z] & ~pool->open[b].plane[z]) return broken("solid cells of brick %d are active", b);
+    }
+    return NULL;
+}
+
+static const char *validate(backend *base)
+{
+    enum { FEW_BRICKS = 64, MANY_EVERY = 8 };
+    cpu_backend *cpu = (cpu_backend *)base;
+    const brick_pool *pool = &cpu->world->bricks;
+    // What was made for other bricks is made anew before it is used.
+    if (cpu->runs_version != pool->version) return NULL;
+    const char *wrong = validate_notes(cpu);
+    if (!wrong) wrong = pyramid_validate(&cpu->levels, pool);
+    int32_t *writers = calloc(2 * (size_t)pool->end, sizeof *writers);
+    if (!wrong && writers) wrong = validate_runs(cpu, writers);
+    // To try takes as long as to move, so lists are tried once, and in large worlds now and then.
+    bool due = cpu->tried != pool->version && (pool->live <= FEW_BRICKS || cpu->world->update % MANY_EVERY == 0);
+    if (!wrong && writers && due) {
+        wrong = validate_moves(cpu, writers + pool->end);
+        cpu->tried = wrong ? UINT64_MAX : pool->version;
+    }
+    free(writers);
+    return wrong;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -773,11 +934,12 @@ weir_status cpu_backend_create(weir_world *world, backend **out)
                           .drained = drained,
                           .levels = levels,
                           .bytes = bytes,
+                          .validate = validate,
                           .destroy = destroy};
     cpu->world = world;
     cpu->kernels = kernels;
     cpu->workers = workers_count(world->workers);
-    cpu->runs_version = UINT64_MAX;
+    cpu->runs_version = cpu->tried = UINT64_MAX;
     pyramid_create(mem, false, &cpu->levels);
     for (int i = 0; i < 256; i++)
         for (int x = 0; x < 8; x++) cpu->flags[i][x] = (float)(i >> x & 1);

@@ -42,6 +42,8 @@ typedef struct brick_column {
 // All that a pass reads. Set up once per update.
 typedef struct pass_args {
     // Bricks.
+    int32_t end;  // indices of bricks are below it
+    const uint8_t *alive;
     const int32_t (*near)[27];
     const weir_coord *coord;
     const int32_t *next;  // the next brick of a column, or BRICK_NOTHING

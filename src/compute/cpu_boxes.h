@@ -52,6 +52,7 @@ static inline int rows_count(const box_sweep *w, int y0, int y1)
 
 static inline box_sweep sweep_begin(const pass_args *a, const brick_box *box)
 {
+    assert(box->nx >= 1 && box->nx <= BOX_X && box->ny >= 1 && box->ny <= BOX_Y && box->nz >= 1 && box->nz <= BOX_Z);
     return (box_sweep){a, box, 8 * (box->nx + 2), 8 * box->ny, 8 * box->nz};
 }
 
@@ -80,6 +81,7 @@ INLINE void ask_for_plane(const float *cells)
 // Copies rows y0..y1 of a plane of a channel, rims in x included, and asks for one to come.
 static void plane_gather(void *plane, const void *channel, const box_sweep *w, int z, int y0, int y1)
 {
+    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z + AHEAD) <= w->box->nz + 1);
     const size_t stride = (size_t)w->stride;
     const float *from = (const float *)channel + 64 * (z & 7), *ahead = (const float *)channel + 64 * ((z + AHEAD) & 7);
     const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*behind)[BOX_X + 2] = w->box->brick[LAYER(z + AHEAD)];
@@ -115,6 +117,7 @@ static bool plane_goes_on(const box_sweep *w, int z)
 // The open cells of rows y0..y1 of a plane as 1 and 0.
 static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
 {
+    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z) <= w->box->nz + 1);
     const pass_args *a = w->a;
     const size_t stride = (size_t)w->stride;
     const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)];
@@ -141,6 +144,7 @@ static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
 // Writes the box's own cells of a plane back to its bricks, and asks for where the next ones go.
 static void plane_scatter(void *channel, const box_sweep *w, int z, const void *plane)
 {
+    assert(z >= 0 && z < w->planes);
     const size_t stride = (size_t)w->stride;
     float *to = (float *)channel + 64 * (z & 7);
 #define PIECE                                                                                              \

@@ -86,7 +86,7 @@ typedef struct classic_cells {
 KERNEL classic_carry_row(const int count, float *restrict out, const classic_along f, const classic_across v1,
                          const classic_across v2, const classic_cells low, const classic_cells high, float empty, float gravity)
 {
-#define ACROSS(v)                                                                                                          \
+#define ACROSS(v)                                                                                                 \
     (rule_classic_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
      rule_classic_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
     LANES
@@ -186,6 +186,7 @@ KERNEL classic_carry_cells(const pass_args *a, classic_move_planes *s, const int
 // each.
 KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, const int cell, const void *row)
 {
+    assert(nx >= 1 && nx <= BOX_X && cell >= 0 && cell < BRICK_CELLS);
     float *to = (float *)channel + cell;
     for (int x = 0; x < nx; x++) {
         if (bricks[x] == BRICK_NOTHING) continue;
@@ -240,6 +241,8 @@ KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int
     for (int x = 0; x < stride; x += BOX_LANES) classic_mass_cells(s, stride, slot, i - BOX_LANES + x, after + x);
     if (!own || y < 0) return;
     const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    for (int x = 0; x < nx; x++)
+        if (bricks[x] != BRICK_NOTHING) must_be_drops(after + BOX_LANES + 8 * x, 8, 511 * WEIR_FULL);
     classic_store_row(w->a->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
     if ((y & 7) == 0) *notes = (classic_notes){{0}};
     classic_note_row(8 * nx, notes, after + BOX_LANES, SLOT(s->drops, slot) + i);
@@ -426,6 +429,7 @@ static void classic_divergence_sweep(const pass_args *a, cpu_scratch *scratch, c
     classic_pressure_planes *s = &((classic_scratch *)scratch)->pressure;
     const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
     const int last = a->iterations, rim = last - 1, rows = w->rows;
+    assert(last >= 1 && last < PLANE_RIM);
     classic_terrain around = {{NULL}}, *t = &around;
     for (int next = -last; next < w->planes + last; next++) {
         plane_gather(s->drops, a->mass_next, w, next, -last, rows + rim);
@@ -479,6 +483,9 @@ static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low
                 y[c + k] = rule_gradient(y[c + k], open[i + k - stride] * o, p[i + k - stride], here, keep, limit); \
                 deep[c + k] = rule_gradient(deep[c + k], open_low[i + k] * o, p_low[i + k], here, keep, limit);     \
             }                                                                                                       \
+            must_be_within(x + c, 8, limit);                                                                        \
+            must_be_within(y + c, 8, limit);                                                                        \
+            must_be_within(deep + c, 8, limit);                                                                     \
         }                                                                                                           \
     }
     OWN_BRICKS(w, z, PIECE)
@@ -492,6 +499,7 @@ INLINE void classic_iterations(const pass_args *a, cpu_scratch *scratch, const b
     classic_pressure_planes *s = &((classic_scratch *)scratch)->pressure;
     const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
     const int last = a->iterations, rows = w->rows;
+    assert(last >= (gradient ? 0 : 1) && last < PLANE_RIM);
     classic_terrain around = {{NULL}}, *t = &around;
     for (int next = -1 - last; next < w->planes + last; next++) {
         plane_gather(SLOT(s->p[0], next), a->pressure, w, next, -1 - last, rows - 1 + last);

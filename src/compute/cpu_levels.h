@@ -10,7 +10,15 @@
 // Where the cells of an octant begin in their parent's brick.
 static inline int octant_start(int o)
 {
+    assert(o >= 0 && o < 8);
     return 4 * (o & 1) + 32 * (o >> 1 & 1) + 256 * (o >> 2);
+}
+
+// A brick of a level that there is; level 0 are the live bricks.
+static inline void must_be_on(const pass_args *a, int32_t l, int32_t brick)
+{
+    (void)a, (void)l, (void)brick;
+    assert(l >= 1 && l <= a->levels->top && brick > BRICK_NOTHING && brick < a->levels->level[l].count);
 }
 
 // A brick of level 1 is full if all cells of the live bricks below it, and all beside those, are active. Its operator is then always
@@ -213,6 +221,7 @@ static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, c
     }
     float largest = 0;
     for (int c = 0; c < PLANE; c++) largest = rule_max(largest, most[c]);
+    must_be_within(out, BRICK_CELLS, FLT_MAX);
     return largest;
 }
 
@@ -243,6 +252,7 @@ static void count_octant(const pass_args *a, const pyramid_level *level, int32_t
 static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
 {
     const pyramid_level *level = &a->levels->level[1];
+    must_be_on(a, 1, parent);
     if (!all_active(a, level, parent))
         level->full[parent] = NOT_FULL;
     else if (level->full[parent] == NOT_FULL)
@@ -251,6 +261,7 @@ static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
     for (int o = 0; o < 8; o++) {
         int32_t brick = level->child[parent][o];
         if (brick == BRICK_NOTHING) continue;
+        must_be_live(a, brick);
         if (level->full[parent] != FULL_AND_MADE) count_octant(a, level, parent, o, brick);
         if (mask_empty(&a->active[brick])) {
             fill_octant(level, PYRAMID_RIGHT, parent, o, 0.0f);
@@ -280,6 +291,7 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
                 int c = 2 * x + 16 * y + 128 * z;
                 int to = start + x + 8 * y + 64 * z;
                 // Links are whole numbers below 2^24 on any level that fits a world, so the order of sums does not matter.
+                assert(link_x[c] < 0x400000 && link_y[c] < 0x400000 && link_z[c] < 0x400000);
                 pyramid_cells(level, PYRAMID_LINK_X, parent)[to] =
                     (link_x[c] + link_x[c + 8]) + (link_x[c + 64] + link_x[c + 72]);
                 pyramid_cells(level, PYRAMID_LINK_Y, parent)[to] =
@@ -316,6 +328,8 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
 static void build_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     (void)s;
+    must_be_on(a, l, brick);
+    assert(l > 1);
     const pyramid_level *level = &a->levels->level[l], *lower = &a->levels->level[l - 1];
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
@@ -341,6 +355,8 @@ static inline uint32_t active_planes(const pyramid_level *level, int32_t brick)
 static void link_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
+    must_be_on(a, l, brick);
+    assert(l == 1 || level->full[brick] == NOT_FULL);
     if (level->full[brick] == FULL_AND_MADE || active_planes(level, brick) == 0) return;
     for (int axis = 0; axis < 3; axis++) {
         float *link = pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), brick);
@@ -457,6 +473,7 @@ static void make_diagonal(const pyramid_level *level, int32_t brick, const brick
 static void down_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
+    must_be_on(a, l, brick);
     float *diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick);
     float *error = pyramid_cells(level, PYRAMID_ERROR, brick);
     uint32_t planes = active_planes(level, brick);
@@ -469,6 +486,7 @@ static void down_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t br
     brick_links links = gather_links(s, level, brick);
     if (level->full[brick] != FULL_AND_MADE) make_diagonal(level, brick, &links);
     if (level->full[brick] == FULL) level->full[brick] = FULL_AND_MADE;
+    must_be_within(diagonal, BRICK_CELLS, FLT_MAX);
     if (l == a->levels->top) {
         memset(error, 0, BRICK_CELLS * sizeof(float));
         return;
@@ -487,6 +505,9 @@ static void restrict_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, 
     const pyramid_level *upper = &a->levels->level[l + 1];
     weir_coord at = level->coord[brick];
     int octant = (at.x & 1) + 2 * (at.y & 1) + 4 * (at.z & 1);
+    must_be_on(a, l, brick);
+    must_be_on(a, l + 1, level->parent[brick]);
+    assert(upper->child[level->parent[brick]][octant] == brick);
     float *to = pyramid_cells(upper, PYRAMID_RIGHT, level->parent[brick]) + octant_start(octant);
     if (active_planes(level, brick) == 0) {
         memset(s->brick[1], 0, sizeof s->brick[1]);
@@ -515,6 +536,7 @@ static void restrict_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, 
 static void smooth_level_sweeps(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick, int sweeps)
 {
     const pyramid_level *level = &a->levels->level[l];
+    must_be_on(a, l, brick);
     float *to = pyramid_cells(level, PYRAMID_ERROR_NEXT, brick);
     uint32_t planes = active_planes(level, brick);
     if (planes == 0) {
@@ -525,12 +547,14 @@ static void smooth_level_sweeps(const pass_args *a, cpu_scratch *s, int32_t l, i
     gather_error(s, level, brick);
     invert(s->brick[0], pyramid_cells(level, PYRAMID_DIAGONAL, brick));
     store_planes(to, sweep_tile(s, &links, planes, pyramid_cells(level, PYRAMID_RIGHT, brick), s->brick[0], sweeps));
+    must_be_within(to, BRICK_CELLS, FLT_MAX);
 }
 
 // True Jacobi sweeps, for the coarsest level. They see each other's results, so more than one at a time works only on a level of one
 // brick: a->sweeps says how many.
 static void sweep_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
 {
+    assert(l == a->levels->top && (a->sweeps == 1 || a->levels->level[l].count == 2));
     smooth_level_sweeps(a, s, l, brick, a->sweeps);
 }
 
@@ -583,6 +607,8 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
 {
     const pyramid_level *level = &a->levels->level[l];
     const pyramid_level *lower = &a->levels->level[l - 1];
+    must_be_on(a, l, brick);
+    assert(l > 1);
     if (active_planes(level, brick) == 0) return;
     brick_links links = gather_links(s, level, brick);
     gather_error(s, level, brick);
@@ -609,6 +635,7 @@ static void correct_fine(const pass_args *a, cpu_scratch *s, int32_t l, int32_t 
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
         if (child == BRICK_NOTHING || mask_empty(&a->active[child])) continue;
+        must_be_live(a, child);
         for (int z = 0; z < 8; z++) {
             size_t at = (size_t)child * BRICK_CELLS + (size_t)(PLANE * z);
             float *restrict p = a->pressure_next + at;

@@ -5,6 +5,7 @@
 #include "compute/cpu_tile.h"
 #include "rules/flux.h"
 #include "rules/noise.h"
+#include <float.h>
 
 #define KERNEL static inline __attribute__((always_inline)) void
 
@@ -44,6 +45,7 @@ KERNEL viscosity_run(const pass_args *a, cpu_scratch *s, const brick_run *r, con
                 float row[8 * RUN_MAX];
                 int i = T(0, y, z);
                 viscosity_row(8 * n, row, s->flow[axis] + i, s->m + i, open + i, STRIDE[axis], a->viscosity);
+                must_be_within(row, 8 * n, FLT_MAX);
                 scatter(a->flow[axis], r, n, y, z, row);
             }
         }
@@ -58,6 +60,7 @@ static bool in_box(weir_box box, weir_coord c)
 // R5: the forces of regions and noise, in place on one brick. Rare, so it is written cell by cell.
 static void forces_brick(const pass_args *a, const cpu_scratch *s, const float *open, int32_t brick)
 {
+    must_be_live(a, brick);
     weir_coord origin = {a->coord[brick].x * 8, a->coord[brick].y * 8, a->coord[brick].z * 8};
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;

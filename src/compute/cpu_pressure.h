@@ -5,6 +5,7 @@
 #include "compute/cpu_brick.h"
 #include "compute/cpu_move.h"
 #include "rules/pressure.h"
+#include <float.h>
 
 // R1 on some faces, with the fill of the four cells around each.
 KERNEL flux_cells(const int count, float *restrict F, const float *restrict f, const float *restrict m_ll,
@@ -113,6 +114,7 @@ static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, floa
     const float *p =
         smooth_tile(s->tile[0], s->tile[1], &s->sides[0], a->divergence + at, inverse_faces(a, s, brick), floor, a->smooths);
     store_planes(to + at, p);
+    must_be_within(to + at, BRICK_CELLS, FLT_MAX);
     for (int z = 0; z < 8; z++) a->active[brick].plane[z] = plane_above(p + P(z), floor + PLANE * z);
 }
 
@@ -120,6 +122,7 @@ static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, floa
 static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const float *fill)
 {
     const int axis = a->down_axis, step = a->down_sign < 0 ? -1 : 1;
+    must_be_live(a, brick);
     float *floor = a->floor + (size_t)brick * BRICK_CELLS;
     float g = a->head, inverse_g = a->inverse_head;
     mask_view open = view_mask(a->open, a->near[brick]);
@@ -171,6 +174,7 @@ static bool brick_dry(const pass_args *a, int32_t brick, const float *low, const
 // of the one before.
 static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
 {
+    must_be_run(a, r);
     const int n = r->count;
     for (int k = 0; k < n; k++) gather_brick_fill(s->fill[k + 1], a->mass_next, a->near[r->brick[k]]);
     int32_t first = a->near[r->brick[0]][NEAR(-1, 0, 0)], after = a->near[r->brick[n - 1]][NEAR(1, 0, 0)];
@@ -183,11 +187,13 @@ static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_ru
         const float *m = s->fill[k + 1];
         a->dry[brick] = brick_dry(a, brick, s->fill[k], m, s->fill[k + 2]);
         if (a->dry[brick]) {
+            must_be_dry(a, a->mass_next, brick);
             memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
             fill_brick(a->divergence, brick, -1.0f);
         } else {
             flux_along_x(Fx, a->flow_next[0] + (size_t)brick * BRICK_CELLS, s->fill[k], m, s->fill[k + 2]);
             divergence_brick(a, brick, m, Fx, Fx_next);
+            must_be_within(a->divergence + (size_t)brick * BRICK_CELLS, BRICK_CELLS, FLT_MAX);
         }
         float *swap = Fx;
         Fx = Fx_next;
@@ -216,6 +222,8 @@ static void divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *
 // R7: smoothing alone, from `from` to `to`.
 static void smooth_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const float *from, float *to)
 {
+    must_be_run(a, r);
+    assert(from != to);
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
         gather_brick(s->tile[0], &s->sides[0], from, a->near[brick]);
@@ -271,6 +279,9 @@ static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t bric
             to_y[c] = rule_gradient(y[c], wy[c], plane[c - PY], plane[c], a->keep, a->max_flow);
             to_z[c] = rule_gradient(deep[c], wz[c], plane[c - PZ], plane[c], a->keep, a->max_flow);
         }
+        must_be_within(to_x, PLANE, a->max_flow);
+        must_be_within(to_y, PLANE, a->max_flow);
+        must_be_within(to_z, PLANE, a->max_flow);
     }
 }
 
@@ -318,10 +329,13 @@ KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, cons
             float row[8 * RUN_MAX];
             int i = T(0, y, z);
             donor_row(8 * n, row, s->F[0] + i, s->m + i, 1, a->empty);
+            must_be_within(row, 8 * n, a->max_flow);
             scatter(a->flow[0], r, n, y, z, row);
             donor_row(8 * n, row, s->F[1] + i, s->m + i, TY, a->empty);
+            must_be_within(row, 8 * n, a->max_flow);
             scatter(a->flow[1], r, n, y, z, row);
             donor_row(8 * n, row, s->F[2] + i, s->m + i, TZ, a->empty);
+            must_be_within(row, 8 * n, a->max_flow);
             scatter(a->flow[2], r, n, y, z, row);
         }
     }

@@ -88,6 +88,7 @@ INLINE void fill_plane_rows(float *to, const int32_t *from, const int cells, int
 
 static void gather_plane(float *plane, const float *channel, const column_bricks *c, int z)
 {
+    assert(z >= -8 && z < 8 * c->z + 8);
 #define PIECE(cells) copy_plane_rows(plane + to, channel + from, cells, rows);
     GATHER_PLANE(c, z, 2, 2, PIECE)
 #undef PIECE
@@ -95,6 +96,7 @@ static void gather_plane(float *plane, const float *channel, const column_bricks
 
 static void gather_plane_fill(float *plane, const int32_t *mass, const column_bricks *c, int z)
 {
+    assert(z >= -8 && z < 8 * c->z + 8);
 #define PIECE(cells) fill_plane_rows(plane + to, mass + from, cells, rows);
     GATHER_PLANE(c, z, 4, 3, PIECE)
 #undef PIECE
@@ -141,6 +143,7 @@ static void list_plane(ask_list *list, const void *channel, const column_bricks 
             if (by >= 0) list->piece[list->count++] = rows;
         }
     }
+    assert(list->count <= (int)(sizeof list->piece / sizeof *list->piece));
 }
 
 // What the step after plane z takes in, and stores if it does.
@@ -394,6 +397,8 @@ KERNEL store_mass(const pass_args *a, sweep_planes *s, const column_bricks *c, i
                 differs[i] |= after[i] != before[i];
             }
         }
+        for (int k = 0; k < c->x; k++)
+            if (c->at[(z >> 3) + 1][(y >> 3) + 1][k + 1] != BRICK_NOTHING) must_be_drops(row + 8 + 8 * k, 8, 4 * WEIR_FULL - 1);
         scatter_row(a->mass_next, c, y, z, row);
     }
 }
@@ -453,6 +458,7 @@ static void sweep_column(const pass_args *a, sweep_planes *s, const column_brick
 {
     const int z0 = 0, z1 = 8 * c->z, top = 8 * c->y;
     const int lanes = (8 + 8 * c->x + 2 + GROUP - 1) / GROUP * GROUP;
+    assert(c->x >= 1 && c->x <= COLUMN_X && c->y >= 1 && c->y <= COLUMN_Y && c->z >= 1 && c->z <= COLUMN_Z && lanes <= SY);
     const float *open = NULL, *open_l = NULL, *open_ll = NULL;  // planes z, z-1, z-2
     int open_planes = 0;
     for (int z = z0 - 4; z < z0; z++) gather_plane_fill(RING(s->m, z), a->mass, c, z);
@@ -567,6 +573,8 @@ static bool find_moving(const column_bricks *c, const column_water water, int z,
 // A part of a column, with what is around it.
 static void cut_column(column_bricks *part, const column_bricks *c, weir_coord low, weir_coord high)
 {
+    assert(low.x >= 0 && low.x <= high.x && high.x < c->x && low.y >= 0 && low.y <= high.y && high.y < c->y);
+    assert(low.z >= 0 && low.z <= high.z && high.z < c->z);
     part->x = high.x - low.x + 1;
     part->y = high.y - low.y + 1;
     part->z = high.z - low.z + 1;

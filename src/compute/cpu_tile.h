@@ -11,6 +11,8 @@
 
 #include "compute/cpu.h"
 #include "rules/language.h"
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -77,6 +79,43 @@ struct cpu_scratch {
     _Alignas(64) float brick[3][BRICK_CELLS], correction[8][BRICK_CELLS];
     sweep_planes sweep;
 };
+
+// ---- What must hold --------------------------------------------------------------------------------------------------------
+// Nothing is left of these where asserts are off.
+
+static inline void must_be_live(const pass_args *a, int32_t brick)
+{
+    (void)a, (void)brick;
+    assert(brick > BRICK_NOTHING && brick < a->end && a->alive[brick]);
+}
+
+static inline void must_be_drops(const int32_t *drops, int count, int32_t most)
+{
+    (void)drops, (void)count, (void)most;
+#ifndef NDEBUG
+    for (int i = 0; i < count; i++) assert(drops[i] >= 0 && drops[i] <= most);
+#endif
+}
+
+// Numbers, and none of them larger than a limit.
+static inline void must_be_within(const float *values, int count, float limit)
+{
+    (void)values, (void)count, (void)limit;
+#ifndef NDEBUG
+    for (int i = 0; i < count; i++) assert(values[i] >= -limit && values[i] <= limit);
+#endif
+}
+
+static inline void must_be_dry(const pass_args *a, const int32_t *mass, int32_t brick)
+{
+    (void)a, (void)mass, (void)brick;
+    assert(!a->wet[brick]);
+#ifndef NDEBUG
+    for (int i = 0; i < BRICK_CELLS; i++) assert(mass[(size_t)brick * BRICK_CELLS + i] == 0);
+#endif
+}
+
+// ---- Tiles -----------------------------------------------------------------------------------------------------------------
 
 #define SPLIT(v) ((v) < 0 ? -1 : (v) > 7 ? 1 : 0)
 
@@ -147,6 +186,7 @@ INLINE void fill_rows(float *to, const int32_t *from, const int cells, int ny, i
 static void gather(void *tile, const void *channel, const pass_args *a, const brick_run *r, const int n, const int y0,
                    const int y1, const int z0, const int z1)
 {
+    assert(y0 >= -RIM && y1 < 8 + RIM && z0 >= -RIM && z1 < 8 + RIM);
 #define PIECE(cells) copy_rows((float *)tile + to, (const float *)channel + from, cells, ny, nz);
     GATHER(y0, y1, z0, z1, PIECE)
 #undef PIECE
@@ -157,6 +197,7 @@ static bool gather_fill(float *tile, const int32_t *mass, const pass_args *a, co
                         const int high)
 {
     int32_t any[8] = {0};
+    assert(low <= RIM && high <= RIM);
 #define PIECE(cells) fill_rows(tile + to, mass + from, cells, ny, nz, any);
     GATHER(-low, 7 + high, -low, 7 + high, PIECE)
 #undef PIECE
@@ -176,6 +217,7 @@ static inline bool run_clear(const pass_args *a, const brick_run *r)
 // The open cells as 1 and 0: the tile, filled, or far from terrain one that is all 1.
 static const float *gather_open(float *tile, const pass_args *a, const brick_run *r, const int n, int low, int high)
 {
+    assert(low <= RIM && high <= RIM);
     if (run_clear(a, r)) return a->ones;
     for (int z = -low; z <= 7 + high; z++) {
         for (int y = -low; y <= 7 + high; y++) {
@@ -197,6 +239,7 @@ static const float *gather_open(float *tile, const pass_args *a, const brick_run
 static inline __attribute__((always_inline)) void scatter(void *channel, const brick_run *r, const int n, int y, int z,
                                                           const void *row)
 {
+    assert(n == r->count && y >= 0 && y < 8 && z >= 0 && z < 8);
     for (int k = 0; k < n; k++)
         memcpy((char *)channel + 4 * ((size_t)r->brick[k] * BRICK_CELLS + (size_t)(8 * y + 64 * z)), (const char *)row + 32 * k,
                32);
@@ -204,6 +247,7 @@ static inline __attribute__((always_inline)) void scatter(void *channel, const b
 
 static inline void clear_bricks(void *channel, const brick_run *r)
 {
+    for (int k = 0; k < r->count; k++) assert(r->brick[k] != BRICK_NOTHING);
     for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
 }
 
@@ -241,9 +285,19 @@ static inline uint64_t row_above(const float *a, const float *b)
 #endif
 }
 
+// Bricks that are there, side by side.
+static inline void must_be_run(const pass_args *a, const brick_run *r)
+{
+    (void)a;
+    assert(r->count == 1 || r->count == 2 || r->count == RUN_MAX);
+    for (int k = 0; k < r->count; k++) must_be_live(a, r->brick[k]);
+    for (int k = 1; k < r->count; k++) assert(a->near[r->brick[k - 1]][NEAR(1, 0, 0)] == r->brick[k]);
+}
+
 // Calls a kernel with the run's length as a constant, so that rows have a fixed length.
 #define BY_LENGTH(kernel, a, s, r)    \
     do {                              \
+        must_be_run(a, r);            \
         if ((r)->count == RUN_MAX)    \
             kernel(a, s, r, RUN_MAX); \
         else if ((r)->count == 2)     \

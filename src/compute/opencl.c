@@ -10,6 +10,7 @@
 #include "compute/rule_host.h"
 #include "rules/limit.h"
 #include "rules/pressure.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
     size.told = size.ints - p->told;
     for (int32_t l = 1; l <= top; l++) p->level[l].stamp += (int)size.ints;
     size.ints += size.bricks;
+    assert(size.ints <= INT32_MAX && size.channels <= INT32_MAX);  // kernels count in ints
     return size;
 }
 
@@ -142,6 +144,7 @@ static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *box)
     for (int32_t b = 1; b < p->level[below].count; b++) {
         if (below == 0 && !pool->alive[b]) continue;
         int32_t octant = (coord[b].x - corner[0]) + 2 * (coord[b].y - corner[1]) + 4 * (coord[b].z - corner[2]);
+        assert(octant >= 0 && octant < 8 && box[octant] == 0);
         box[octant] = b;
         box[octant + 8] = 8 * p->tables.level[below].parent[b] + pyramid_octant(coord[b]);
     }
@@ -161,6 +164,8 @@ static void write_tree(device_pyramid *p, const brick_pool *pool, int32_t *told)
         const device_level *level = &p->level[l];
         const size_t count = (size_t)level->count;
         int32_t *up = told + (level->up - begin);
+        assert((l == 1 || level->near >= begin) && level->up >= begin && level->child >= level->up + level->count);
+        assert(level->child + 8 * level->count <= p->box);
         if (l > 1) memcpy(told + (level->near - begin), from->near, count * sizeof *from->near);
         memcpy(told + (level->child - begin), from->child, count * sizeof *from->child);
         for (int32_t b = 0; b < level->count; b++)
@@ -372,6 +377,7 @@ static void run_forces(opencl_backend *o)
         forces[count++] = (device_force){s->box.min.x, s->box.min.y, s->box.min.z, s->box.max.x, s->box.max.y,
                                          s->box.max.z, s->force.x,   s->force.y,   s->force.z};
     }
+    assert(count * sizeof *forces <= o->scratch_bytes);
     o->numbers.source_count = count;
     queue_write(&o->queue, o->forces, 0, forces, count * (int64_t)sizeof *forces);
     LAUNCH(&o->queue, forces, d->live, A(d->list), A(d->near), A(d->open), A(d->coords), A(c.mass_next), NEXT, A(o->forces),
@@ -398,10 +404,14 @@ static void drain_sides(opencl_backend *o)
     cl_int bounds[8] = {box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z, 0, 0};
     channels c = find_channels(o);
     int64_t *drops = (int64_t *)(outer + (pool->live & ~1));
+    assert(count <= pool->live && (char *)(drops + count) <= (char *)o->scratch + o->scratch_bytes);
     queue_write(&o->queue, o->outer, 0, outer, count * 4);
     LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->marks), A(o->drained), A(bounds));
     queue_read(&o->queue, o->drained, 0, drops, count * 8);
-    for (int32_t i = 0; i < count; i++) o->taken += drops[i];
+    for (int32_t i = 0; i < count; i++) {
+        assert(drops[i] >= 0);
+        o->taken += drops[i];
+    }
 }
 
 // Where bricks came just now they will soon come again, and the host has better things to do than to wait.
@@ -494,6 +504,7 @@ static void run_level(opencl_backend *o, pass_id pass, cl_int level)
     cl_int top = p->tables.top, smooths = o->numbers.smooths, sweeps = COARSEST_SWEEPS;
     const device_level *here = &p->level[level];  // and the one above it
     int32_t bricks = here->count - 1;
+    assert(level >= 1 && level <= top && bricks >= 1);
     if (level > p->tail) return;
     if (level == p->tail) {
         if (pass == PASS_LEVEL_DOWN)
@@ -538,6 +549,7 @@ static void iterate_pressure(opencl_backend *o, int32_t count, bool follows)
                      (int32_t)(sizeof args / sizeof *args));
         swap_channels(o, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
     }
+    assert(o->rest == 0 || o->rest == 1);
 }
 
 static void run(backend *base, pass_id pass, int32_t level)
@@ -548,6 +560,7 @@ static void run(backend *base, pass_id pass, int32_t level)
     device_pyramid *p = &o->pyramid;
     channels c = find_channels(o);
     cl_int smooths = o->numbers.smooths, top = p->tables.top, follows;
+    assert(d->live == o->world->bricks.live && (d->version == o->world->bricks.version || q->error != CL_SUCCESS));
     q->rule = backend_pass_name(pass);
     switch (pass) {
     case PASS_MOVE:
@@ -648,6 +661,13 @@ static int64_t bytes(const backend *base)
     return device_bricks_bytes(&o->bricks) + o->pyramid.cell_bytes + o->pyramid.tree_bytes;
 }
 
+static const char *validate(backend *base)
+{
+    const opencl_backend *o = (const opencl_backend *)base;
+    const char *wrong = pyramid_validate(&o->pyramid.tables, &o->world->bricks);
+    return wrong ? wrong : device_bricks_validate(&o->bricks);
+}
+
 static void destroy(backend *base)
 {
     opencl_backend *o = (opencl_backend *)base;
@@ -685,6 +705,7 @@ weir_status opencl_backend_create(weir_world *world, const char *device, backend
                         .drained = drained,
                         .levels = levels,
                         .bytes = bytes,
+                        .validate = validate,
                         .destroy = destroy};
     o->world = world;
     o->ahead = bricks_from("WEIR_DEVICE_AHEAD", AHEAD_BRICKS);

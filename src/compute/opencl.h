@@ -241,6 +241,9 @@ device_note device_bricks_note(const device_bricks *d, int32_t index);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
 
+// NULL, or what is broken of what the host keeps of the bricks there.
+const char *device_bricks_validate(const device_bricks *d);
+
 // ---- opencl_rules.c --------------------------------------------------------------------------------------------------------
 
 // A game's rules that gave a text for devices, by their numbers in the world.

@@ -2,8 +2,11 @@
 // where bricks lie and which of their cells are open, only changes go up.
 #include "compute/opencl.h"
 
+#include "base/broken.h"
 #include "rules/pressure.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -154,6 +157,7 @@ static bool is_clear(const brick_pool *pool, int32_t brick)
 
 static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
 {
+    assert(pool->alive[brick] && pool->near[brick][BRICK_SELF] == brick);
     row->brick = brick;
     memcpy(row->near, pool->near[brick], sizeof row->near);
     memcpy(row->open, &pool->open[brick], sizeof row->open);
@@ -222,6 +226,7 @@ static weir_status send_runs(device_bricks *d)
             left--;
         }
     }
+    assert(left == 0 && d->run_count <= pool->live);
     int64_t bytes = d->run_count * (int64_t)sizeof *runs;
     if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, bytes / 2)) return no_room(d);
     queue_write(d->queue, d->runs, 0, runs, bytes);
@@ -260,11 +265,13 @@ static weir_status send_news(device_bricks *d)
         dead = bricks_next(pool->alive, 0, b, pool->end);
         while (b < dead) list[d->live++] = b++;
     }
+    assert(d->live == pool->live && pool->end <= d->capacity && pool->end <= d->room);
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
            A(d->clear), A(d->marks), A(d->room), A(d->live));
     if (d->world->solver == WEIR_SOLVER_CLASSIC) {
         d->pair_count = pair_bricks(pool, list);
+        assert(d->pair_count <= d->live && 2 * d->pair_count >= d->live);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
         LAUNCH(d->queue, pair_bricks, d->pair_count, A(d->names), A(d->near), A(d->pairs));
     }
@@ -449,12 +456,14 @@ static void repack(void *user, const int32_t *place, int32_t end)
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel)
 {
     const brick_pool *pool = &d->world->bricks;
+    assert(channel >= 0 && channel < d->channel_count);
     queue_read(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
 }
 
 void device_bricks_send_channel(device_bricks *d, int32_t channel)
 {
     const brick_pool *pool = &d->world->bricks;
+    assert(channel >= 0 && channel < d->channel_count);
     queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
 }
 
@@ -488,6 +497,7 @@ void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts)
 
 device_note device_bricks_note(const device_bricks *d, int32_t index)
 {
+    assert(index >= 0 && index < DEVICE_CYCLES);
     const cl_int *note = (const cl_int *)d->marks_here.data + DEVICE_NOTE(index);
     return (device_note){note[DEVICE_RAN] != 0, rule_as_float(note[DEVICE_BEGUN]), rule_as_float(note[DEVICE_LEFT]),
                          note[DEVICE_RESTLESS]};
@@ -512,6 +522,42 @@ void device_bricks_take_notes(device_bricks *d)
 static void catch_up(void *user)
 {
     device_bricks_take_notes(user);
+}
+
+// ---- Validate --------------------------------------------------------------------------------------------------------------
+
+// That the lines of bricks, from which runs are cut, hold every live brick once.
+static const char *validate_lines(const device_bricks *d)
+{
+    const brick_pool *pool = &d->world->bricks;
+    const char *wrong = NULL;
+    int32_t met = 0;
+    uint8_t *seen = calloc((size_t)pool->end, 1);
+    for (int32_t b = 1; b < pool->end && seen && !wrong; b++) {
+        if (!(d->behind[b] & 1)) continue;
+        for (int32_t at = b; at != BRICK_NOTHING; at = d->behind[at] >> 1, met++) {
+            bool sound = at < pool->end && pool->alive[at] && !seen[at];
+            if (!sound) wrong = broken("brick %d lies in two lines, or is not there", at);
+            if (!sound) break;
+            seen[at] = 1;
+        }
+    }
+    if (!wrong && seen && met != pool->live) wrong = broken("the lines have %d bricks of %d", met, pool->live);
+    free(seen);
+    return wrong;
+}
+
+const char *device_bricks_validate(const device_bricks *d)
+{
+    const brick_pool *pool = &d->world->bricks;
+    if (d->version != pool->version) return NULL;
+    if (d->live != pool->live || d->capacity < pool->end || d->room < pool->end)
+        return broken("the device knows %d bricks and has room for %d; %d are there", d->live, d->capacity, pool->live);
+    if (pool->live > 0 && (d->run_count < 1 || d->run_count > d->live))
+        return broken("%d bricks are cut into %d runs", d->live, d->run_count);
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && pool->place[b] > PLACE_NOWHERE) return broken("brick %d is in place %d", b, pool->place[b]);
+    return pool->live > 0 ? validate_lines(d) : NULL;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------

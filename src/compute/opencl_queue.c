@@ -1,6 +1,7 @@
 // A queue of commands on an OpenCL device: kernels, buffers, transfers, times.
 #include "compute/opencl.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,7 @@ static void *stage(opencl_queue *q, int64_t bytes)
 {
     if (bytes > STAGE_BYTES || !queue_pin(q, &q->stage, STAGE_BYTES)) return NULL;
     if (q->staged + bytes > STAGE_BYTES) queue_finish(q);
+    assert(q->staged % 64 == 0 && q->staged + bytes <= STAGE_BYTES);
     void *room = (char *)q->stage.data + q->staged;
     q->staged += (bytes + 63) / 64 * 64;
     q->writes++;
@@ -221,6 +223,7 @@ static void *stage(opencl_queue *q, int64_t bytes)
 void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, int64_t bytes)
 {
     if (bytes == 0 || !ready(q)) return;
+    assert(offset >= 0 && bytes > 0 && offset + bytes <= queue_size(q, to));
     void *staged = stage(q, bytes);
     if (staged) from = memcpy(staged, from, (size_t)bytes);
     q->account->sent += bytes;
@@ -234,6 +237,7 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
 {
     if (bytes == 0) return;
     if (ready(q)) {
+        assert(offset >= 0 && bytes > 0 && offset + bytes <= queue_size(q, from));
         q->account->brought += bytes;
         sound(q, q->cl->EnqueueReadBuffer(q->queue, from, CL_TRUE, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL),
               "reading from the device");
@@ -246,6 +250,7 @@ void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, in
     if (*done) q->cl->ReleaseEvent(*done);
     *done = NULL;
     if (bytes == 0 || !ready(q)) return;
+    assert(offset >= 0 && bytes > 0 && offset + bytes <= queue_size(q, from));
     q->account->brought += bytes;
     cl_command_queue queue = beside ? q->reader : q->queue;
     cl_event now = NULL;
@@ -273,6 +278,7 @@ void queue_wait(opencl_queue *q, cl_event *done)
 void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes)
 {
     if (bytes == 0 || !ready(q)) return;
+    assert(from != to && bytes <= queue_size(q, from) && bytes <= queue_size(q, to));
     sound(q, q->cl->EnqueueCopyBuffer(q->queue, from, to, 0, 0, (size_t)bytes, 0, NULL, NULL), "copying on the device");
 }
 
@@ -280,6 +286,7 @@ void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes)
 {
     const cl_uint zero = 0;
     if (bytes == 0 || !ready(q)) return;
+    assert((bytes + 3) / 4 * 4 <= queue_size(q, buffer));
     sound(q, q->cl->EnqueueFillBuffer(q->queue, buffer, &zero, sizeof zero, 0, (size_t)(bytes + 3) / 4 * 4, 0, NULL, NULL),
           "clearing memory of the device");
 }
@@ -319,6 +326,7 @@ static bool tell_args(opencl_queue *q, kernel_id kernel, const kernel_arg *args,
 
 static void enqueue(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group)
 {
+    assert(group > 0 && items % group == 0);
     bool timed = q->timing && q->rule && q->timed_count < OPENCL_EVENTS;
     cl_event *event = timed ? &q->timed[q->timed_count].event : NULL;
     cl_int error = q->cl->EnqueueNDRangeKernel(q->queue, kernel, 1, NULL, &items, &group, 0, NULL, event);

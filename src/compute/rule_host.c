@@ -1,5 +1,6 @@
 #include "compute/rule_host.h"
 
+#include <assert.h>
 #include <fenv.h>
 #include <string.h>
 
@@ -68,6 +69,7 @@ static void run_on_brick(weir_world *world, const world_rule *rule, int32_t bric
         view.open = tiles[5];
     }
     if (sees & WEIR_SEES_MOVED) {
+        assert(world->moved_channel[0] && world->moved_channel[1] && world->moved_channel[2]);
         gather_tile(pool, brick, CHANNEL_MASS, true, tiles[6]);
         for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, world->moved_channel[axis], false, tiles[7 + axis]);
         view.fill_before = tiles[6];
@@ -76,6 +78,8 @@ static void run_on_brick(weir_world *world, const world_rule *rule, int32_t bric
         view.moved_z = tiles[9];
     }
     for (int32_t c = 0; c < rule->def.channel_count; c++) {
+        assert(rule->values[c] >= CHANNEL_FIXED_COUNT && rule->values[c] < pool->channel_count);
+        assert(rule->next[c] >= CHANNEL_FIXED_COUNT && rule->next[c] < pool->channel_count && rule->next[c] != rule->values[c]);
         gather_tile(pool, brick, rule->values[c], false, tiles[10 + c]);
         view.old_values[c] = tiles[10 + c];
         view.new_values[c] = bricks_floats(pool, rule->next[c], brick);

@@ -2,10 +2,13 @@
 // is solved by V-cycles over the pyramid of bricks.
 #include "solvers/solver.h"
 
+#include <assert.h>
+
 // One V-cycle from level 1 up to the coarsest and back. The counts of all levels come first: they are turned into weights in place.
 static void coarse_levels(backend *b)
 {
     int32_t top = b->levels(b);
+    assert(top >= 1 && top < PYRAMID_LEVELS);
     for (int32_t l = 2; l <= top; l++) b->run(b, PASS_LEVEL_BUILD, l);
     for (int32_t l = 1; l <= top; l++) b->run(b, PASS_LEVEL_LINK, l);
     for (int32_t l = 1; l < top; l++) {
@@ -28,6 +31,7 @@ static void solve_pressure(const weir_world *world, backend *b)
     bricks_catch_up(&world->bricks);
     int32_t most = world->cycles_next, cycles = 0;
     if (most == 0 || most > world->params.cycles) most = world->params.cycles;
+    assert(most >= 1);
     do {
         if (cycles > 0) b->run(b, PASS_SMOOTH, 0);
         b->run(b, PASS_RESTRICT, 0);

@@ -4,6 +4,8 @@
 // background step is the same on a thread of its own; queries read a frozen copy meanwhile.
 #include "solvers/solver.h"
 
+#include <assert.h>
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,6 +37,7 @@ void solver_after_move(weir_world *world, backend *b)
 {
     if (world->terrain.bounded && world->terrain.open_sides) {
         b->run(b, PASS_DRAIN_SIDES, 0);
+        assert(b->drained(b) >= 0);
         world->drained += b->drained(b);
     }
     solver_rules(world, b, WEIR_PLACE_AFTER_MOVE);
@@ -53,6 +56,7 @@ static weir_status run_update(weir_world *world)
         world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update + 1, weir_error_message());
         return status;
     }
+    assert(!world->bricks.unsettled || world->source_count > 0);  // only emitters make bricks after the topology
     world_apply_sources(world);
     if (e->backend->begin) e->backend->begin(e->backend);
     if (world->bricks.live > 0) {
@@ -77,12 +81,43 @@ static weir_status run_update(weir_world *world)
     return WEIR_OK;
 }
 
-static weir_status update(weir_world *world)
+const char *solver_validate(weir_world *world)
+{
+    backend *b = ((engine *)world->engine)->backend;
+    const char *wrong = world_validate(world);
+    return wrong ? wrong : b->validate(b);
+}
+
+// Where asserts are on: an update must leave the world whole, also one that failed. Of what a device keeps only what is here is looked
+// at, so that no test waits for the device.
+static void validate_update(weir_world *world)
+{
+#ifndef NDEBUG
+    world_must_hold(world, solver_validate(world));
+#else
+    (void)world;
+#endif
+}
+
+static weir_status keep_and_update(weir_world *world)
 {
     weir_status status = world_keep(world);
     if (status == WEIR_OK) status = run_update(world);
     // Of an update during which the device was lost nothing is left, nor of what was before.
-    return world_check(world) ? status : world_lost(world);
+    if (!world_check(world)) return world_lost(world);
+    validate_update(world);
+    return status;
+}
+
+static weir_status update(weir_world *world)
+{
+    // A game may round on its threads as it likes; the numbers that all pieces of an update share must not depend on that.
+    fenv_t games;
+    fegetenv(&games);
+    fesetenv(FE_DFL_ENV);
+    weir_status status = keep_and_update(world);
+    fesetenv(&games);
+    return status;
 }
 
 static weir_status step(weir_world *world)

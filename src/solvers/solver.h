@@ -8,6 +8,9 @@
 void momentum_update(weir_world *world, backend *b);
 void classic_update(weir_world *world, backend *b);
 
+// NULL, or what of the world or of its backend is broken: see world_validate. Between updates.
+const char *solver_validate(weir_world *world);
+
 // Runs the game's rules of one place.
 void solver_rules(weir_world *world, backend *b, weir_place place);
 

@@ -6,10 +6,11 @@
 #include "surface/picture_walk.h"
 
 // Functions in which most of the time goes are compiled a second time for processors with AVX2, where the compiler can do that and the
-// C library can choose when a program starts. The bits are the same. They take what they call in the same file into themselves, as that
-// would not be compiled twice, and they are static, because a shared library would show the others.
+// C library can choose when a program starts, for which sanitizers are not ready yet. The bits are the same. They take what they call in
+// the same file into themselves, as that would not be compiled twice, and they are static, because a shared library would show the
+// others.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define PICTURE_HOT __attribute__((flatten, target_clones("avx2", "default")))
 #else
 #define PICTURE_HOT

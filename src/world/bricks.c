@@ -6,9 +6,11 @@
 //
 //     | size, 64 bytes | brick 0 | brick 1 | ... | brick capacity-1 |
 #include "world/bricks.h"
+#include "base/broken.h"
 #include "base/status.h"
 #include "world/coord_table.h"
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -508,4 +510,105 @@ void bricks_die(brick_pool *pool, int32_t brick)
     pool->live--;
     pool->unsettled = true;
     pool->version++;
+}
+
+// ---- Validate --------------------------------------------------------------------------------------------------------------
+
+static const char *validate_room(const brick_pool *pool)
+{
+    if (pool->end < 1 || pool->end > pool->capacity || pool->capacity > BRICK_MAX + 1)
+        return broken("the pool has %d bricks in use, and room for %d", pool->end, pool->capacity);
+    if (pool->slot_mask & (pool->slot_mask + 1) || pool->slot_mask + 1 < 2 * (uint32_t)pool->capacity)
+        return broken("the pool has %u slots for %d bricks", pool->slot_mask + 1, pool->capacity);
+    int64_t bytes = (int64_t)block_size(pool->slot) + BLOCK_HEAD;
+    bool room = block_size(pool->slot) >= ((size_t)pool->slot_mask + 1) * sizeof *pool->slot;
+#define LOOK(table)                                         \
+    bytes += (int64_t)block_size(pool->table) + BLOCK_HEAD; \
+    room = room && block_size(pool->table) >= (size_t)pool->capacity * sizeof *pool->table;
+    ALL_TABLES(LOOK)
+#undef LOOK
+    if (!room) return broken("a table of the pool is too small for %d bricks", pool->capacity);
+    for (int32_t c = 0; c < pool->channel_count; c++) {
+        bytes += (int64_t)block_size(pool->channel[c]) + BLOCK_HEAD;
+        if (block_size(pool->channel[c]) < (size_t)pool->capacity * CHANNEL_BRICK_BYTES)
+            return broken("channel %d of the pool is too small for %d bricks", c, pool->capacity);
+        for (int32_t other = 0; other < c; other++)
+            if (pool->channel[c] == pool->channel[other]) return broken("channels %d and %d are the same memory", other, c);
+    }
+    if (bytes != pool->bytes)
+        return broken("the pool counts %lld bytes and holds %lld", (long long)pool->bytes, (long long)bytes);
+    return NULL;
+}
+
+static const char *validate_nothing(const brick_pool *pool)
+{
+    static const int32_t nobody[27];
+    if (pool->alive[BRICK_NOTHING] || pool->wet[BRICK_NOTHING] || pool->place[BRICK_NOTHING] != PLACE_BOTH)
+        return broken("the nothing is alive, wet or elsewhere");
+    if (!mask_empty(&pool->open[BRICK_NOTHING])) return broken("the nothing is not solid");
+    if (memcmp(pool->near[BRICK_NOTHING], nobody, sizeof nobody) != 0) return broken("the nothing has neighbours");
+    for (int32_t c = 0; c < pool->channel_count; c++)
+        for (int32_t i = 0; i < BRICK_CELLS; i++)
+            if (bricks_ints(pool, c, BRICK_NOTHING)[i] != 0)
+                return broken("the nothing holds something in cell %d of channel %d", i, c);
+    return NULL;
+}
+
+static const char *validate_counts(const brick_pool *pool)
+{
+    int32_t live = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (pool->alive[b] > 1 || pool->wet[b] > pool->alive[b] || pool->wet_seen[b] > pool->alive[b])
+            return broken("brick %d is neither alive nor dead: alive %d, wet %d, seen wet %d", b, pool->alive[b], pool->wet[b],
+                          pool->wet_seen[b]);
+        live += pool->alive[b];
+    }
+    if (live != pool->live || live > pool->peak_live) return broken("%d bricks are alive and %d counted", live, pool->live);
+    if (pool->trash_count != pool->end - 1 - live)
+        return broken("%d bricks are dead and %d to be used again", pool->end - 1 - live, pool->trash_count);
+    return NULL;
+}
+
+// Each dead brick once, and no other.
+static const char *validate_trash(const brick_pool *pool)
+{
+    uint8_t *met = calloc((size_t)pool->end, 1);
+    const char *wrong = NULL;
+    for (int32_t i = 0; i < pool->trash_count && met && !wrong; i++) {
+        int32_t b = pool->trash[i];
+        if (b < 1 || b >= pool->end || pool->alive[b] || met[b]++)
+            wrong = broken("brick %d is to be used again, though it is alive, not there or listed twice", b);
+    }
+    free(met);
+    return wrong;
+}
+
+static const char *validate_brick(const brick_pool *pool, int32_t brick)
+{
+    const weir_coord c = pool->coord[brick];
+    if (bricks_find(pool, c) != brick)
+        return broken("brick %d is not found at its coordinate (%d, %d, %d)", brick, c.x, c.y, c.z);
+    for (int32_t k = 0; k < 27; k++) {
+        int32_t there = bricks_find(pool, brick_neighbour(c, k)), near = pool->near[brick][k];
+        if (near != there)
+            return broken("brick %d at (%d, %d, %d) has brick %d as its neighbour %d; there is %d", brick, c.x, c.y, c.z, near,
+                          k, there);
+        if (there && pool->near[there][26 - k] != brick)
+            return broken("brick %d knows its neighbour %d, which does not know it", brick, there);
+        if (there && pool->closed[brick] >> k & 1) return broken("brick %d takes its neighbour %d for solid", brick, there);
+    }
+    return NULL;
+}
+
+const char *bricks_validate(const brick_pool *pool)
+{
+    const char *wrong = validate_room(pool);
+    if (!wrong) wrong = validate_nothing(pool);
+    if (!wrong) wrong = validate_counts(pool);
+    if (!wrong) wrong = validate_trash(pool);
+    if (!wrong && coord_slots_taken(pool->slot, pool->slot_mask, pool->end) != pool->live)
+        wrong = broken("the slots of the pool do not hold its %d live bricks", pool->live);
+    for (int32_t b = 1; b < pool->end && !wrong; b++)
+        if (pool->alive[b]) wrong = validate_brick(pool, b);
+    return wrong;
 }

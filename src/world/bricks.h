@@ -114,6 +114,9 @@ void bricks_close_gaps(brick_pool *pool);
 
 int64_t bricks_bytes(const brick_pool *pool);
 
+// NULL, or what of the pool is broken: counts, tables, neighbours, the nothing.
+const char *bricks_validate(const brick_pool *pool);
+
 // Makes `mirror` (zero at first) a pool of the same bricks at the same indices, for reading only, with memory for the channels
 // whose bits are set; the others are NULL. Channel values are left to the caller. Memory is used again from call to call.
 // On a failure the mirror is empty.

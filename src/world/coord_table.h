@@ -39,4 +39,15 @@ static inline void coord_slot_free(int32_t *slots, uint32_t mask, const weir_coo
     slots[hole] = 0;
 }
 
+// How many slots are taken; -1 if one of them by an index that is not below `end`.
+static inline int32_t coord_slots_taken(const int32_t *slots, uint32_t mask, int32_t end)
+{
+    int32_t taken = 0;
+    for (uint32_t i = 0; i <= mask; i++) {
+        if (slots[i] < 0 || slots[i] >= end) return -1;
+        taken += slots[i] != 0;
+    }
+    return taken;
+}
+
 #endif

@@ -433,10 +433,8 @@ static weir_status bring_region(weir_world *world, const world_edit *edit)
     return world_check(world) ? WEIR_OK : world_lost(world);
 }
 
-static weir_status apply(weir_world *world, const world_edit *edit)
+static weir_status change(weir_world *world, const world_edit *edit)
 {
-    weir_status status = bring_region(world, edit);
-    if (status != WEIR_OK) return status;
     switch (edit->kind) {
     case EDIT_FILL: return apply_fill(world, edit);
     case EDIT_SHAPE: return apply_shape(world, edit);
@@ -447,6 +445,15 @@ static weir_status apply(weir_world *world, const world_edit *edit)
     case EDIT_REMOVE: return apply_remove(world, edit);
     }
     return WEIR_OK;
+}
+
+static weir_status apply(weir_world *world, const world_edit *edit)
+{
+    weir_status status = bring_region(world, edit);
+    if (status != WEIR_OK) return status;
+    status = change(world, edit);
+    world_check_change(world);
+    return status;
 }
 
 // The queue is not in the world's memory: that belongs to the background step for as long as the queue is in use.

@@ -6,6 +6,7 @@
 // neighbours of a brick's parent. On the first level that is most of the work; if there is a device it is left to it.
 #include "world/pyramid.h"
 
+#include "base/broken.h"
 #include "base/status.h"
 #include "world/coord_table.h"
 #include <string.h>
@@ -321,4 +322,93 @@ int64_t pyramid_bytes(const pyramid *p)
             level->room * (int64_t)(sizeof *level->near + sizeof *level->full + PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
     }
     return bytes;
+}
+
+// ---- Validate --------------------------------------------------------------------------------------------------------------
+
+// Where the bricks of a level lie, the live ones being level 0.
+static weir_coord coord_at(const pyramid *p, const brick_pool *pool, int32_t l, int32_t brick)
+{
+    return l == 0 ? pool->coord[brick] : p->level[l].coord[brick];
+}
+
+// That each brick of a level has a parent above, at its coordinate halved, which knows it; and that there are no other children.
+static const char *validate_children(const pyramid *p, const brick_pool *pool, int32_t l)
+{
+    const pyramid_level *level = &p->level[l], *below = &p->level[l - 1];
+    int32_t bricks = 0, children = 0;
+    for (int32_t b = 1; b < below->count; b++) {
+        if (l == 1 && !pool->alive[b]) continue;
+        const weir_coord c = coord_at(p, pool, l - 1, b), above = {c.x >> 1, c.y >> 1, c.z >> 1};
+        const int32_t parent = below->parent[b];
+        if (parent < 1 || parent >= level->count || !coords_equal(level->coord[parent], above))
+            return broken("brick %d of level %d at (%d, %d, %d) has brick %d as its parent", b, l - 1, c.x, c.y, c.z, parent);
+        if (level->child[parent][pyramid_octant(c)] != b)
+            return broken("brick %d of level %d is not a child of its parent, brick %d", b, l - 1, parent);
+        bricks++;
+    }
+    for (int32_t b = 0; b < level->count; b++) {
+        int32_t own = 0;
+        for (int32_t o = 0; o < 8; o++) own += level->child[b][o] != 0;
+        if ((own == 0) != (b == BRICK_NOTHING)) return broken("brick %d of level %d has %d children", b, l, own);
+        children += own;
+    }
+    return children == bricks ? NULL : broken("level %d has %d children, and below it lie %d bricks", l, children, bricks);
+}
+
+static const char *validate_level(const pyramid *p, int32_t l)
+{
+    const pyramid_level *level = &p->level[l];
+    if (level->count > level->room || level->count > level->kept_room || 2 * level->count > level->slot_room)
+        return broken("level %d has %d bricks and room for %d", l, level->count, level->room);
+    if (coord_slots_taken(level->slot, (uint32_t)level->slot_room - 1, level->count) != level->count - 1)
+        return broken("the slots of level %d do not hold its %d bricks", l, level->count - 1);
+    for (int32_t b = 1; b < level->count; b++) {
+        const weir_coord c = level->coord[b];
+        if (*find_slot(level, c) != b)
+            return broken("brick %d of level %d is not found at its coordinate (%d, %d, %d)", b, l, c.x, c.y, c.z);
+        for (int32_t n = 0; n < 27 && level->near; n++) {
+            int32_t there = *find_slot(level, brick_neighbour(c, n));
+            if (level->near[b][n] != there)
+                return broken("brick %d of level %d at (%d, %d, %d) has brick %d as its neighbour %d; there is %d", b, l, c.x,
+                              c.y, c.z, level->near[b][n], n, there);
+        }
+    }
+    return NULL;
+}
+
+// No kernel writes the nothing, nor cells that stand for nothing: those stay zero, and others count on it.
+static const char *validate_zeros(const pyramid_level *level, int32_t l)
+{
+    for (int32_t b = 0; b < level->count; b++) {
+        for (int32_t o = 0; o < 8; o++) {
+            if (level->child[b][o] != 0) continue;
+            int32_t first = 4 * (o & 1) + 8 * 4 * (o >> 1 & 1) + 64 * 4 * (o >> 2);
+            for (int32_t c = 0; c < PYRAMID_CHANNELS; c++)
+                for (int32_t i = 0; i < 64; i++)
+                    if (pyramid_cells(level, c, b)[first + (i & 3) + 8 * (i >> 2 & 3) + 64 * (i >> 4)] != 0.0f)
+                        return broken("brick %d of level %d holds something in octant %d, where it has no child", b, l, o);
+        }
+    }
+    return NULL;
+}
+
+const char *pyramid_validate(const pyramid *p, const brick_pool *pool)
+{
+    if (p->version != pool->version) return NULL;
+    int32_t below = pool->live, extra = 0, top = 0;
+    if (p->level[0].count != pool->end)
+        return broken("the pyramid is of %d bricks, the pool has %d", p->level[0].count, pool->end);
+    for (int32_t b = 1; b < pool->end; b++)
+        if (!pool->alive[b] && p->level[0].parent[b] != 0) return broken("brick %d is dead and has a parent", b);
+    while (below > 0 && top + 1 < PYRAMID_LEVELS && extra <= EXTRA_LEVELS) {
+        if (++top > p->top) break;
+        const char *wrong = validate_level(p, top);
+        if (!wrong) wrong = validate_children(p, pool, top);
+        if (!wrong && !p->tables_only) wrong = validate_zeros(&p->level[top], top);
+        if (wrong) return wrong;
+        if (p->level[top].count - 1 == below) extra++;
+        below = p->level[top].count - 1;
+    }
+    return top == p->top ? NULL : broken("the pyramid has %d levels where its bricks ask for %d", p->top, top);
 }

@@ -62,6 +62,9 @@ weir_status pyramid_build(pyramid *p, brick_pool *pool);
 
 int64_t pyramid_bytes(const pyramid *p);
 
+// NULL, or what of the pyramid is not as the coordinates of the live bricks ask for. Only for the pool that it was built for.
+const char *pyramid_validate(const pyramid *p, const brick_pool *pool);
+
 // Which of its parent's octants a brick is.
 static inline int32_t pyramid_octant(weir_coord c)
 {

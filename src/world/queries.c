@@ -521,11 +521,12 @@ weir_ledger weir_world_ledger(const weir_world *world)
     const brick_pool *pool = world_bricks(world);
     bricks_bring_all(pool);
     world_check_query(world);
-    weir_ledger ledger = {.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
-    if (world->busy) {
-        const world_frozen *f = &world->frozen;
-        ledger = (weir_ledger){.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
-    }
+    const world_frozen *f = &world->frozen;
+    weir_ledger ledger = {.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
+    // A background step writes the world's own account, so while it runs that is not even looked at.
+    if (!world->busy)
+        ledger =
+            (weir_ledger){.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, b);

@@ -22,8 +22,7 @@ enum {
     NAME_BYTES = 64
 };
 
-// What the solvers keep to: momentum counts drops exactly in floats below four cells, classic within an int32; no flow is above 1.
-static const int32_t MASS_MAX[WEIR_SOLVER_COUNT] = {4 * WEIR_FULL - 1, 511 * WEIR_FULL};
+// What the solvers keep to: no flow is above 1.
 static const float VALUE_MAX[SNAPSHOT_STATE_CHANNELS] = {0, 1, 1, 1, 1e6f};
 
 #define ACCOUNT_MAX ((int64_t)1 << 61)  // so that sums of the account stay within 64 bits
@@ -352,7 +351,7 @@ static weir_status check_brick(const reader *r, const arrival *a, int32_t brick)
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     for (int32_t i = 0; i < BRICK_CELLS; i++) {
         int32_t x = 8 * c.x + (i & 7), y = 8 * c.y + (i >> 3 & 7), z = 8 * c.z + (i >> 6);
-        if (mass[i] < 0 || mass[i] > MASS_MAX[a->solver])
+        if (mass[i] < 0 || mass[i] > world_mass_max(a->solver))
             return damaged(r, "cell (%d, %d, %d) holds %d drops", x, y, z, mass[i]);
         bool open = mask_has(&pool->open[brick], i);
         if (!open && mass[i] != 0) return damaged(r, "cell (%d, %d, %d) is solid and holds water", x, y, z);
@@ -470,6 +469,7 @@ static weir_status load_payload(weir_world *world, const char *path, uint32_t ve
     // only values of rules, and the world would not go on as the saved one.
     if (status == WEIR_OK) move_in(world, &a);
     discard(world, &a);
+    world_check_change(world);
     return status;
 }
 

@@ -4,6 +4,7 @@
 // counts, so that a cell beyond a corner is open only if all the sides it lies beyond are. Every world ends behind walls at
 // WEIR_COORD_LIMIT.
 #include "world/terrain.h"
+#include "base/broken.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "world/coord_table.h"
@@ -281,4 +282,26 @@ uint64_t terrain_hash(const terrain *t)
         sum += hash_bytes(&kept->coord, sizeof kept->coord, cells);
     }
     return sum;
+}
+
+const char *terrain_validate(const terrain *t)
+{
+    int32_t used = 0;
+    if (t->slot_count & (t->slot_count - 1) || 2 * (int64_t)t->brick_count > t->slot_count)
+        return broken("the terrain has %d slots for %d bricks", t->slot_count, t->brick_count);
+    for (int32_t i = 0; i < t->slot_count; i++) used += t->slot[i].used != 0;
+    if (used != t->brick_count) return broken("%d bricks of terrain are kept and %d counted", used, t->brick_count);
+    if (t->source && used > 0) return broken("the terrain is the game's own, and %d bricks of it are kept", used);
+    for (int32_t i = 0; i < t->slot_count; i++) {
+        const terrain_brick *kept = &t->slot[i];
+        const weir_coord c = kept->coord;
+        if (!kept->used && kept->shares) return broken("a slot of the terrain is free and has shares");
+        if (!kept->used) continue;
+        if (find(t, c) != kept) return broken("the terrain of (%d, %d, %d) is not found at its coordinate", c.x, c.y, c.z);
+        if (!kept->shares && kept->share == 0)
+            return broken("the terrain of (%d, %d, %d) is all open, and kept", c.x, c.y, c.z);
+        if (kept->shares && all_one_share(kept->shares))
+            return broken("the terrain of (%d, %d, %d) has one share, and an array of it", c.x, c.y, c.z);
+    }
+    return NULL;
 }

@@ -51,6 +51,9 @@ bool terrain_inside(const terrain *t, weir_coord cell);
 
 int64_t terrain_bytes(const terrain *t);
 
+// NULL, or what of the table of bricks is broken.
+const char *terrain_validate(const terrain *t);
+
 // Order-free hash of all that is kept.
 uint64_t terrain_hash(const terrain *t);
 

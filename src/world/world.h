@@ -95,7 +95,7 @@ struct weir_world {
     int64_t added, removed, drained, turned;
     world_source *sources;
     int32_t source_count, source_room;
-    int32_t next_source_id;
+    _Atomic int32_t next_source_id;  // an edit that waits takes one while the background step may keep a checkpoint
     world_rule rules[RULE_MAX];
     int32_t rule_count;
     float rate;
@@ -133,6 +133,13 @@ struct weir_world {
 static inline float world_speed(const weir_world *world)
 {
     return world->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f;
+}
+
+// The most drops that a cell can hold. momentum turns them into floats, which count to 2^24; in classic a cell of 128 fills takes in
+// nothing, and what it got until then still fits an integer.
+static inline int32_t world_mass_max(weir_solver solver)
+{
+    return solver == WEIR_SOLVER_CLASSIC ? 511 * WEIR_FULL : 4 * WEIR_FULL - 1;
 }
 
 // The bricks that queries read: the frozen ones while a background step runs.
@@ -202,6 +209,18 @@ void world_free_checkpoint(weir_world *world);
 
 // ---- state_hash.c ----
 uint64_t world_hash(const weir_world *world);
+
+// ---- validate.c ----
+
+// NULL, or what of the world is broken: bricks, terrain, sources, rules, values, account. Of bricks whose values a device keeps only
+// what is here is looked at. Not while an update runs.
+const char *world_validate(const weir_world *world);
+
+// After an edit or a load: looks at a world of few bricks where asserts are on.
+void world_check_change(const weir_world *world);
+
+// Ends the program with a sentence that is not NULL.
+void world_must_hold(const weir_world *world, const char *wrong);
 
 // Cuts a box to the world; false if nothing is left.
 bool world_clip(const weir_world *world, weir_box *box);
