@@ -1,11 +1,9 @@
 #!/bin/bash
-# Builds one of the presets and runs its tests, or those whose names match: tests/preset.sh sanitize, tests/preset.sh debug
-# determinism; and builds only what they need if it is told: tests/preset.sh thread threads test_threads. Ends with 77 where its
-# compiler is not there.
+# Builds one of the presets and runs its tests, or those that are named: tests/preset.sh sanitize, tests/preset.sh debug determinism
+# worlds. Ends with 77 where its compiler is not there.
 set -eu
 preset=$1
-only=${2:-.}
-target=${3:-all}
+shift
 plain_addresses=
 cd "$(dirname "$0")/.."
 
@@ -33,6 +31,15 @@ esac
 
 export UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=second_deadlock_stack=1
 cmake --preset "$preset" -DWEIR_BUILD_TESTS=ON -DWEIR_TEST_ALL=OFF
-cmake --build "build/$preset" --target "$target"
+# What the tests need: a program each, the program weir for scripts, and what compiles a device's kernels before them. Of the other compiler
+# everything is built, for its warnings.
+targets=(test_opencl_kernels)
+for name in "$@"; do
+    if [ -e "tests/test_$name.c" ]; then targets+=("test_$name"); else targets+=(weir-program); fi
+done
+only="^($(IFS='|' && echo "$*"))$"
+[ $# -gt 0 ] || only=.
+if [ $# = 0 ] || [ "$preset" = clang ]; then targets=(all); fi
+cmake --build "build/$preset" --target "${targets[@]}"
 cores=$(getconf _NPROCESSORS_ONLN)
 $plain_addresses ctest --test-dir "build/$preset" --tests-regex "$only" --output-on-failure --no-tests=error --parallel "$cores"
