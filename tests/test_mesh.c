@@ -611,6 +611,8 @@ static int32_t upload_changes(upload *u, const weir_mesher *mesher)
 static void water_that_wanders_leaves_no_trail_in_the_mesher(void **state)
 {
     enum { JUMPS = 9 * WEIR_MESHER_MEMORY / 4 };
+    // Bytes are counted here, which a quick build does as well in a tenth of the time.
+    if (test_length(0, 1)) skip();
     weir_world_def def = weir_world_def_default();
     def.solver = WEIR_SOLVER_CLASSIC;  // the quicker one
     def.threads = 1;
@@ -670,7 +672,7 @@ static void the_mesh_is_the_same_on_any_number_of_threads(void **state)
     weir_world *first_world = make_noise(6, 1);
     weir_mesher *first = make_mesher(first_world);
     weir_mesh one = update_and_join(first);
-    for (int32_t threads = 2; threads <= 7; threads++) {
+    for (int32_t threads = 2; threads <= 7; threads += test_length(1, 3)) {
         weir_world *world = make_noise(6, threads);
         weir_mesher *mesher = make_mesher(world);
         weir_mesh mesh = update_and_join(mesher);

@@ -221,10 +221,11 @@ static void open_sides_let_out_all_water_and_book_it(void **state)
 static void a_bottom_that_is_open_lets_out_the_last_drop(void **state)
 {
     for (int32_t s = 0; s < 2; s++) {
-        weir_world_def def = test_def(SOLVERS[s], 20, 20, 20);
+        const int32_t size = test_length(20, 12);
+        weir_world_def def = test_def(SOLVERS[s], size, size, size);
         def.open_sides = WEIR_SIDE_Y_MIN;
         weir_world *world = test_make(&def);
-        test_fill(world, test_box(5, 4, 5, 15, 14, 15), 1.0f);
+        test_fill(world, test_box(size / 4, size / 5, size / 4, 3 * size / 4, 7 * size / 10, 3 * size / 4), 1.0f);
         for (int32_t i = 0; i < 1000 && weir_world_ledger(world).held > 0; i++) test_step(world, 1);
         weir_ledger ledger = weir_world_ledger(world);
         assert_exact(world);
