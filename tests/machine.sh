@@ -159,8 +159,12 @@ FFMPEG_FAILS=1 ends 1 "${short[@]}" --video broken.mp4 --picture 64x48 && says "
 [ -z "$(ls | grep broken)" ] || fail "a film that failed left something behind: $(ls)"
 
 # Ctrl-C, which Wine makes of this signal.
-"${player[@]}" "$program" run dambreak --size 16 --updates 1000000 --quiet --report ended.json >said 2>&1 </dev/null &
-sleep 2
+"${player[@]}" "$program" run dambreak --size 16 --updates 1000000 --quiet --report ended.json --export alive.ply --export-every 20 \
+    >said 2>&1 </dev/null &
+for i in $(seq 600); do
+    ls alive* >/dev/null 2>&1 && break
+    sleep 0.1
+done
 kill -INT $!
 status=0
 wait $! || status=$?

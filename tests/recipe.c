@@ -496,9 +496,16 @@ void recipe_apply_plain(const recipe_step *step, plain_world *w)
 
 // ---- Printing --------------------------------------------------------------------------------------------------------------
 
+static int32_t within_limits(int32_t at)
+{
+    return at < -WEIR_COORD_LIMIT ? -WEIR_COORD_LIMIT : at > WEIR_COORD_LIMIT ? WEIR_COORD_LIMIT : at;
+}
+
+// A box cut to the end of the world, beyond which scripts know no cells.
 static void print_box(FILE *file, weir_box b)
 {
-    fprintf(file, "box(%d, %d, %d, %d, %d, %d)", b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z);
+    fprintf(file, "box(%d, %d, %d, %d, %d, %d)", within_limits(b.min.x), within_limits(b.min.y), within_limits(b.min.z),
+            within_limits(b.max.x), within_limits(b.max.y), within_limits(b.max.z));
 }
 
 static void print_shape(FILE *file, const plain_shape *s)
@@ -518,8 +525,8 @@ static void print_pattern(FILE *file, const recipe_step *step)
     weir_box b = step->shape.box;
     fprintf(file, "for z = 0, %d do for y = 0, %d do for x = 0, %d do\n", b.max.z - b.min.z - 1, b.max.y - b.min.y - 1,
             b.max.x - b.min.x - 1);
-    fprintf(file, "    if %s then build(box(%d + x, %d + y, %d + z, %d + x, %d + y, %d + z), %d) end\n", rules[step->pattern],
-            b.min.x, b.min.y, b.min.z, b.min.x + 1, b.min.y + 1, b.min.z + 1, step->share);
+    fprintf(file, "    if %s then pcall(build, box(%d + x, %d + y, %d + z, %d + x, %d + y, %d + z), %d) end\n",
+            rules[step->pattern], b.min.x, b.min.y, b.min.z, b.min.x + 1, b.min.y + 1, b.min.z + 1, step->share);
     fprintf(file, "end end end\n");
 }
 
@@ -529,12 +536,12 @@ static void print_step(FILE *file, const recipe_step *step)
         [STEP_FLOW] = "flow", [STEP_EMITTER] = "emitter", [STEP_DRAIN] = "sink", [STEP_FORCE] = "force"};
     switch (step->kind) {
     case STEP_FILL:
-        fprintf(file, "fill(");
+        fprintf(file, "pcall(fill, ");
         print_shape(file, &step->shape);
         fprintf(file, ", %.9g)\n", (double)step->value);
         break;
     case STEP_BUILD:
-        fprintf(file, step->share == 0 ? "dig(" : "build(");
+        fprintf(file, step->share == 0 ? "pcall(dig, " : "pcall(build, ");
         print_shape(file, &step->shape);
         if (step->share != 0) fprintf(file, ", %d", step->share);
         fprintf(file, ")\n");
@@ -542,18 +549,18 @@ static void print_step(FILE *file, const recipe_step *step)
     case STEP_PATTERN: print_pattern(file, step); break;
     case STEP_FLOW:
     case STEP_FORCE:
-        fprintf(file, "%s(", words[step->kind]);
+        fprintf(file, "pcall(%s, ", words[step->kind]);
         print_box(file, step->shape.box);
         fprintf(file, ", %.9g, %.9g, %.9g)\n", (double)step->vec.x, (double)step->vec.y, (double)step->vec.z);
         break;
     case STEP_EMITTER:
     case STEP_DRAIN:
-        fprintf(file, "%s(", words[step->kind]);
+        fprintf(file, "pcall(%s, ", words[step->kind]);
         print_box(file, step->shape.box);
         fprintf(file, ", %.9g)\n", (double)step->value);
         break;
-    case STEP_REMOVE: fprintf(file, "remove(%d)\n", step->count); break;
-    case STEP_SET: fprintf(file, "set(\"%s\", %.9g)\n", step->name, (double)step->value); break;
+    case STEP_REMOVE: fprintf(file, "pcall(remove, %d)\n", step->count); break;
+    case STEP_SET: fprintf(file, "pcall(set, \"%s\", %.9g)\n", step->name, (double)step->value); break;
     case STEP_RELOAD: fprintf(file, "-- here it is saved and loaded\n"); break;
     case STEP_UPDATES: break;
     }
@@ -576,9 +583,11 @@ void recipe_print(const recipe *r, FILE *file)
         fprintf(file, "},\n");
     }
     fprintf(file, "    updates = %d,\n}\n", updates);
+    // What a world refuses, since it lies outside or is not there, is passed over in a scene as well: hence pcall. Nothing shows of what comes
+    // after the last update.
     int32_t update = 0;
     bool later = false;
-    for (int32_t i = 0; i < r->count; i++) {
+    for (int32_t i = 0; i < r->count && update < updates; i++) {
         const recipe_step *step = &r->steps[i];
         if (step->kind == STEP_UPDATES) {
             if (later) fprintf(file, "end)\n");

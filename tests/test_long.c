@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "test_world.h"
+#include <stdio.h>
 
 enum { EDGE = 32, CAVES_LIFE = 400 };  // updates of one cave
 
@@ -184,9 +185,16 @@ static void classic_keeps_its_account_in_caves(void **state)
 int main(int argc, char **argv)
 {
     updates_wanted = test_length(750, 50);
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--updates") == 0) updates_wanted = atoi(argv[i + 1]);
-        if (strcmp(argv[i], "--seed") == 0) first_seed = (uint32_t)strtoul(argv[i + 1], NULL, 10);
+    for (int i = 1; i < argc; i += 2) {
+        int32_t number = i + 1 < argc ? atoi(argv[i + 1]) : 0;
+        if (strcmp(argv[i], "--updates") == 0 && number > 0) {
+            updates_wanted = number;
+        } else if (strcmp(argv[i], "--seed") == 0 && number > 0) {
+            first_seed = (uint32_t)number;
+        } else {
+            fprintf(stderr, "usage: test_long [--updates N] [--seed S]\n");
+            return 2;
+        }
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(momentum_keeps_its_account_in_caves),

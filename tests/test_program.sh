@@ -621,13 +621,21 @@ command -v ffmpeg >/dev/null 2>&1 && film="--picture 64x48 --frame-every 1 --vid
 signals='TERM 143 HUP 129'
 env --default-signal=INT true 2>/dev/null && signals="INT 130 $signals"
 started_by() { if [ "$1" = INT ]; then echo env --default-signal=INT; fi; }
+# A run that is at work writes its first mesh; a busy machine may take a while to get there.
+alive="--export $work/alive.ply --export-every 20"
+wait_for_life() {
+    for i in $(seq 600); do
+        ls "$work"/alive* >/dev/null 2>&1 && break
+        sleep 0.1
+    done
+}
 set -- $signals
 while [ $# -gt 0 ]; do
-    rm -f "$work"/cut.*
+    rm -f "$work"/cut.* "$work"/alive*
     $(started_by "$1") "$weir" run tube --size 16 --updates 1000000 --quiet $film --report "$work/cut.json" --save "$work/cut.weir" \
-        >"$work/out" 2>"$work/err" &
+        $alive >"$work/out" 2>"$work/err" &
     process=$!
-    sleep 1
+    wait_for_life
     checks=$((checks + 1))
     kill "-$1" $process
     wait $process
@@ -644,16 +652,17 @@ done
 # A report that waits for its reader gives up.
 if command -v timeout >/dev/null 2>&1; then
     checks=$((checks + 1))
-    timeout -k 10 1 "$weir" run tube --size 16 --updates 1 --quiet --report "$work/pipe.weir" 2>"$work/err"
+    timeout -k 10 5 "$weir" run tube --size 16 --updates 1 --quiet --report "$work/pipe.weir" 2>"$work/err"
     grep -q "could not be written" "$work/err" || fail "a report that waits for a reader does not end at SIGTERM"
 fi
 
 # Under nohup a closed terminal is none of its business.
 if command -v nohup >/dev/null 2>&1; then
     checks=$((checks + 1))
-    nohup "$weir" run tube --size 16 --updates 800 --quiet --report "$work/hup.json" >"$work/out" 2>"$work/err" </dev/null &
+    rm -f "$work"/alive*
+    nohup "$weir" run tube --size 16 --updates 800 --quiet --report "$work/hup.json" $alive >"$work/out" 2>"$work/err" </dev/null &
     process=$!
-    sleep 0.2
+    wait_for_life
     kill -HUP $process 2>/dev/null
     wait $process
     status=$?

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "recipe.h"
+#include "scenes/script.h"
 #include "test_files.h"
 #include "test_world.h"
 #include "world/world.h"
@@ -74,7 +75,7 @@ static int32_t threads_of(const path *p, uint64_t seed)
 // What was found: the first difference, in a sentence. Empty: nothing.
 typedef struct finding {
     char text[FINDING_SIZE];
-    int32_t path;  // -1: of the paths among each other
+    int32_t path;
 } finding;
 
 static uint32_t bits_of(float a)
@@ -240,11 +241,12 @@ static bool play_recipe(const recipe *r, int32_t only, finding *f)
 {
     play p = {.r = r};
     weir_world_def def = recipe_def(r);
-    *f = (finding){.path = -1};
+    *f = (finding){0};
     p.plain = plain_create(&def, r->reach);
     for (int32_t k = 0; k < path_count; k++) {
         bool passed_over = only < 0 && paths[k].backend != WEIR_BACKEND_CPU && r->seed % device_every != 0;
-        if (!passed_over && (only < 0 || only == k)) p.worlds[k] = make_world(&p, k);
+        // What differs between two paths needs both: the first one is always there.
+        if (!passed_over && (only < 0 || only == k || k == 0)) p.worlds[k] = make_world(&p, k);
     }
     bool same = play_steps(&p, f);
     for (int32_t k = 0; k < path_count; k++) weir_world_destroy(p.worlds[k]);
@@ -315,12 +317,12 @@ static bool whole;
 
 static void report(recipe *r, finding *f)
 {
-    print_error("world %llu, %s: %s\n", (unsigned long long)r->seed, f->path < 0 ? "all" : paths[f->path].name, f->text);
-    int32_t threads = f->path < 0 ? 0 : threads_of(&paths[f->path], r->seed);
+    const int32_t on = f->path;
+    print_error("world %llu, %s on %d threads: %s\n", (unsigned long long)r->seed, paths[on].name,
+                threads_of(&paths[on], r->seed), f->text);
     if (whole) return;
-    cut_down(r, f->path);
-    play_recipe(r, f->path, f);
-    print_error("on %d threads; cut down to %d steps: %s\n", threads, r->count, f->text);
+    if (still_found(r, on)) cut_down(r, on);
+    if (!play_recipe(r, on, f)) print_error("cut down to %d steps: %s\n", r->count, f->text);
     recipe_print(r, stderr);
 }
 
@@ -328,20 +330,64 @@ static void random_worlds_are_as_the_plain_reading_has_them(void **state)
 {
     recipe *r = malloc(sizeof *r);
     finding f;
-    int32_t wrong = 0;
+    int32_t wrong = 0, played = 0;
     double begin = clock_seconds();
-    for (int32_t i = 0; i < worlds_wanted && wrong < 3; i++) {
-        recipe_make(r, first_seed + (uint64_t)i);
+    while (played < worlds_wanted && wrong < 3) {
+        recipe_make(r, first_seed + (uint64_t)played++);
         if (!play_recipe(r, -1, &f)) {
             report(r, &f);
             wrong++;
         }
-        if ((i + 1) % 100 == 0) print_message("%d worlds, %.0f s\n", i + 1, clock_seconds() - begin);
+        if (played % 100 == 0) print_message("%d worlds, %.0f s\n", played, clock_seconds() - begin);
     }
-    print_message("%d worlds on %d paths, %.0f per minute\n", worlds_wanted, path_count,
-                  worlds_wanted / ((clock_seconds() - begin) / 60));
+    print_message("%d worlds on %d paths, %.0f per minute\n", played, path_count, played / ((clock_seconds() - begin) / 60));
     free(r);
     assert_int_equal(wrong, 0);
+}
+
+// The hash at the end of a recipe, played on the first path.
+static uint64_t hash_of(const recipe *r)
+{
+    play p = {.r = r};
+    weir_world *world = make_world(&p, 0);
+    for (int32_t i = 0; i < r->count; i++) {
+        const recipe_step *step = &r->steps[i];
+        if (step->kind == STEP_UPDATES)
+            test_step(world, step->count);
+        else
+            assert_ok(recipe_apply(step, world));
+    }
+    uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    return hash;
+}
+
+static void a_world_that_is_printed_plays_the_same_as_a_scene(void **state)
+{
+    recipe *r = malloc(sizeof *r);
+    for (uint64_t seed = 0; seed < (uint64_t)test_length(24, 8); seed++) {
+        const char *file = test_path(".lua");
+        recipe_make(r, first_seed + seed);
+        FILE *out = fopen(file, "w");
+        assert_non_null(out);
+        recipe_print(r, out);
+        assert_int_equal(fclose(out), 0);
+        scene_options options = scene_options_default();
+        options.def.solver = r->solver;
+        scene_script *script;
+        weir_status status = scene_script_open(file, &options, &script);
+        if (status == WEIR_ERROR_UNSUPPORTED) skip();
+        scene_run *run;
+        if (status == WEIR_OK) status = scene_open(scene_script_def(script), &options, &run);
+        if (status != WEIR_OK) fail_msg("world %llu: %s", (unsigned long long)r->seed, scene_error());
+        if (scene_updates(run, run->planned) != WEIR_OK) fail_msg("world %llu: %s", (unsigned long long)r->seed, scene_error());
+        if (weir_world_hash(run->world) != hash_of(r))
+            fail_msg("world %llu is another as a scene", (unsigned long long)r->seed);
+        scene_close(run);
+        scene_script_close(script);
+        remove(file);
+    }
+    free(r);
 }
 
 // ---- The program -----------------------------------------------------------------------------------------------------------
@@ -352,26 +398,39 @@ static int usage(void)
     return 2;
 }
 
+// A whole number that is all of a word, from 1 on.
+static bool read_number(const char *word, uint64_t *number)
+{
+    char *end;
+    *number = strtoull(word, &end, 10);
+    return word[0] >= '0' && word[0] <= '9' && *end == 0 && *number > 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *backend = NULL;
     bool print = false;
-    worlds_wanted = test_length(getenv("WEIR_TEST_SHORT") ? 60 : 200, 24);
+    uint64_t worlds = (uint64_t)test_length(getenv("WEIR_TEST_SHORT") ? 60 : 200, 24);
     for (int i = 1; i < argc; i++) {
-        bool has_value = i + 1 < argc;
-        if (strcmp(argv[i], "--worlds") == 0 && has_value)
-            worlds_wanted = atoi(argv[++i]), device_every = 1;
-        else if (strcmp(argv[i], "--seed") == 0 && has_value)
-            first_seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--backend") == 0 && has_value)
-            backend = argv[++i];
-        else if (strcmp(argv[i], "--print") == 0)
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--print") == 0) {
             print = true;
-        else if (strcmp(argv[i], "--whole") == 0)
+        } else if (strcmp(argv[i], "--whole") == 0) {
             whole = true;
-        else
+        } else if (strcmp(argv[i], "--worlds") == 0 && read_number(value, &worlds) && worlds <= INT32_MAX) {
+            device_every = 1;
+            i++;
+        } else if (strcmp(argv[i], "--seed") == 0 && read_number(value, &first_seed)) {
+            i++;
+        } else if (strcmp(argv[i], "--backend") == 0 && (strcmp(value, "cpu") == 0 || strcmp(value, "opencl") == 0)) {
+            backend = value;
+            device_every = 1;
+            i++;
+        } else {
             return usage();
+        }
     }
+    worlds_wanted = (int32_t)worlds;
     if (print) {
         recipe *r = malloc(sizeof *r);
         recipe_make(r, first_seed);
@@ -380,6 +439,13 @@ int main(int argc, char **argv)
         return 0;
     }
     find_paths(backend);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_worlds_are_as_the_plain_reading_has_them)};
+    if (path_count == 0) {
+        fprintf(stderr, "test_worlds: there is nothing here to play worlds on: %s\n", weir_error_message());
+        return 2;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_worlds_are_as_the_plain_reading_has_them),
+        cmocka_unit_test(a_world_that_is_printed_plays_the_same_as_a_scene),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,9 +142,10 @@ WEIR_API int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, 
 WEIR_API weir_ledger weir_world_ledger(const weir_world *world);
 WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
-// A number that is the same for two worlds exactly if they will go on alike, and answer the same calls alike: mass, flow, pressure, terrain,
-// parameters, emitters with their numbers, rule channels, the number of the update and how many V-cycles the next one may run. The same on every machine, thread count, code path and backend. 0 for a world that has
-// lost its device and had no checkpoint.
+// A number that is the same for two worlds exactly if the same edits and steps bring both to the same state and give emitters the same
+// numbers: mass, flow, pressure, terrain, parameters, emitters with their numbers and the next one, rule channels, the number of the
+// update and how many V-cycles the next may run. What tells of the past (ledger, marks of changes) is not in it. The same on every
+// machine, thread count, code path and backend. 0 for a world that has lost its device and had no checkpoint.
 WEIR_API uint64_t weir_world_hash(const weir_world *world);
 
 // ---- Snapshots -------------------------------------------------------------------------------------------------------------

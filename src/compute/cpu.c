@@ -87,7 +87,7 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
     fesetenv(FE_DFL_ENV);
     const pass_task *task = context;
     cpu_backend *cpu = task->cpu;
-    assert(worker >= 0 && worker < cpu->workers && begin >= 0 && begin < end && end <= task->count);
+    assert(worker >= 0 && worker < cpu->workers && begin >= 0 && begin <= end && end <= task->count);
     cpu_scratch *scratch = (cpu_scratch *)(cpu->scratch + (size_t)worker * cpu->kernels->scratch_size);
     for (int32_t i = begin; i < end; i++) {
         int32_t item = cpu->backwards ? task->count - 1 - i : i;

@@ -45,7 +45,7 @@ weir_status weir_obj_write(const char *path, const weir_mesh *water, const weir_
     fprintf(f.file, "# made by Weir %s; positions in cells, y up\nmtllib %s\n", weir_version(), path_name(materials));
     int64_t count = write_object(f.file, "water", water, 0);
     write_object(f.file, "terrain", terrain, count);
-    // Neither file is left without the other.
+    // A full disk leaves neither file.
     status = new_file_flush(&f);
     if (status == WEIR_OK) status = write_materials(materials);
     weir_status closed = new_file_close(&f, status == WEIR_OK);

@@ -268,7 +268,8 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     put_i64(w, world->turned);
     put_i32(w, world->cycles_next);
 
-    put_i32(w, world->next_source_id);
+    // While a step runs the game may add emitters; they are not part of the state that it works on.
+    put_i32(w, world->busy ? world->frozen.next_source_id : world->next_source_id);
     put_i32(w, world->source_count);
     for (int32_t i = 0; i < world->source_count; i++) put_source(w, &world->sources[i]);
 

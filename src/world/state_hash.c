@@ -1,5 +1,6 @@
-// The state hash: one number over all that the next update depends on, and the numbers by which a game calls its emitters. Two worlds that
-// have it in common answer the same calls alike. What only tells of the past is not in it: the account of drops, and the marks of changes.
+// The state hash: one number over all that the next update depends on, and the numbers by which a game calls its emitters: the same edits
+// and steps bring two worlds that have it in common to the same state. What tells of the past is not in it: the account of drops, and the
+// marks of changes.
 //
 // Bricks are summed, so that their order does not matter; each is hashed with its coordinate. A brick whose values are all zero
 // does not count, since it may be there or not without making a difference. Everything else is chained in a fixed order, field
