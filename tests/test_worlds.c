@@ -377,7 +377,7 @@ static void a_world_that_is_printed_plays_the_same_as_a_scene(void **state)
         scene_script *script;
         weir_status status = scene_script_open(file, &options, &script);
         if (status == WEIR_ERROR_UNSUPPORTED) skip();
-        scene_run *run;
+        scene_run *run = NULL;
         if (status == WEIR_OK) status = scene_open(scene_script_def(script), &options, &run);
         if (status != WEIR_OK) fail_msg("world %llu: %s", (unsigned long long)r->seed, scene_error());
         if (scene_updates(run, run->planned) != WEIR_OK) fail_msg("world %llu: %s", (unsigned long long)r->seed, scene_error());
