@@ -630,5 +630,6 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(globa
         for (int i = 0; i < GROUP; i++) all += taken[i];
         drained[get_group_id(0)] = all;
         if (!left) facts[brick] &= (uchar)~DEVICE_WET;
+        if (all) facts[brick] |= DEVICE_DRAINED;
     }
 }

@@ -76,7 +76,7 @@ enum {
 // The marks that kernels leave to each other and to the host: one buffer, because a launch takes the host longer for every
 // buffer that it names. It begins with the notes; behind them lie tables with room for `room` bricks, a multiple of 64. Where
 // they begin, in bytes:
-#define DEVICE_FACTS (4 * DEVICE_NOTES)              // a byte per brick: DEVICE_WET, DEVICE_CHANGED
+#define DEVICE_FACTS (4 * DEVICE_NOTES)              // a byte per brick: DEVICE_WET and so on
 #define DEVICE_PLACES(room) (DEVICE_FACTS + (room))  // the live bricks, a device_place each
 // Those that follow only the momentum solver has.
 #define DEVICE_DRY(room) (DEVICE_PLACES(room) + 32 * (room))  // a byte per live brick, by its number among them: see divergence
@@ -151,5 +151,6 @@ typedef struct device_run {
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1
 #define DEVICE_CHANGED 2
+#define DEVICE_DRAINED 4  // an open side took water from it, whose flow is still there
 
 #endif

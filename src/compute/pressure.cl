@@ -177,7 +177,8 @@ inline uint empty_bits(const float m[8], float empty)
 #define EDGE_BRICKS (0x7ffffffu & ~(1u << 13 | 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16 | 1u << 4 | 1u << 22))
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
-// corners it is enough to know that they are not empty. The notes of the last update's cycles make room for new ones.
+// corners it is enough to know that they are not empty. Near a brick that an open side took water from it is not: that water's
+// flow is still there. The notes of the last update's cycles make room for new ones.
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
@@ -217,7 +218,8 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
         some += piece.x + piece.y + piece.z + piece.w;
     }
     const int beside = ROW < 27 ? near[27 * place.brick + ROW] : 0;
-    const bool some_beside = beside > 0 && BIT(EDGE_BRICKS, ROW) != 0u && (facts[beside] & DEVICE_WET) != 0;
+    const uint telling = BIT(EDGE_BRICKS, ROW) ? DEVICE_WET | DEVICE_DRAINED : DEVICE_DRAINED;
+    const bool some_beside = beside > 0 && (facts[beside] & telling) != 0;
     SYNC;
     if (some != 0.0f || some_beside) RAISE(wet[SLOT], 1);
 
