@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "test_memory.h"
-#include "world/bricks.h"
+
+#include "cells/bricks.h"
 
 enum { GRID = 7, GRID_BRICKS = GRID * GRID * GRID, CHANNELS = 3 };
 

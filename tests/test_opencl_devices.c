@@ -497,13 +497,15 @@ static void a_program_with_a_mistake_tells_what_the_compiler_said(void **state)
 
 // ---- The source and the contract -------------------------------------------------------------------------------------------
 
-// Appends the files of the embedded source whose names begin so.
-static void append_files(char *text, const char *beginning)
+// Appends the files of the embedded source whose names begin and end so.
+static void append_files(char *text, const char *beginning, const char *ending)
 {
     char mark[64];
     snprintf(mark, sizeof mark, "#line 1 \"%s", beginning);
     for (const char *from = opencl_source; (from = strstr(from, mark)); from++) {
-        const char *to = strstr(from + 1, "#line 1 \"");
+        const char *to = strstr(from + 1, "#line 1 \""), *name_end = strchr(from + strlen(mark), '"');
+        assert_non_null(name_end);
+        if (strncmp(name_end - strlen(ending), ending, strlen(ending)) != 0) continue;
         strncat(text, from, to ? (size_t)(to - from) : strlen(from));
     }
 }
@@ -513,7 +515,8 @@ static void the_rules_compile_as_opencl(void **state)
     rig *r = need_rig(state);
     char *text = calloc(1, strlen(opencl_source) + 200);
     assert_non_null(text);
-    append_files(text, "rules/");
+    append_files(text, "cells/", ".h");
+    append_files(text, "solvers/", ".h");
     assert_null(strstr(text, "#include \""));
     strcat(text, "kernel void flux(global float *f) { f[0] = rule_flux(f[0], f[1], f[2], f[3], f[4]); }");
     cl_program program;
@@ -528,9 +531,9 @@ static weir_status self_test(const rig *r)
 {
     char *text = calloc(1, strlen(opencl_source) + 1);
     assert_non_null(text);
-    append_files(text, "rules/language.h");
-    append_files(text, "compute/self_test.h");
-    append_files(text, "compute/self_test.cl");
+    append_files(text, "cells/language", ".h");
+    append_files(text, "compute/self_test", ".h");
+    append_files(text, "compute/self_test", ".cl");
     cl_program program;
     opencl_build_info info;
     if (opencl_build(r->cl, r->context, &r->device, "a program", NULL, text, (weir_logger){0}, &program, &info) != WEIR_OK)

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "test_memory.h"
-#include "world/pyramid.h"
+
+#include "cells/pyramid.h"
 
 enum { GRID = 9, GRID_BRICKS = GRID * GRID * GRID };
 

@@ -3,7 +3,7 @@
 #ifndef WEIR_COMPUTE_BACKEND_H
 #define WEIR_COMPUTE_BACKEND_H
 
-#include "world/pyramid.h"
+#include "cells/pyramid.h"
 #include "world/world.h"
 
 // Every pass: its name in the code, and under which name its time is booked.

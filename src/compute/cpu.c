@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "compute/backend.h"
 #include "compute/rule_host.h"
-#include "rules/pressure.h"
+#include "solvers/momentum/pressure.h"
 #include <assert.h>
 #include <fenv.h>
 #include <stdlib.h>

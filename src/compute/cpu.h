@@ -3,7 +3,7 @@
 #ifndef WEIR_COMPUTE_CPU_H
 #define WEIR_COMPUTE_CPU_H
 
-#include "world/pyramid.h"
+#include "cells/pyramid.h"
 #include "world/world.h"
 
 enum { RUN_MAX = 4 };  // bricks side by side along x that are worked on as one

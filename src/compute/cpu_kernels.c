@@ -1,10 +1,10 @@
 // The CPU's kernels. This file is compiled once per width of SIMD with CPU_KERNELS as the name of the table; the compiler turns the
 // rows into vector code. All widths give the same bits: no contraction, and sums written in a fixed order.
-#include "compute/cpu_classic.h"
-#include "compute/cpu_levels.h"
-#include "compute/cpu_move.h"
-#include "compute/cpu_pressure.h"
-#include "compute/cpu_sweep.h"
+#include "solvers/classic/cpu_classic.h"
+#include "solvers/momentum/cpu_levels.h"
+#include "solvers/momentum/cpu_pressure.h"
+#include "solvers/momentum/cpu_sweep.h"
+#include "solvers/momentum/cpu_viscosity.h"
 
 #ifndef CPU_KERNELS
 #error "CPU_KERNELS names the table that this build of the kernels fills"

@@ -9,8 +9,8 @@
 #ifndef WEIR_COMPUTE_CPU_TILE_H
 #define WEIR_COMPUTE_CPU_TILE_H
 
+#include "cells/language.h"
 #include "compute/cpu.h"
-#include "rules/language.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -249,6 +249,17 @@ static inline void clear_bricks(void *channel, const brick_run *r)
 {
     for (int k = 0; k < r->count; k++) assert(r->brick[k] != BRICK_NOTHING);
     for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
+}
+
+// The move of a run in which nothing is and nothing comes in.
+static inline void move_nothing(const pass_args *a, const brick_run *r)
+{
+    clear_bricks(a->mass_next, r);
+    for (int axis = 0; axis < 3; axis++) {
+        clear_bricks(a->flow_next[axis], r);
+        if (a->moved[axis]) clear_bricks(a->moved[axis], r);
+    }
+    for (int k = 0; k < r->count; k++) a->wet[r->brick[k]] = 0;
 }
 
 static inline bool run_dry(const pass_args *a, const brick_run *r)

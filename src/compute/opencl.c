@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "compute/rule_host.h"
-#include "rules/limit.h"
-#include "rules/pressure.h"
+#include "solvers/momentum/limit.h"
+#include "solvers/momentum/pressure.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "compute/opencl.h"
 
 #include "base/broken.h"
-#include "rules/pressure.h"
+#include "solvers/momentum/pressure.h"
 
 #include <assert.h>
 #include <stdlib.h>

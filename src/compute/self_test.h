@@ -3,7 +3,7 @@
 #ifndef WEIR_COMPUTE_SELF_TEST_H
 #define WEIR_COMPUTE_SELF_TEST_H
 
-#include "rules/language.h"
+#include "cells/language.h"
 
 #ifdef __OPENCL_VERSION__
 #define self_test_float(bits) as_float(bits)

@@ -25,8 +25,8 @@
 #ifndef WEIR_SURFACE_MESH_BRICK_H
 #define WEIR_SURFACE_MESH_BRICK_H
 
+#include "cells/bricks.h"
 #include "surface/mesh_cases.h"
-#include "world/bricks.h"
 
 enum {
     MESH_VERTICES = 3 * 8 * 9 * 9,                  // most vertices of a brick: its edges

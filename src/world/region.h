@@ -6,7 +6,7 @@
 #ifndef WEIR_WORLD_REGION_H
 #define WEIR_WORLD_REGION_H
 
-#include "world/bricks.h"
+#include "cells/bricks.h"
 
 typedef struct region {
     weir_box box;  // not empty

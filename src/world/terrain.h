@@ -6,7 +6,8 @@
 #ifndef WEIR_WORLD_TERRAIN_H
 #define WEIR_WORLD_TERRAIN_H
 
-#include "world/bricks.h"
+#include "base/memory.h"
+#include "world/brick.h"
 
 enum { TERRAIN_SOLID = 128 };  // a cell counts as solid from this share up
 

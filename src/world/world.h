@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/workers.h"
-#include "world/bricks.h"
+#include "cells/bricks.h"
 #include "world/terrain.h"
 #include <weir/weir.h>
 

@@ -1,9 +1,9 @@
 // A plain reading of the laws: the judge of every path of the product.
 //
 // One dense grid of cells, one loop per rule in the order of docs/how-it-works.md, scalar, on one thread. There is no pool, no tile, no
-// fusion and no fast path here, and no code of the product but its table of parameters: the equations are written down once more, so that a slip in src/rules/ shows
-// as well as one in how a machine walks over bricks. What depends on bricks (which are live, the coarse levels) is worked out from
-// coordinates.
+// fusion and no fast path here, and no code of the product but its table of parameters: the equations are written down once more, so
+// that a slip in src/solvers/ shows as well as one in how a machine walks over bricks. What depends on bricks (which are live, the
+// coarse levels) is worked out from coordinates.
 //
 // The product must give the bits of this, cell by cell. So every sum here is written in the order that the documents give, and compiled
 // with the same flags: no contraction.

@@ -3,10 +3,10 @@
 //
 // Each cell works out two shares from the unlimited flux through its faces: q, by which what it gives is scaled, and h, by which
 // what it takes is scaled. Both are rounded down to 15 bits after the point, which keeps both promises.
-#ifndef WEIR_RULES_LIMIT_H
-#define WEIR_RULES_LIMIT_H
+#ifndef WEIR_MOMENTUM_LIMIT_H
+#define WEIR_MOMENTUM_LIMIT_H
 
-#include "rules/language.h"
+#include "cells/language.h"
 
 #define LIMIT_ONE 32768.0f
 

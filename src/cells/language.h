@@ -1,7 +1,7 @@
 // What differs between C11 and OpenCL C 1.2, in one place. The rules below are written once against these few words; every
 // operation in them gives the same bits in both languages as long as products and sums are not contracted.
-#ifndef WEIR_RULES_LANGUAGE_H
-#define WEIR_RULES_LANGUAGE_H
+#ifndef WEIR_CELLS_LANGUAGE_H
+#define WEIR_CELLS_LANGUAGE_H
 
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL FP_CONTRACT OFF

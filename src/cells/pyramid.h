@@ -5,10 +5,10 @@
 //
 // It works for any set of bricks, however far apart. Levels are added until bricks no longer merge (each connected piece then
 // spans at most two bricks on an axis), and two more, so that the coarsest level has about four cells across per piece.
-#ifndef WEIR_WORLD_PYRAMID_H
-#define WEIR_WORLD_PYRAMID_H
+#ifndef WEIR_CELLS_PYRAMID_H
+#define WEIR_CELLS_PYRAMID_H
 
-#include "world/bricks.h"
+#include "cells/bricks.h"
 
 enum { PYRAMID_LEVELS = 32 };
 

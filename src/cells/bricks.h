@@ -7,30 +7,18 @@
 // Brick 0 is the nothing: it stands for every brick that is not there, is solid, and holds zeros in every channel for ever.
 // A hash table finds a brick by its coordinate (cell coordinate >> 3); each brick knows its 26 neighbours by index.
 // The order of bricks in the pool is an accident of birth and must never change a result.
-#ifndef WEIR_WORLD_BRICKS_H
-#define WEIR_WORLD_BRICKS_H
+#ifndef WEIR_CELLS_BRICKS_H
+#define WEIR_CELLS_BRICKS_H
 
 #include "base/memory.h"
-#include <stdbool.h>
+#include "world/brick.h"
 #include <string.h>
-#include <weir/types.h>
 
 enum {
-    BRICK_EDGE = 8,
-    BRICK_CELLS = 512,
     BRICK_NOTHING = 0,
-    BRICK_SELF = 13,            // index of the brick itself among its 27 neighbours
     BRICK_MAX = (1 << 22) - 1,  // most bricks in one world: 2 thousand million cells, whose numbers fit an int
     CHANNEL_MAX = 48
 };
-
-// The index of a neighbour among the 27: 13 is the brick itself.
-#define NEAR(dx, dy, dz) (BRICK_SELF + (dx) + 3 * (dy) + 9 * (dz))
-
-// Which cells of a brick are open: bit x + 8y of word z.
-typedef struct brick_mask {
-    uint64_t plane[8];
-} brick_mask;
 
 // Where a brick's values are when a device keeps them.
 typedef enum brick_place {
@@ -165,40 +153,6 @@ static inline int32_t *bricks_ints(const brick_pool *pool, int32_t channel, int3
 static inline float *bricks_floats(const brick_pool *pool, int32_t channel, int32_t brick)
 {
     return (float *)pool->channel[channel] + (size_t)brick * BRICK_CELLS;
-}
-
-static inline weir_coord brick_of_cell(weir_coord cell)
-{
-    return (weir_coord){cell.x >> 3, cell.y >> 3, cell.z >> 3};
-}
-
-static inline int32_t cell_index(weir_coord cell)
-{
-    return (cell.x & 7) + 8 * (cell.y & 7) + 64 * (cell.z & 7);
-}
-
-static inline weir_coord brick_neighbour(weir_coord brick, int32_t k)
-{
-    return (weir_coord){brick.x + k % 3 - 1, brick.y + k / 3 % 3 - 1, brick.z + k / 9 - 1};
-}
-
-static inline bool mask_has(const brick_mask *mask, int32_t cell)
-{
-    return mask->plane[cell >> 6] >> (cell & 63) & 1;
-}
-
-static inline bool mask_full(const brick_mask *mask)
-{
-    uint64_t all = ~UINT64_C(0);
-    for (int32_t z = 0; z < BRICK_EDGE; z++) all &= mask->plane[z];
-    return all == ~UINT64_C(0);
-}
-
-static inline bool mask_empty(const brick_mask *mask)
-{
-    uint64_t any = 0;
-    for (int32_t z = 0; z < BRICK_EDGE; z++) any |= mask->plane[z];
-    return any == 0;
 }
 
 #endif

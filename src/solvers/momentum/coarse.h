@@ -2,10 +2,10 @@
 //
 // Two cells are linked by the number of open faces between active fine cells, over the distance of their middles; the
 // thickness t of a cell is how many active fine cells it has along an axis on average.
-#ifndef WEIR_RULES_COARSE_H
-#define WEIR_RULES_COARSE_H
+#ifndef WEIR_MOMENTUM_COARSE_H
+#define WEIR_MOMENTUM_COARSE_H
 
-#include "rules/language.h"
+#include "cells/language.h"
 
 #define COARSE_LEAST 1e-6f  // a diagonal below this means that the cell has no active fine cells
 

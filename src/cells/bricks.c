@@ -5,7 +5,7 @@
 // pointers of channels.
 //
 //     | size, 64 bytes | brick 0 | brick 1 | ... | brick capacity-1 |
-#include "world/bricks.h"
+#include "cells/bricks.h"
 #include "base/broken.h"
 #include "base/status.h"
 #include "world/coord_table.h"

@@ -1,11 +1,11 @@
 // Kernels of the thesis's rules (docs/how-it-works.md), as sweeps. Part of cpu_kernels.c.
-#ifndef WEIR_COMPUTE_CPU_CLASSIC_H
-#define WEIR_COMPUTE_CPU_CLASSIC_H
+#ifndef WEIR_CLASSIC_CPU_CLASSIC_H
+#define WEIR_CLASSIC_CPU_CLASSIC_H
 
+#include "cells/gradient.h"
 #include "compute/cpu_boxes.h"
-#include "compute/cpu_move.h"
-#include "rules/classic.h"
-#include "rules/pressure.h"
+#include "compute/cpu_forces.h"
+#include "solvers/classic/laws.h"
 
 typedef struct classic_move_planes {
     _Alignas(64) drop_plane drops[2], whole[3][2];

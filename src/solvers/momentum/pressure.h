@@ -3,10 +3,10 @@
 // P is the least field with P >= floor and no cell taking in more than fits: a linear complementarity problem, smoothed by
 // damped projected Jacobi. floor is the hydrostatic head of a part-filled cell, so that a surface inside a cell has the right
 // pressure; it counts only as far as the water below carries it (last update's pressure).
-#ifndef WEIR_RULES_PRESSURE_H
-#define WEIR_RULES_PRESSURE_H
+#ifndef WEIR_MOMENTUM_PRESSURE_H
+#define WEIR_MOMENTUM_PRESSURE_H
 
-#include "rules/language.h"
+#include "cells/gradient.h"
 
 #define PRESSURE_DAMPING 0.9f
 
@@ -56,12 +56,6 @@ RULE bool rule_cycle_follows(float begun, float left, int restless, int live, fl
     bool many = TOUCH_UP_SHARE * restless >= live;
     bool rest = restless > 0 && (many || left > begun);
     return rule_is_wild(begun, tolerance) ? rest : begun >= tolerance;
-}
-
-// R8: flow after the pressure difference across its face.
-RULE float rule_gradient(float f, float w, float p_low, float p_high, float keep, float limit)
-{
-    return rule_still(rule_clamp((f + w * (p_low - p_high)) * keep, limit));
 }
 
 // R9: a face whose donor is empty takes its flow from the next face downstream.

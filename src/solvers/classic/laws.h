@@ -1,10 +1,10 @@
 // The thesis's rules, corrected so that they work (docs/how-it-works.md). Flow f moves c*f of the donor's mass, c = 1/2. The sign of a
 // zero within them never reaches a result: fluxes become integers or are added to what is no minus zero, flows end with a plain
 // zero.
-#ifndef WEIR_RULES_CLASSIC_H
-#define WEIR_RULES_CLASSIC_H
+#ifndef WEIR_CLASSIC_LAWS_H
+#define WEIR_CLASSIC_LAWS_H
 
-#include "rules/language.h"
+#include "cells/language.h"
 
 #define CLASSIC_C 0.5f
 #define CLASSIC_MOST 128.0f  // a cell this full takes in nothing, so that drops fit their integer under any abuse

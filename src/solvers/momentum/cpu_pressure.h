@@ -1,10 +1,11 @@
 // Kernels of the pressure on the live bricks themselves (docs/how-it-works.md, R6 to R9). Part of cpu_kernels.c.
-#ifndef WEIR_COMPUTE_CPU_PRESSURE_H
-#define WEIR_COMPUTE_CPU_PRESSURE_H
+#ifndef WEIR_MOMENTUM_CPU_PRESSURE_H
+#define WEIR_MOMENTUM_CPU_PRESSURE_H
 
 #include "compute/cpu_brick.h"
-#include "compute/cpu_move.h"
-#include "rules/pressure.h"
+#include "compute/cpu_forces.h"
+#include "solvers/momentum/flux.h"
+#include "solvers/momentum/pressure.h"
 #include <float.h>
 
 // R1 on some faces, with the fill of the four cells around each.

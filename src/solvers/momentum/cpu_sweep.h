@@ -9,12 +9,13 @@
 //
 // A plane's row is  8 rim | 8 to 64 cells | rim  along x, and the rows are  4 rim | 8 or 16 cells | 4 rim  along y. Rows are worked on
 // in whole groups of 16 lanes. Lanes whose neighbours are not in the plane hold numbers of no meaning and are never stored.
-#ifndef WEIR_COMPUTE_CPU_SWEEP_H
-#define WEIR_COMPUTE_CPU_SWEEP_H
+#ifndef WEIR_MOMENTUM_CPU_SWEEP_H
+#define WEIR_MOMENTUM_CPU_SWEEP_H
 
-#include "compute/cpu_move.h"
-#include "rules/carry.h"
-#include "rules/limit.h"
+#include "compute/cpu_forces.h"
+#include "solvers/momentum/carry.h"
+#include "solvers/momentum/flux.h"
+#include "solvers/momentum/limit.h"
 
 #define RING(planes, z) (planes[((z) + 60) % (int)(sizeof(planes) / sizeof(planes[0]))])
 

@@ -6,10 +6,10 @@
 // donor md, acceptor ma and the cell behind the donor mu, the document's value is  mu + min(t/c, 1)*d,  d = ma - mu,
 // t = (md - mu)/d, c = max(|f|, 0.02), taken while 0 < t < 1. Multiplied out with f the divisions cancel:
 // |f|*(md - mu)/c is (md - mu) times |f|/c, and |f|/c is 50 |f|, at most 1. The flux has the sign of f.
-#ifndef WEIR_RULES_FLUX_H
-#define WEIR_RULES_FLUX_H
+#ifndef WEIR_MOMENTUM_FLUX_H
+#define WEIR_MOMENTUM_FLUX_H
 
-#include "rules/language.h"
+#include "cells/language.h"
 
 RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
 {

@@ -1,9 +1,9 @@
 // R4: momentum is carried with the mass (docs/how-it-works.md). The control volume of a face is made of the halves of its two
 // cells; what flows into it carries the flow of where it comes from. Being a mean of old flows weighted by mass, it cannot grow.
-#ifndef WEIR_RULES_CARRY_H
-#define WEIR_RULES_CARRY_H
+#ifndef WEIR_MOMENTUM_CARRY_H
+#define WEIR_MOMENTUM_CARRY_H
 
-#include "rules/language.h"
+#include "cells/language.h"
 
 // Momentum that crosses one side of a control volume, times 2: the flux there, and the flows of the faces before and behind it.
 RULE float rule_carried(float flux, float u_low, float u_high)

@@ -1,11 +1,11 @@
 // Kernels of the coarse levels of the pressure (docs/how-it-works.md, section 3). Part of cpu_kernels.c.
 //
 // Counts of faces between active cells are taken from bit masks: a plane of a brick is one word, bit x + 8y.
-#ifndef WEIR_COMPUTE_CPU_LEVELS_H
-#define WEIR_COMPUTE_CPU_LEVELS_H
+#ifndef WEIR_MOMENTUM_CPU_LEVELS_H
+#define WEIR_MOMENTUM_CPU_LEVELS_H
 
-#include "compute/cpu_pressure.h"
-#include "rules/coarse.h"
+#include "solvers/momentum/coarse.h"
+#include "solvers/momentum/cpu_pressure.h"
 
 // Where the cells of an octant begin in their parent's brick.
 static inline int octant_start(int o)

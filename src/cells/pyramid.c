@@ -4,7 +4,7 @@
 //
 // Neighbours go the other way, and are found anew: those of the coarsest level are looked up, those below are children of the
 // neighbours of a brick's parent. On the first level that is most of the work; if there is a device it is left to it.
-#include "world/pyramid.h"
+#include "cells/pyramid.h"
 
 #include "base/broken.h"
 #include "base/status.h"

@@ -1,0 +1,77 @@
+// Kernels that every solver with flow on faces has use for after its move: forces and noise, and open sides.
+
+#define FILL_OF(cell) ((float)mass[cell] * RULE_DROP)
+
+// R5: the forces of regions and noise, in place.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global const int *list, global const int *near,
+                                                                      global const uint *open, global const int *coords,
+                                                                      global const int *mass, global float *flow_x,
+                                                                      global float *flow_y, global float *flow_z,
+                                                                      global const device_force *sources, device_numbers n)
+{
+    local int near_here[27];
+    const int brick = list[get_group_id(0)];
+    load_near(near_here, near, brick);
+    EACH(cell, BRICK_CELLS)
+    {
+        int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
+        int at_x = coords[3 * brick] * 8 + x, at_y = coords[3 * brick + 1] * 8 + y, at_z = coords[3 * brick + 2] * 8 + z;
+        float push[3] = {0.0f, 0.0f, 0.0f};
+        for (int k = 0; k < n.source_count; k++) {
+            device_force s = sources[k];
+            if (at_x < s.min_x || at_x >= s.max_x || at_y < s.min_y || at_y >= s.max_y || at_z < s.min_z || at_z >= s.max_z)
+                continue;
+            push[0] += s.x;
+            push[1] += s.y;
+            push[2] += s.z;
+        }
+        float here = FILL_OF(brick * BRICK_CELLS + cell), open_here = flag_at(open, near_here, x, y, z);
+        for (int axis = 0; axis < 3; axis++) {
+            int lx = x - (axis == 0), ly = y - (axis == 1), lz = z - (axis == 2);
+            global float *flow = (axis == 0 ? flow_x : axis == 1 ? flow_y : flow_z) + brick * BRICK_CELLS + cell;
+            float w = open_here * flag_at(open, near_here, lx, ly, lz);
+            float f = *flow;
+            f = rule_force(f, w, push[axis] * n.force_scale, here + FILL_OF(cell_at(near_here, lx, ly, lz)), n.empty);
+            if (n.noise > 0.0f && axis != n.down_axis)
+                f = rule_noisy(f, n.noise, at_x, at_y, at_z, axis, n.noise_seed, n.update);
+            *flow = f;
+        }
+    }
+}
+
+// Takes the water out of cells that lie outside the world's bounds, behind an open side; `drained` gets the drops per brick.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(global const int *list, global const int *coords,
+                                                                           global int *mass, global int *marks,
+                                                                           global long *drained, int8 bounds)
+{
+    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
+    local volatile int left;
+    local long taken[GROUP];
+    const int brick = list[get_group_id(0)];
+    ONCE left = 0;
+    SYNC;
+    long sum = 0;
+    EACH(cell, BRICK_CELLS)
+    {
+        int x = coords[3 * brick] * 8 + (cell & 7), y = coords[3 * brick + 1] * 8 + (cell >> 3 & 7);
+        int z = coords[3 * brick + 2] * 8 + (cell >> 6);
+        bool inside = x >= bounds.s0 && y >= bounds.s1 && z >= bounds.s2 && x < bounds.s3 && y < bounds.s4 && z < bounds.s5;
+        int drops = mass[brick * BRICK_CELLS + cell];
+        if (inside) {
+            if (drops != 0) RAISE(left, 1);
+        } else {
+            sum += drops;
+            mass[brick * BRICK_CELLS + cell] = 0;
+        }
+    }
+    taken[get_local_id(0)] = sum;
+    SYNC;
+    ONCE
+    {
+        long all = 0;
+        for (int i = 0; i < GROUP; i++) all += taken[i];
+        drained[get_group_id(0)] = all;
+        if (!left) facts[brick] &= (uchar)~DEVICE_WET;
+        if (all) facts[brick] |= DEVICE_DRAINED;
+    }
+}
