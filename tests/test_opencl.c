@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "dye.h"
-#include "solvers/solver.h"
 #include "test_world.h"
+#include "world/solver.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -599,18 +599,18 @@ static void a_text_that_does_not_compile_runs_on_the_host(void **state)
 }
 
 // Two channels from all that can be seen besides what moved; without a user.
-WEIR_RULE_TEXT(mix_text,
+WEIR_RULE_TEXT(
+    mix_text,
 
-static inline void mix_cell(const weir_rule_brick *brick, const void *user, int x, int y, int z)
-{
-    int32_t t = WEIR_TILE_INDEX(x, y, z), cell = WEIR_BRICK_INDEX(x, y, z);
-    float speed = sqrtf(brick->flow_x[t] * brick->flow_x[t] + brick->flow_y[t + 10] * brick->flow_y[t + 10]) - brick->flow_z[t - 100];
-    float place = (float)(brick->origin.x + x) * 0.25f + (float)(brick->origin.z - z + (int32_t)brick->update);
-    float around = brick->old_values[1][t - 1] + brick->old_values[1][t + 10] + brick->old_values[1][t - 100];
-    brick->new_values[0][cell] = speed + brick->fill[t + 1] + place * brick->open[t - 1];
-    if (brick->fill[t] > 0.5f) brick->new_values[1][cell] = 0.3f * around + fabsf(brick->pressure[t + 100]) / 3.0f + 0.01f;
-}
-)
+    static inline void mix_cell(const weir_rule_brick *brick, const void *user, int x, int y, int z) {
+        int32_t t = WEIR_TILE_INDEX(x, y, z), cell = WEIR_BRICK_INDEX(x, y, z);
+        float speed =
+            sqrtf(brick->flow_x[t] * brick->flow_x[t] + brick->flow_y[t + 10] * brick->flow_y[t + 10]) - brick->flow_z[t - 100];
+        float place = (float)(brick->origin.x + x) * 0.25f + (float)(brick->origin.z - z + (int32_t)brick->update);
+        float around = brick->old_values[1][t - 1] + brick->old_values[1][t + 10] + brick->old_values[1][t - 100];
+        brick->new_values[0][cell] = speed + brick->fill[t + 1] + place * brick->open[t - 1];
+        if (brick->fill[t] > 0.5f) brick->new_values[1][cell] = 0.3f * around + fabsf(brick->pressure[t + 100]) / 3.0f + 0.01f;
+    })
 
 static void mix_run(const weir_rule_brick *brick, void *user)
 {
@@ -766,20 +766,20 @@ static void a_validate_brings_nothing_and_sees_what_is_here(void **state)
         test_step(world, 4);
         const int64_t brought = weir_world_stats(world).bytes_from_device;
         int32_t brick = bricks_find(pool, (weir_coord){0, 0, 0});
-        assert_null(solver_validate(world));
+        assert_null(world_validate_all(world));
         assert_int_equal(pool->place[brick], PLACE_THERE);
         assert_int_equal(weir_world_stats(world).bytes_from_device, brought);
 
         bricks_bring_all(pool);
-        assert_null(solver_validate(world));
+        assert_null(world_validate_all(world));
         int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         mass[0]++;
-        assert_non_null(strstr(solver_validate(world), "its account says"));
+        assert_non_null(strstr(world_validate_all(world), "its account says"));
         mass[0]--;
         world->bricks.place[brick] = PLACE_NOWHERE + 1;
-        assert_non_null(strstr(solver_validate(world), "in place"));
+        assert_non_null(strstr(world_validate_all(world), "in place"));
         world->bricks.place[brick] = PLACE_BOTH;
-        assert_null(solver_validate(world));
+        assert_null(world_validate_all(world));
         weir_world_destroy(world);
     }
 }

@@ -497,12 +497,14 @@ static void a_program_with_a_mistake_tells_what_the_compiler_said(void **state)
 
 // ---- The source and the contract -------------------------------------------------------------------------------------------
 
+extern const char opencl_momentum_source[];
+
 // Appends the files of the embedded source whose names begin and end so.
 static void append_files(char *text, const char *beginning, const char *ending)
 {
     char mark[64];
     snprintf(mark, sizeof mark, "#line 1 \"%s", beginning);
-    for (const char *from = opencl_source; (from = strstr(from, mark)); from++) {
+    for (const char *from = opencl_momentum_source; (from = strstr(from, mark)); from++) {
         const char *to = strstr(from + 1, "#line 1 \""), *name_end = strchr(from + strlen(mark), '"');
         assert_non_null(name_end);
         if (strncmp(name_end - strlen(ending), ending, strlen(ending)) != 0) continue;
@@ -513,7 +515,7 @@ static void append_files(char *text, const char *beginning, const char *ending)
 static void the_rules_compile_as_opencl(void **state)
 {
     rig *r = need_rig(state);
-    char *text = calloc(1, strlen(opencl_source) + 200);
+    char *text = calloc(1, strlen(opencl_momentum_source) + 200);
     assert_non_null(text);
     append_files(text, "cells/", ".h");
     append_files(text, "solvers/", ".h");
@@ -529,7 +531,7 @@ static void the_rules_compile_as_opencl(void **state)
 
 static weir_status self_test(const rig *r)
 {
-    char *text = calloc(1, strlen(opencl_source) + 1);
+    char *text = calloc(1, strlen(opencl_momentum_source) + 1);
     assert_non_null(text);
     append_files(text, "cells/language", ".h");
     append_files(text, "compute/self_test", ".h");

@@ -10,10 +10,10 @@
 #include "test_world.h"
 #include <math.h>
 
-#include "solvers/solver.h"
+#include "solvers/classic/cpu_parts.h"
+#include "solvers/momentum/cpu_momentum.h"
 #include "world/coord_table.h"
-// As a text, to reach the backend's own lists.
-#include "compute/cpu.c"
+#include "world/solver.h"
 
 // ---- Worlds ----------------------------------------------------------------------------------------------------------------
 
@@ -29,7 +29,8 @@ enum { CHANGES_MAX = 8 };
 typedef struct subject {
     weir_world *world;
     brick_pool *pool;
-    cpu_backend *cpu;
+    cpu_machine *cpu;
+    momentum_cpu *momentum;  // NULL: another solver
     change_of_bytes changes[CHANGES_MAX];
     int32_t count;
 } subject;
@@ -76,10 +77,11 @@ static subject make_subject(weir_solver solver)
     assert_ok(weir_world_drain(s.world, test_box(32, 8, 16, 40, 24, 24)));
     test_step(s.world, 2);
     s.pool = &s.world->bricks;
-    s.cpu = *(cpu_backend **)s.world->engine;  // the backend is the first thing in an engine
+    if (solver == WEIR_SOLVER_MOMENTUM) s.momentum = ((momentum *)s.world->state)->cpu;
+    s.cpu = s.momentum ? s.momentum->machine : ((classic *)s.world->state)->cpu->machine;
     assert_ptr_equal(s.cpu->world, s.world);
     assert_true(s.pool->trash_count > 0);
-    assert_null(solver_validate(s.world));
+    assert_null(world_validate_all(s.world));
     return s;
 }
 
@@ -248,7 +250,7 @@ static void mass_below_zero(subject *s)
 
 static void mass_above_all(subject *s)
 {
-    SET(s, bricks_ints(s->pool, CHANNEL_MASS, wet_brick(s))[WET_CELL], world_mass_max(s->world->solver) + 1);
+    SET(s, bricks_ints(s->pool, CHANNEL_MASS, wet_brick(s))[WET_CELL], s->world->solver->cell_max + 1);
 }
 
 static void water_in_stone(subject *s)
@@ -334,20 +336,20 @@ static void rule_shares_a_channel(subject *s)
 
 static pyramid_level *level_of(subject *s, int32_t l)
 {
-    assert_true(l <= s->cpu->levels.top && s->cpu->levels.level[l].count > 1);
-    return &s->cpu->levels.level[l];
+    assert_true(l <= s->momentum->levels.top && s->momentum->levels.level[l].count > 1);
+    return &s->momentum->levels.level[l];
 }
 
 static void parent_is_another(subject *s)
 {
     assert_true(level_of(s, 1)->count > 2);
-    int32_t *parent = &s->cpu->levels.level[0].parent[wet_brick(s)];
+    int32_t *parent = &s->momentum->levels.level[0].parent[wet_brick(s)];
     SET(s, *parent, *parent == 1 ? 2 : 1);
 }
 
 static void child_is_lost(subject *s)
 {
-    int32_t brick = wet_brick(s), parent = s->cpu->levels.level[0].parent[brick];
+    int32_t brick = wet_brick(s), parent = s->momentum->levels.level[0].parent[brick];
     SET(s, level_of(s, 1)->child[parent][pyramid_octant(s->pool->coord[brick])], 0);
 }
 
@@ -363,7 +365,7 @@ static void coarse_brick_lies_elsewhere(subject *s)
 
 static void level_too_many(subject *s)
 {
-    SET(s, s->cpu->levels.top, s->cpu->levels.top - 1);
+    SET(s, s->momentum->levels.top, s->momentum->levels.top - 1);
 }
 
 static void coarse_nothing_holds_something(subject *s)
@@ -426,17 +428,17 @@ static void box_moves_a_neighbour(subject *s)
 
 static void brick_is_noted_as_clear(subject *s)
 {
-    SET(s, s->cpu->notes.clear[wet_brick(s)], 1);
+    SET(s, s->cpu->clear[wet_brick(s)], 1);
 }
 
 static void brick_stays_listed(subject *s)
 {
-    SET(s, s->cpu->notes.listed[wet_brick(s)], 1);
+    SET(s, s->momentum->notes.listed[wet_brick(s)], 1);
 }
 
 static void stone_is_active(subject *s)
 {
-    SET(s, s->cpu->notes.active[wet_brick(s)].plane[0], 1);
+    SET(s, s->momentum->notes.active[wet_brick(s)].plane[0], 1);
 }
 
 static const breakage BREAKAGES[] = {
@@ -502,7 +504,7 @@ static void what_is_broken_is_found_and_named(void **state)
     for (size_t i = 0; i < sizeof BREAKAGES / sizeof *BREAKAGES; i++) {
         subject *s = &subjects[BREAKAGES[i].solver];
         BREAKAGES[i].act(s);
-        const char *wrong = solver_validate(s->world);
+        const char *wrong = world_validate_all(s->world);
         if (!wrong || !strstr(wrong, BREAKAGES[i].says))
             fail_msg("breakage %zu: \"%s\" does not say \"%s\"", i, wrong ? wrong : "", BREAKAGES[i].says);
         put_back(s);
@@ -510,7 +512,7 @@ static void what_is_broken_is_found_and_named(void **state)
             weir_world_destroy(s->world);
             *s = make_subject(BREAKAGES[i].solver);
         }
-        assert_null(solver_validate(s->world));
+        assert_null(world_validate_all(s->world));
     }
     for (int32_t i = 0; i < WEIR_SOLVER_COUNT; i++) weir_world_destroy(subjects[i].world);
 }
@@ -526,7 +528,7 @@ static void scenes_stay_whole(void **state)
             scene_run *run = test_open(names[i], (weir_solver)solver, 0, 40);
             for (int32_t u = 0; u < test_length(40, 6); u++) {
                 assert_ok(scene_updates(run, 1));
-                const char *wrong = solver_validate(run->world);
+                const char *wrong = world_validate_all(run->world);
                 if (wrong) fail_msg("%s: %s", names[i], wrong);
             }
             scene_close(run);
@@ -541,7 +543,7 @@ static void a_look_disturbs_nothing(void **state)
         subject looked_at = make_subject((weir_solver)solver), left_alone = make_subject((weir_solver)solver);
         for (int32_t i = 0; i < 8; i++) {
             looked_at.cpu->tried = UINT64_MAX;
-            assert_null(solver_validate(looked_at.world));
+            assert_null(world_validate_all(looked_at.world));
             test_step(looked_at.world, 1);
             test_step(left_alone.world, 1);
             assert_int_equal(weir_world_hash(looked_at.world), weir_world_hash(left_alone.world));
@@ -557,17 +559,17 @@ static void edits_leave_worlds_whole(void **state)
     for (int32_t solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
         subject s = make_subject((weir_solver)solver);
         assert_ok(weir_world_dig(s.world, test_box(4, 0, 4, 20, 3, 20)));
-        assert_null(solver_validate(s.world));
+        assert_null(world_validate_all(s.world));
         assert_ok(weir_world_build_sphere(s.world, (weir_sphere){{16, 6, 12}, 5}, 255));
-        assert_null(solver_validate(s.world));
+        assert_null(world_validate_all(s.world));
         test_fill(s.world, test_box(30, 10, 0, 40, 20, 10), 0.5f);
         assert_ok(weir_world_drain(s.world, test_box(0, 0, 0, 8, 24, 8)));
-        assert_null(solver_validate(s.world));
+        assert_null(world_validate_all(s.world));
         assert_ok(weir_world_set_flow(s.world, test_box(0, 0, 0, 40, 24, 24), (weir_vec){0.1f, 0, 0.1f}));
-        assert_null(solver_validate(s.world));
+        assert_null(world_validate_all(s.world));
         for (int32_t i = 0; i < 4; i++) {
             test_step(s.world, 1);
-            assert_null(solver_validate(s.world));
+            assert_null(world_validate_all(s.world));
         }
         weir_world_destroy(s.world);
     }

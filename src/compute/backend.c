@@ -5,16 +5,23 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const pass_names[PASS_COUNT] = {
-#define PASS_NAME(name, text) [PASS_##name] = text,
-    PASS_LIST(PASS_NAME)
-#undef PASS_NAME
-};
-
-const char *backend_pass_name(pass_id pass)
+void backend_rules(backend *b, weir_world *world, weir_place place)
 {
-    assert((unsigned)pass < PASS_COUNT);
-    return pass_names[pass];
+    for (int32_t i = 0; i < world->rule_count; i++)
+        if (world->rules[i].def.place == place) b->run_rule(b, &world->rules[i]);
+}
+
+bool backend_drains(const weir_world *world)
+{
+    return world->terrain.bounded && world->terrain.open_sides;
+}
+
+bool backend_pushes(const weir_world *world)
+{
+    if (world->params.noise > 0.0f) return true;
+    for (int32_t i = 0; i < world->source_count; i++)
+        if (world->sources[i].kind == SOURCE_FORCE) return true;
+    return false;
 }
 
 void backend_book_time(weir_world *world, const char *name, double seconds)

@@ -58,3 +58,17 @@ place_bricks(global const int *list, global const int *near, global const uchar 
     const device_place place = {brick, here[-1], here[1], here[-3], here[3], here[-9], here[9], clear[brick]};
     places[i] = place;
 }
+
+#define PAIR_BRICKS 36
+
+// Pairs of bricks side by side on x, each as the 36 bricks of both and around them, given the left ones.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+pair_bricks(global const int *lefts, global const int *near, global int *pairs)
+{
+    int left = lefts[get_group_id(0)], right = near[27 * left + 14];
+    EACH(i, PAIR_BRICKS)
+    {
+        int x = i & 3, beside = 3 * (i >> 2) + (x < 3 ? x : 2);
+        pairs[PAIR_BRICKS * get_group_id(0) + i] = near[27 * (x < 3 ? left : right) + beside];
+    }
+}

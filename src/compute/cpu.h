@@ -1,10 +1,12 @@
-// What the CPU backend hands to its kernels. The kernels are compiled several times, for several widths of SIMD, and reached
-// through one table per width; all widths give the same bits.
+// The CPU as a machine: bricks over threads, kernels by the width of SIMD that the processor has. It knows how to cut the live bricks
+// into pieces of work and how to run a solver's kernel over them, and no law.
 #ifndef WEIR_COMPUTE_CPU_H
 #define WEIR_COMPUTE_CPU_H
 
 #include "cells/pyramid.h"
-#include "world/world.h"
+#include "compute/backend.h"
+
+// ---- Pieces of work --------------------------------------------------------------------------------------------------------
 
 enum { RUN_MAX = 4 };  // bricks side by side along x that are worked on as one
 
@@ -35,85 +37,114 @@ enum { COLUMN_X = 8, COLUMN_Y = 2, COLUMN_Z = 8 };  // most bricks on each axis 
 
 // Bricks that lie together, for a sweep along z. Some of the box may be missing.
 typedef struct brick_column {
-    int32_t first;         // the others follow by pass_args.next
+    int32_t first;         // the others follow by cpu_bricks.next
     weir_coord low, size;  // of the box that holds them, in bricks
 } brick_column;
 
-// All that a pass reads. Set up once per update.
-typedef struct pass_args {
-    // Bricks.
+// ---- Kernels ---------------------------------------------------------------------------------------------------------------
+
+// What kernels see of the bricks, whatever the law. The first thing in a solver's arguments.
+typedef struct cpu_bricks {
     int32_t end;  // indices of bricks are below it
     const uint8_t *alive;
     const int32_t (*near)[27];
     const weir_coord *coord;
-    const int32_t *next;  // the next brick of a column, or BRICK_NOTHING
     const brick_mask *open;
     const uint8_t *clear;  // 1: the brick and its 26 neighbours are open throughout
-    const float *ones;     // a run tile that is all 1
-    const float *sixths;   // a run tile that is all 1/6, for cells with six open faces
-    brick_mask *active;    // cells whose pressure is above its floor
-    uint8_t *dry;          // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
-    uint8_t *full;         // 1: all open cells of the brick hold water after the move; the nothing counts as such
-    uint8_t *restless;     // 1: it had active cells and the tolerance or more was left in it when it was touched up last
-    const uint8_t
-        *drained;  // 1: an open side took water from the brick in this update, whose flow is still there; NULL: none are open
+    const int32_t *next;   // the next brick of a column, or BRICK_NOTHING
     uint8_t *wet;
-    const uint8_t *held;  // wet as it was before the move (classic)
     int64_t *changed;
-    int64_t change;
-    const pyramid *levels;
+    int64_t change;           // the number of the change under way
     const float (*flags)[8];  // eight flags in a byte as floats 1 and 0
-    // Channels. divergence and floor share memory with flow[0] and flow[1]: see cpu.c.
-    int32_t *mass, *mass_next;
-    float *flow[3], *flow_next[3];
-    float *moved[3];  // NULL unless a rule asked for it
-    float *pressure, *pressure_next;
-    float *divergence, *floor;
-    // Numbers.
-    float gravity[3];
-    float force_scale;             // flow that an acceleration of 1 gives per update
-    int32_t down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
-    float head, inverse_head;      // size of gravity along that axis
-    float keep, max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, noise;
+    const float *ones;        // a run tile that is all 1
+} cpu_bricks;
+
+// What forces and noise work on, after the move of a solver with flow on faces.
+typedef struct cpu_forces {
+    const int32_t *mass;
+    float *flow[3];
+    float scale;        // flow that an acceleration of 1 gives per update
+    float empty;        // fill of two cells up to which nothing pushes them
+    float noise;        // 0: none
+    int32_t down_axis;  // on which there is no noise
     uint32_t noise_seed;
     int64_t update;
-    int32_t smooths;
-    float tolerance;
-    int32_t sweeps;      // of the coarsest level in this visit
-    int32_t iterations;  // of the pressure in this sweep (classic)
     const world_source *sources;
     int32_t source_count;
-} pass_args;
+} cpu_forces;
 
-typedef struct cpu_scratch cpu_scratch;
+// Kernels get the solver's arguments and a worker's scratch. One on a brick gives a number, of which the largest is wanted.
+typedef void run_kernel(const void *args, void *scratch, const brick_run *r);
+typedef void box_kernel(const void *args, void *scratch, const brick_box *box);
+typedef void column_kernel(const void *args, void *scratch, const brick_column *c);
+typedef float brick_kernel(const void *args, void *scratch, int32_t brick);
+typedef void level_kernel(const void *args, void *scratch, int32_t level, int32_t brick);
 
-// What a worker adds up; combined in an order-free way.
-typedef struct worker_sum {
-    float residual;  // the largest
-    char pad[60];    // a cache line each
-} worker_sum;
+// ---- The machine -----------------------------------------------------------------------------------------------------------
 
-typedef void run_kernel(const pass_args *a, cpu_scratch *s, const brick_run *r);
-typedef void box_kernel(const pass_args *a, cpu_scratch *s, const brick_box *box);
-typedef void column_kernel(const pass_args *a, cpu_scratch *s, const brick_column *c);
-typedef float brick_kernel(const pass_args *a, cpu_scratch *s, int32_t brick);
-typedef void level_kernel(const pass_args *a, cpu_scratch *s, int32_t level, int32_t brick);
+enum { CPU_WIDTHS = 3 };  // of SIMD: scalar, AVX2, AVX-512
 
-typedef struct cpu_kernels {
-    size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
-    column_kernel *move;
-    run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
-    box_kernel *classic_move, *classic_divergence, *classic_pressure, *classic_gradient;
-    // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Returns the largest residual.
-    brick_kernel *restrict_fine;
-    // Smooths a live brick once more, from pressure to pressure_next, if it is restless. Returns the largest residual it had.
-    brick_kernel *touch_up;
-    level_kernel *correct_fine;
-    level_kernel *build, *link, *down, *restrict_level, *sweep, *up, *smooth_level;
-} cpu_kernels;
+// What a solver asks of the machine: which pieces of work, and how large its arguments and the scratch of a worker are. Its
+// kernels are compiled once per width; of a width that this build has not got `scratch` is 0.
+typedef struct cpu_needs {
+    bool columns, boxes;
+    size_t scratch[CPU_WIDTHS];
+    size_t tile;  // of a run tile
+} cpu_needs;
 
-extern const cpu_kernels cpu_kernels_scalar;
-extern const cpu_kernels cpu_kernels_avx2;
-extern const cpu_kernels cpu_kernels_avx512;
+typedef struct cpu_machine {
+    backend base;
+    weir_world *world;
+    cpu_needs needs;
+    int32_t width;      // of SIMD, from 0 on
+    cpu_bricks bricks;  // as they are now
+    brick_run *runs;
+    int32_t run_count;
+    brick_column *columns;
+    int32_t column_count;
+    int32_t run_room;  // runs and columns there is room for
+    brick_box *boxes;
+    int32_t box_count, box_room;
+    uint64_t version;  // of the pool that all these were made for
+    uint64_t tried;    // and for which validate has tried what columns and boxes write
+    uint8_t *clear;    // see cpu_bricks
+    int32_t *next;
+    int32_t room;  // bricks there is room for in these
+    char *scratch;
+    float *largest;  // of each worker, a cache line apart
+    int32_t workers;
+    bool backwards;  // passes go forwards and backwards in turn
+    float flags[256][8];
+    float *ones;
+} cpu_machine;
+
+weir_status cpu_machine_create(weir_world *world, const cpu_needs *needs, cpu_machine **out);
+
+// Makes the lists for the bricks that are live now. May fail on memory, with nothing changed.
+weir_status cpu_prepare(cpu_machine *cpu);
+
+// Runs a kernel over all runs, boxes, columns, or bricks of a coarse level. `args` begins with a copy of `bricks`.
+void cpu_over_runs(cpu_machine *cpu, run_kernel *kernel, const void *args);
+void cpu_over_boxes(cpu_machine *cpu, box_kernel *kernel, const void *args);
+void cpu_over_columns(cpu_machine *cpu, column_kernel *kernel, const void *args);
+void cpu_over_level(cpu_machine *cpu, level_kernel *kernel, const void *args, const pyramid *levels, int32_t level);
+// Over some bricks; NULL: those with the numbers 1 to `count`. Returns the largest number that the kernel gave, or 0.
+float cpu_over_bricks(cpu_machine *cpu, brick_kernel *kernel, const void *args, const int32_t *bricks, int32_t count,
+                      int32_t grain);
+
+// The forces of the update under way, but for the channels.
+cpu_forces cpu_find_forces(const cpu_machine *cpu, float scale);
+
+// Exchanges two channels of the pool.
+void cpu_swap_channels(cpu_machine *cpu, int32_t a, int32_t b);
+
+// Takes the drops out of cells that lie behind an open side and returns how many. drained[b], if not NULL, becomes 1 for the
+// bricks that lost some and 0 for the others.
+int64_t cpu_drain_sides(cpu_machine *cpu, int32_t mass_channel, uint8_t *drained);
+
+// NULL, or what is broken: that every live brick is written by one piece, seen by what `try_piece` does with each of them alone. It
+// gives a brick that it writes a value in `wet`.
+typedef void cpu_try(void *solver, int32_t piece, uint8_t *wet, int64_t *changed);
+const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solver);
 
 #endif

@@ -1,4 +1,4 @@
-// Sweeps: a box of bricks worked through along z, plane by plane. Part of cpu_kernels.c.
+// Sweeps: a box of bricks worked through along z, plane by plane. Part of the solvers' cpu_kernels.c.
 //
 // Only the last few planes of a value are kept, in a ring. A rule runs on a plane as soon as the planes it looks at are there, so
 // that nothing is copied or computed twice along z. A plane holds the cells of the box and around it, row behind row:
@@ -25,7 +25,7 @@ typedef float cell_plane[BOX_PLANE];
 typedef int32_t drop_plane[BOX_PLANE];
 
 typedef struct box_sweep {
-    const pass_args *a;
+    const cpu_bricks *bricks;
     const brick_box *box;
     int stride;        // from row to row
     int rows, planes;  // of cells in the box
@@ -50,7 +50,7 @@ static inline int rows_count(const box_sweep *w, int y0, int y1)
     return w->stride * (y1 - y0 + 1) + BOX_LANES;
 }
 
-static inline box_sweep sweep_begin(const pass_args *a, const brick_box *box)
+static inline box_sweep sweep_begin(const cpu_bricks *a, const brick_box *box)
 {
     assert(box->nx >= 1 && box->nx <= BOX_X && box->ny >= 1 && box->ny <= BOX_Y && box->nz >= 1 && box->nz <= BOX_Z);
     return (box_sweep){a, box, 8 * (box->nx + 2), 8 * box->ny, 8 * box->nz};
@@ -105,7 +105,7 @@ static void plane_gather(void *plane, const void *channel, const box_sweep *w, i
 // Whether the terrain of a plane is that of the plane before it.
 static bool plane_goes_on(const box_sweep *w, int z)
 {
-    const brick_mask *open = w->a->open;
+    const brick_mask *open = w->bricks->open;
     const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*before)[BOX_X + 2] = w->box->brick[LAYER(z - 1)];
     uint64_t differs = 0;
     for (int y = 0; y < w->box->ny + 2; y++)
@@ -118,7 +118,7 @@ static bool plane_goes_on(const box_sweep *w, int z)
 static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
 {
     assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z) <= w->box->nz + 1);
-    const pass_args *a = w->a;
+    const cpu_bricks *a = w->bricks;
     const size_t stride = (size_t)w->stride;
     const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)];
 #define PIECE                                                                                               \

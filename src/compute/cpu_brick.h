@@ -1,4 +1,4 @@
-// Brick tiles: the values of one brick and beside its six faces, packed so that wide registers are full. Part of cpu_kernels.c.
+// Brick tiles: the values of one brick and beside its six faces, packed so that wide registers are full. Part of the solvers' cpu_kernels.c.
 //
 //     plane z = -1..8:   row y = -1 | rows y = 0..7 | row y = 8       8 cells each, no rim in x       P(z) is where row 0 begins
 //

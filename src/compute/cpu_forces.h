@@ -1,14 +1,9 @@
-// Kernels that every solver with flow on faces has use for: forces and noise after the move. Part of the solvers' cpu_kernels.c.
+// Forces and noise, which every solver with flow on faces has use for after its move. Part of the solvers' cpu_kernels.c.
 #ifndef WEIR_COMPUTE_CPU_FORCES_H
 #define WEIR_COMPUTE_CPU_FORCES_H
 
 #include "cells/forces.h"
 #include "compute/cpu_tile.h"
-#include <float.h>
-
-#define KERNEL static inline __attribute__((always_inline)) void
-
-static const int STRIDE[3] = {1, TY, TZ};
 
 static bool in_box(weir_box box, weir_coord c)
 {
@@ -16,7 +11,7 @@ static bool in_box(weir_box box, weir_coord c)
 }
 
 // R5: the forces of regions and noise, in place on one brick. Rare, so it is written cell by cell.
-static void forces_brick(const pass_args *a, const cpu_scratch *s, const float *open, int32_t brick)
+static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *m, const float *open, int32_t brick)
 {
     must_be_live(a, brick);
     weir_coord origin = {a->coord[brick].x * 8, a->coord[brick].y * 8, a->coord[brick].z * 8};
@@ -25,31 +20,32 @@ static void forces_brick(const pass_args *a, const cpu_scratch *s, const float *
         weir_coord at = {origin.x + x, origin.y + y, origin.z + z};
         int i = T(x, y, z);
         weir_vec push = {0, 0, 0};
-        for (int32_t k = 0; k < a->source_count; k++) {
-            const world_source *source = &a->sources[k];
+        for (int32_t k = 0; k < p->source_count; k++) {
+            const world_source *source = &p->sources[k];
             if (source->kind != SOURCE_FORCE || !in_box(source->box, at)) continue;
             push.x += source->force.x;
             push.y += source->force.y;
             push.z += source->force.z;
         }
-        const float along[3] = {push.x * a->force_scale, push.y * a->force_scale, push.z * a->force_scale};
+        const float along[3] = {push.x * p->scale, push.y * p->scale, push.z * p->scale};
         for (int axis = 0; axis < 3; axis++) {
-            float *f = a->flow_next[axis] + (size_t)brick * BRICK_CELLS + cell;
+            float *f = p->flow[axis] + (size_t)brick * BRICK_CELLS + cell;
             float w = open[i] * open[i - STRIDE[axis]];
-            *f = rule_force(*f, w, along[axis], s->m[i] + s->m[i - STRIDE[axis]], a->empty);
-            if (a->noise > 0.0f && axis != a->down_axis)
-                *f = rule_noisy(*f, a->noise, at.x, at.y, at.z, axis, a->noise_seed, (rule_bits)a->update);
+            *f = rule_force(*f, w, along[axis], m[i] + m[i - STRIDE[axis]], p->empty);
+            if (p->noise > 0.0f && axis != p->down_axis)
+                *f = rule_noisy(*f, p->noise, at.x, at.y, at.z, axis, p->noise_seed, (rule_bits)p->update);
         }
     }
 }
 
-KERNEL forces_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+// The bricks of a run, with two tiles as scratch.
+static void forces_run(const cpu_bricks *a, const cpu_forces *p, float *m, float *open_tile, const brick_run *r)
 {
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < r->count; k++) {
         brick_run one = {1, {r->brick[k]}};
-        gather_fill(s->m, a->mass_next, a, &one, 1, 1, 0);
-        const float *open = gather_open(s->open, a, &one, 1, 1, 0);
-        forces_brick(a, s, open, r->brick[k]);
+        gather_fill(m, p->mass, a, &one, 1, 1, 0);
+        const float *open = gather_open(open_tile, a, &one, 1, 1, 0);
+        forces_brick(a, p, m, open, r->brick[k]);
     }
 }
 

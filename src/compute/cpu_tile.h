@@ -1,4 +1,4 @@
-// Tiles: the values around a run of bricks, copied together so that a neighbour is a constant offset. Part of cpu_kernels.c.
+// Tiles: the values around a run of bricks, copied together so that a neighbour is a constant offset. Part of the solvers' cpu_kernels.c.
 //
 //     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
 //     brick tile  x: 8 cells, no rim                   y, z: 1 rim | 8 cells | 1 rim      P(z), see cpu_brick.h
@@ -41,7 +41,11 @@ enum {
     FILL_TILE = 16 + 12 * MZ + 16
 };
 
+#define KERNEL static inline __attribute__((always_inline)) void
+
 #define T(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
+
+static const int STRIDE[3] = {1, TY, TZ};
 
 typedef float run_tile[TILE + 2 * PAD];
 typedef float brick_tile[BRICK_TILE];
@@ -52,38 +56,10 @@ typedef struct brick_sides {
     float low[BRICK_CELLS], high[BRICK_CELLS];
 } brick_sides;
 
-enum {
-    GROUP = 16,                                        // lanes
-    SY = 8 * COLUMN_X + 16,                            // stride of y in a plane: a multiple of GROUP
-    SWEEP_PLANE = SY * (8 * COLUMN_Y + 8) + 2 * GROUP  // rows may look a few lanes over both ends
-};
-
-#define S(x, y) (GROUP + 8 + (x) + SY * ((y) + 4))
-
-typedef float sweep_plane[SWEEP_PLANE];
-
-// Planes that are kept, by plane number modulo their count.
-typedef struct sweep_planes {
-    _Alignas(64) sweep_plane m[5], flow_x[2], flow_y[2], flow_z[3], F_x[3], F_y[3], F_z[3], q[2], h[2], m2[2], open[3];
-    _Alignas(64) sweep_plane carried[3];  // through the planes' high sides, for the flow on each axis
-    _Alignas(64) float carried_up[3][SY], row[3][SY];
-    _Alignas(64) int32_t drops[SY], holds[COLUMN_Y][SY], differs[COLUMN_Y][SY];
-} sweep_planes;
-
-struct cpu_scratch {
-    _Alignas(64) run_tile m, flow[3], F[3], open, p;
-    _Alignas(64) brick_tile tile[4];
-    _Alignas(64) brick_sides sides[2];
-    _Alignas(64) fill_tile fill[RUN_MAX + 2];
-    _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
-    _Alignas(64) float brick[3][BRICK_CELLS], correction[8][BRICK_CELLS];
-    sweep_planes sweep;
-};
-
 // ---- What must hold --------------------------------------------------------------------------------------------------------
 // Nothing is left of these where asserts are off.
 
-static inline void must_be_live(const pass_args *a, int32_t brick)
+static inline void must_be_live(const cpu_bricks *a, int32_t brick)
 {
     (void)a, (void)brick;
     assert(brick > BRICK_NOTHING && brick < a->end && a->alive[brick]);
@@ -106,7 +82,7 @@ static inline void must_be_within(const float *values, int count, float limit)
 #endif
 }
 
-static inline void must_be_dry(const pass_args *a, const int32_t *mass, int32_t brick)
+static inline void must_be_dry(const cpu_bricks *a, const int32_t *mass, int32_t brick)
 {
     (void)a, (void)mass, (void)brick;
     assert(!a->wet[brick]);
@@ -183,8 +159,8 @@ INLINE void fill_rows(float *to, const int32_t *from, const int cells, int ny, i
     }
 
 // Copies a channel of 4-byte values into rows y0..y1, z0..z1 of a run tile, rims in x included.
-static void gather(void *tile, const void *channel, const pass_args *a, const brick_run *r, const int n, const int y0,
-                   const int y1, const int z0, const int z1)
+static inline void gather(void *tile, const void *channel, const cpu_bricks *a, const brick_run *r, const int n, const int y0,
+                          const int y1, const int z0, const int z1)
 {
     assert(y0 >= -RIM && y1 < 8 + RIM && z0 >= -RIM && z1 < 8 + RIM);
 #define PIECE(cells) copy_rows((float *)tile + to, (const float *)channel + from, cells, ny, nz);
@@ -193,7 +169,7 @@ static void gather(void *tile, const void *channel, const pass_args *a, const br
 }
 
 // Copies the mass and turns drops into fill. Returns whether there is any.
-static bool gather_fill(float *tile, const int32_t *mass, const pass_args *a, const brick_run *r, const int n, const int low,
+static bool gather_fill(float *tile, const int32_t *mass, const cpu_bricks *a, const brick_run *r, const int n, const int low,
                         const int high)
 {
     int32_t any[8] = {0};
@@ -207,7 +183,7 @@ static bool gather_fill(float *tile, const int32_t *mass, const pass_args *a, co
 }
 
 // Whether all cells of a run and of all its neighbours are open.
-static inline bool run_clear(const pass_args *a, const brick_run *r)
+static inline bool run_clear(const cpu_bricks *a, const brick_run *r)
 {
     for (int k = 0; k < r->count; k++)
         if (!a->clear[r->brick[k]]) return false;
@@ -215,7 +191,7 @@ static inline bool run_clear(const pass_args *a, const brick_run *r)
 }
 
 // The open cells as 1 and 0: the tile, filled, or far from terrain one that is all 1.
-static const float *gather_open(float *tile, const pass_args *a, const brick_run *r, const int n, int low, int high)
+static const float *gather_open(float *tile, const cpu_bricks *a, const brick_run *r, const int n, int low, int high)
 {
     assert(low <= RIM && high <= RIM);
     if (run_clear(a, r)) return a->ones;
@@ -251,26 +227,8 @@ static inline void clear_bricks(void *channel, const brick_run *r)
     for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
 }
 
-// The move of a run in which nothing is and nothing comes in.
-static inline void move_nothing(const pass_args *a, const brick_run *r)
-{
-    clear_bricks(a->mass_next, r);
-    for (int axis = 0; axis < 3; axis++) {
-        clear_bricks(a->flow_next[axis], r);
-        if (a->moved[axis]) clear_bricks(a->moved[axis], r);
-    }
-    for (int k = 0; k < r->count; k++) a->wet[r->brick[k]] = 0;
-}
-
-static inline bool run_dry(const pass_args *a, const brick_run *r)
-{
-    for (int k = 0; k < r->count; k++)
-        if (!a->dry[r->brick[k]]) return false;
-    return true;
-}
-
 // Whether the rows y0..y1, z0..z1 of a run tile are all zero, bit for bit.
-static bool rows_are_zero(const float *tile, const int n, int y0, int y1, int z0, int z1)
+static inline bool rows_are_zero(const float *tile, const int n, int y0, int y1, int z0, int z1)
 {
     uint32_t any[8] = {0};
     for (int z = z0; z <= z1; z++)
@@ -297,7 +255,7 @@ static inline uint64_t row_above(const float *a, const float *b)
 }
 
 // Bricks that are there, side by side.
-static inline void must_be_run(const pass_args *a, const brick_run *r)
+static inline void must_be_run(const cpu_bricks *a, const brick_run *r)
 {
     (void)a;
     assert(r->count == 1 || r->count == 2 || r->count == RUN_MAX);
@@ -308,7 +266,7 @@ static inline void must_be_run(const pass_args *a, const brick_run *r)
 // Calls a kernel with the run's length as a constant, so that rows have a fixed length.
 #define BY_LENGTH(kernel, a, s, r)    \
     do {                              \
-        must_be_run(a, r);            \
+        must_be_run(&(a)->bricks, r); \
         if ((r)->count == RUN_MAX)    \
             kernel(a, s, r, RUN_MAX); \
         else if ((r)->count == 2)     \

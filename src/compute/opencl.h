@@ -1,5 +1,5 @@
-// The inside of the OpenCL backend: a queue on a device (opencl_queue.c), the bricks there (opencl_bricks.c), and the passes over
-// them (opencl.c).
+// OpenCL devices as machines: a queue on a device (opencl_queue.c), the bricks there (opencl_bricks.c), a game's rules (opencl_rules.c),
+// and what all solvers need of them (opencl.c).
 #ifndef WEIR_COMPUTE_OPENCL_H
 #define WEIR_COMPUTE_OPENCL_H
 
@@ -9,6 +9,7 @@
 
 // ---- opencl_queue.c --------------------------------------------------------------------------------------------------------
 
+// Kernels that every solver's program has. A solver's own follow them in its list.
 #define OPENCL_KERNELS(ITEM) \
     ITEM(pack_bricks)        \
     ITEM(unpack_bricks)      \
@@ -16,37 +17,25 @@
     ITEM(move_bricks)        \
     ITEM(take_news)          \
     ITEM(place_bricks)       \
-    ITEM(move)               \
-    ITEM(viscosity)          \
-    ITEM(forces)             \
-    ITEM(drain_sides)        \
-    ITEM(divergence)         \
-    ITEM(smooth)             \
-    ITEM(look_for_restless)  \
-    ITEM(touch_up)           \
-    ITEM(settle)             \
-    ITEM(gradient)           \
-    ITEM(grow_tree)          \
-    ITEM(restrict_fine)      \
-    ITEM(correct_fine)       \
-    ITEM(first_down)         \
-    ITEM(first_smooth)       \
-    ITEM(level_down)         \
-    ITEM(level_smooth)       \
-    ITEM(coarse_tail)        \
     ITEM(pair_bricks)        \
-    ITEM(classic_move)       \
-    ITEM(classic_divergence) \
-    ITEM(classic_follow)     \
-    ITEM(classic_pressure)   \
-    ITEM(classic_gradient)
+    ITEM(forces)             \
+    ITEM(drain_sides)
 
-typedef enum kernel_id {
 #define KERNEL_ENUM(name) KERNEL_##name,
-    OPENCL_KERNELS(KERNEL_ENUM)
-#undef KERNEL_ENUM
-        KERNEL_COUNT
-} kernel_id;
+#define KERNEL_NAME(name) #name,
+
+enum {
+    OPENCL_KERNELS(KERNEL_ENUM) KERNEL_OWN,  // the first of the solver's own
+    KERNEL_MAX = 40
+};
+
+// A solver's program: its text, which the build makes (cmake/embed_opencl.cmake), and its kernels.
+typedef struct opencl_text {
+    const char *name;  // of the solver
+    const char *source;
+    const char *const *own;  // the names of its own kernels, from KERNEL_OWN on
+    int32_t own_count;
+} opencl_text;
 
 enum { OPENCL_EVENTS = 512 };  // timed launches in one update; more are not timed
 
@@ -77,8 +66,10 @@ typedef struct opencl_queue {
     cl_command_queue plain, profiled;  // telling times makes every command slower
     cl_command_queue reader;           // for reads that nothing is to wait for
     cl_program program;
-    cl_kernel kernel[KERNEL_COUNT];
-    kernel_known known[KERNEL_COUNT];
+    cl_kernel kernel[KERNEL_MAX];
+    const char *kernel_name[KERNEL_MAX];
+    int32_t kernel_count;
+    kernel_known known[KERNEL_MAX];
     size_t group;       // work-items in a group
     size_t row_group;   // and of kernels on rows of bricks, 64 to a brick
     size_t cell_group;  // and of kernels on coarse levels, a group to a brick
@@ -99,7 +90,8 @@ typedef struct opencl_queue {
 
 // Finds the device, builds the kernels and tests that it keeps the contract. With WEIR_DEVICE_FAIL_AT=n in the environment the n-th
 // command after that fails, and all later ones, as on a device that is lost.
-weir_status queue_create(const char *which, weir_logger logger, device_account *account, opencl_queue *q);
+weir_status queue_create(const char *which, const opencl_text *text, weir_logger logger, device_account *account,
+                         opencl_queue *q);
 void queue_destroy(opencl_queue *q);
 
 // WEIR_OK, or the sentence of the first failure.
@@ -146,7 +138,7 @@ typedef struct kernel_arg {
 } kernel_arg;
 
 // `items` is a multiple of `group`.
-void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count);
+void queue_launch(opencl_queue *q, int32_t kernel, size_t items, size_t group, const kernel_arg *args, int32_t count);
 // The same for a kernel that is not one of Weir's own.
 void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group, const kernel_arg *args,
                         int32_t count);
@@ -172,30 +164,34 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
 
 // ---- opencl_bricks.c -------------------------------------------------------------------------------------------------------
 
-// What a cycle noted: see opencl_shared.h.
-typedef struct device_note {
-    bool ran;
-    float begun, left;
-    int32_t restless;
-} device_note;
+// What a solver asks of the bricks on a device.
+typedef struct device_needs {
+    int64_t (*marks_bytes)(int64_t room);  // of the marks: see opencl_shared.h
+    int32_t run_axis;                      // along which the live bricks are cut into runs
+    bool pairs;                            // live bricks two by two on x
+    // Waits for what the last update left on its way, which the solver then knows. NULL: nothing is.
+    void (*catch_up)(void *solver);
+    void *solver;
+} device_needs;
 
 // The bricks on the device, at the same indices as in the pool.
 typedef struct device_bricks {
     opencl_queue *queue;
     weir_world *world;
+    device_needs needs;
     brick_home home;
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
     bool lean;                         // channels of scratch are missing, after a growth that failed
     cl_mem near, open, coords, clear;  // what the host tells of them
-    cl_mem marks;                      // what the kernels note of them and of the cycles of the pressure
+    cl_mem marks;                      // what the kernels note of them
     int32_t room;                      // bricks there is room for in the marks
     cl_mem list;                       // live bricks
     int32_t live;
-    cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours; for the classic kernels
+    cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours
     int32_t pair_count;
-    cl_mem runs;  // live bricks in runs, as device_run: along z for the move, in the classic solver along x for the pressure
+    cl_mem runs;  // live bricks in runs, as device_run
     int64_t runs_bytes;
     int32_t run_count;
     int32_t *behind;  // of every brick: twice the one behind it on its line, and 1 more if it is the first of its line
@@ -207,15 +203,13 @@ typedef struct device_bricks {
     int64_t block_bytes;
     void *host_block;  // the same here
     size_t host_bytes;
-    pinned_memory marks_here;  // notes and facts
-    cl_event notes_read, facts_read;
-    bool along;          // the notes that were asked for last bring the facts along
-    int64_t writes;      // of the queue when facts were asked for
-    device_cycle cycle;  // the one under way
-    device_cycle noted;  // the one after which notes were asked for
+    pinned_memory marks_here;  // the head of the marks, and facts
+    cl_event facts_read;
+    cl_event *read_along;  // a read of the solver's that brings the facts along; NULL: none
+    int64_t writes;        // of the queue when facts were asked for
 } device_bricks;
 
-void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world);
+void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, weir_world *world);
 void device_bricks_destroy(device_bricks *d);
 
 // Makes room for all bricks of the pool and tells the device where they lie. Fails on memory, with nothing changed.
@@ -228,16 +222,13 @@ void device_bricks_send(device_bricks *d);
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
-// Asks for what the move found out of every brick, or for what the cycles of the update noted, `beside` the commands that
-// follow (queue_read_later). `facts`: the notes bring the facts along.
+// Asks for what the move found out of every brick, `beside` the commands that follow (queue_read_later).
 void device_bricks_ask_facts(device_bricks *d, bool beside);
-void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts);
+// Asks for the head of the marks from a byte on, and for the facts with it if they are wanted, in one read. *done, zero at first, gets
+// an event for queue_wait.
+void device_bricks_ask_head(device_bricks *d, int64_t first, bool facts, bool beside, cl_event *done);
 // Waits for the facts and gives a byte per brick.
 const uint8_t *device_bricks_take_facts(device_bricks *d);
-// Waits for the notes, if they were asked for, and tells the world.
-void device_bricks_take_notes(device_bricks *d);
-// Of a cycle of the last update whose notes were taken.
-device_note device_bricks_note(const device_bricks *d, int32_t index);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
 
@@ -260,5 +251,62 @@ void device_rules_prepare(device_rules *r, device_bricks *d);
 bool device_rules_run(device_rules *r, device_bricks *d, const world_rule *rule);
 
 void device_rules_destroy(device_rules *r, opencl_queue *q);
+
+// ---- opencl.c --------------------------------------------------------------------------------------------------------------
+
+// A device as a machine: the queue, the bricks there, and what every solver's update needs of them.
+typedef struct opencl_machine {
+    backend base;
+    weir_world *world;
+    opencl_queue queue;
+    device_bricks bricks;
+    device_rules rules;
+    device_numbers numbers;
+    cl_mem forces;
+    int64_t force_bytes;
+    cl_mem drained;
+    int64_t drained_bytes;
+    cl_mem outer;  // bricks that reach over the bounds
+    int64_t outer_bytes;
+    device_force *forces_here;  // what goes to these buffers, or comes from them
+    int32_t forces_room;
+    int32_t *outer_here;
+    int64_t *drops;
+    int32_t outer_room;
+    int32_t beside;  // bricks from which on answers are read beside the kernels
+} opencl_machine;
+
+weir_status opencl_machine_create(weir_world *world, const char *device, const opencl_text *text, const device_needs *needs,
+                                  opencl_machine **out);
+
+// The first half of an update: `opencl_prepare` tells the device of the bricks, `opencl_reserve` makes room for the rest. Between them
+// a solver makes what it needs itself. Both may fail on memory, with nothing changed.
+weir_status opencl_prepare(opencl_machine *o);
+weir_status opencl_reserve(opencl_machine *o);
+
+// The numbers of an update that solvers share; `scale` is the flow that an acceleration of 1 gives per update.
+device_numbers opencl_find_numbers(const opencl_machine *o, float scale);
+
+void opencl_swap_channels(opencl_machine *o, int32_t a, int32_t b);
+void opencl_swap_flow(opencl_machine *o);
+
+// The channels of a solver with mass, flow on faces and pressure, as they are now. Divergence and floor live in the old flow until the
+// gradient.
+typedef struct opencl_channels {
+    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, divergence, floor, moved[3];
+} opencl_channels;
+
+opencl_channels opencl_find_channels(const opencl_machine *o);
+
+#define FLOW A(c.flow[0]), A(c.flow[1]), A(c.flow[2])
+#define NEXT A(c.next[0]), A(c.next[1]), A(c.next[2])
+#define MOVED A(c.moved[0]), A(c.moved[1]), A(c.moved[2])
+
+// Forces and noise, and open sides, after the move; the second returns the drops that they took.
+void opencl_forces(opencl_machine *o);
+int64_t opencl_drain_sides(opencl_machine *o);
+
+// A number of bricks; tests, whose worlds are small, say another one in the environment.
+int32_t opencl_bricks_from(const char *name, int32_t usual);
 
 #endif

@@ -3,8 +3,6 @@
 #include "compute/opencl.h"
 
 #include "base/broken.h"
-#include "solvers/momentum/pressure.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +36,12 @@ static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes
 _Static_assert(DEVICE_FACTS % 64 == 0, "tables begin with a cache line");
 _Static_assert(sizeof(device_place) == 32, "so much room the marks have for a place");
 
-static int64_t marks_bytes(const device_bricks *d, int64_t room)
-{
-    return d->world->solver == WEIR_SOLVER_MOMENTUM ? DEVICE_MARKS(room) : DEVICE_DRY(room);
-}
-
-// The marks with room for more bricks. Nothing is kept: bricks have come, so places are told again and the first cycle makes
-// all operators anew.
+// The marks with room for more bricks. Nothing is kept: bricks have come, so places are told again and a solver makes anew what it
+// has there.
 static bool grow_marks(device_bricks *d, int32_t capacity)
 {
     const int32_t room = (capacity + 63) / 64 * 64;
-    if (!resize(d, &d->marks, 0, marks_bytes(d, room), true)) return false;
+    if (!resize(d, &d->marks, 0, d->needs.marks_bytes(room), true)) return false;
     d->room = room;
     return true;
 }
@@ -74,11 +67,11 @@ static bool grow(device_bricks *d, int32_t capacity)
     if (capacity <= d->capacity) return true;
     // In the tables the nothing is solid and has no neighbours.
     int64_t before = d->capacity, after = capacity;
-    bool room =
-        resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
-        resize(d, &d->open, before * 64, after * 64, before == 0) && resize(d, &d->coords, before * 12, after * 12, false) &&
-        resize(d, &d->clear, before, after, before == 0) && resize(d, &d->list, 0, after * 4, false) &&
-        (d->world->solver != WEIR_SOLVER_CLASSIC || resize(d, &d->pairs, 0, after * 36 * 4, false)) && grow_marks(d, capacity);
+    bool room = resize(d, &d->near, before * 27 * 4, after * 27 * 4, before == 0) &&
+                resize(d, &d->open, before * 64, after * 64, before == 0) &&
+                resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
+                resize(d, &d->list, 0, after * 4, false) &&
+                (!d->needs.pairs || resize(d, &d->pairs, 0, after * 36 * 4, false)) && grow_marks(d, capacity);
     if (!room) return false;
     d->capacity = capacity;
     d->version = UINT64_MAX;
@@ -195,13 +188,12 @@ static void keep_line(device_bricks *d, int32_t brick)
 {
     const brick_pool *pool = &d->world->bricks;
     const int32_t *near = pool->near[brick];
-    const bool classic = d->world->solver == WEIR_SOLVER_CLASSIC;
-    const int32_t before = near[classic ? NEAR(-1, 0, 0) : NEAR(0, 0, -1)],
-                  after = near[classic ? NEAR(1, 0, 0) : NEAR(0, 0, 1)];
+    static const int32_t step[3] = {NEAR(1, 0, 0) - BRICK_SELF, NEAR(0, 1, 0) - BRICK_SELF, NEAR(0, 0, 1) - BRICK_SELF};
+    const int32_t before = near[BRICK_SELF - step[d->needs.run_axis]], after = near[BRICK_SELF + step[d->needs.run_axis]];
     d->behind[brick] = pool->alive[brick] ? 2 * after + (before == BRICK_NOTHING) : 0;
 }
 
-// The live bricks as runs along z, or in the classic solver along x. Long runs do less work twice, but there must be enough of them
+// The live bricks as runs. Long ones do less work twice, but there must be enough of them
 // to keep the device busy; and the last ones are short, so that all of its processors end at about the same time.
 static weir_status send_runs(device_bricks *d)
 {
@@ -269,7 +261,7 @@ static weir_status send_news(device_bricks *d)
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
            A(d->clear), A(d->marks), A(d->room), A(d->live));
-    if (d->world->solver == WEIR_SOLVER_CLASSIC) {
+    if (d->needs.pairs) {
         d->pair_count = pair_bricks(pool, list);
         assert(d->pair_count <= d->live && 2 * d->pair_count >= d->live);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
@@ -281,11 +273,11 @@ static weir_status send_news(device_bricks *d)
     return status;
 }
 
-// Room here for notes and facts. Notes may still be on their way to where they were.
+// Room here for the head of the marks and for facts. Something may still be on its way to where it was.
 static bool pin_marks(device_bricks *d)
 {
     int64_t bytes = DEVICE_FACTS + d->world->bricks.capacity;
-    if (d->marks_here.bytes < bytes) device_bricks_take_notes(d);
+    if (d->marks_here.bytes < bytes && d->needs.catch_up) d->needs.catch_up(d->needs.solver);
     return queue_pin(d->queue, &d->marks_here, bytes);
 }
 
@@ -467,7 +459,7 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
     queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
 }
 
-// ---- Facts and notes -------------------------------------------------------------------------------------------------------
+// ---- Facts -----------------------------------------------------------------------------------------------------------------
 
 void device_bricks_ask_facts(device_bricks *d, bool beside)
 {
@@ -476,52 +468,27 @@ void device_bricks_ask_facts(device_bricks *d, bool beside)
     queue_read_later(d->queue, d->marks, DEVICE_FACTS, to, d->world->bricks.end, beside, &d->facts_read);
 }
 
+void device_bricks_ask_head(device_bricks *d, int64_t first, bool facts, bool beside, cl_event *done)
+{
+    const int64_t end = facts ? DEVICE_FACTS + d->world->bricks.end : DEVICE_HEAD;
+    if (facts) d->writes = d->queue->writes;
+    d->read_along = facts ? done : NULL;
+    queue_read_later(d->queue, d->marks, first, (char *)d->marks_here.data + first, end - first, beside, done);
+}
+
 const uint8_t *device_bricks_take_facts(device_bricks *d)
 {
-    if (d->along) device_bricks_take_notes(d);
-    queue_wait(d->queue, &d->facts_read);
+    queue_wait(d->queue, d->read_along ? d->read_along : &d->facts_read);
+    d->read_along = NULL;
     // What was written before they were asked for is out.
     if (d->queue->writes == d->writes) d->queue->staged = 0;
     return (const uint8_t *)d->marks_here.data + DEVICE_FACTS;
 }
 
-void device_bricks_ask_notes(device_bricks *d, bool beside, bool facts)
-{
-    d->noted = d->cycle;
-    if (d->noted.index == DEVICE_CYCLES) d->noted.index--;  // behind the last cycle there may be
-    d->along = facts;
-    if (facts) d->writes = d->queue->writes;
-    const int64_t first = 4 * DEVICE_NOTE(d->noted.index), end = facts ? DEVICE_FACTS + d->world->bricks.end : DEVICE_FACTS;
-    queue_read_later(d->queue, d->marks, first, (char *)d->marks_here.data + first, end - first, beside, &d->notes_read);
-}
-
-device_note device_bricks_note(const device_bricks *d, int32_t index)
-{
-    assert(index >= 0 && index < DEVICE_CYCLES);
-    const cl_int *note = (const cl_int *)d->marks_here.data + DEVICE_NOTE(index);
-    return (device_note){note[DEVICE_RAN] != 0, rule_as_float(note[DEVICE_BEGUN]), rule_as_float(note[DEVICE_LEFT]),
-                         note[DEVICE_RESTLESS]};
-}
-
-// The world's cycles are those that were needed, however many were asked for.
-void device_bricks_take_notes(device_bricks *d)
-{
-    if (!d->notes_read) return;
-    queue_wait(d->queue, &d->notes_read);
-    if (d->queue->error != CL_SUCCESS) return;
-    int32_t cycles = 1;
-    const device_cycle *of = &d->noted;
-    while (cycles <= of->index && device_bricks_note(d, cycles).ran) cycles++;
-    device_note last = device_bricks_note(d, cycles - 1);
-    d->world->cycles = cycles;
-    d->world->residual = last.begun;
-    bool follows = rule_cycle_follows(last.begun, last.left, last.restless, of->live, of->tolerance);
-    d->world->cycles_next = cycles + (follows ? 1 : 0);
-}
-
 static void catch_up(void *user)
 {
-    device_bricks_take_notes(user);
+    const device_bricks *d = user;
+    if (d->needs.catch_up) d->needs.catch_up(d->needs.solver);
 }
 
 // ---- Validate --------------------------------------------------------------------------------------------------------------
@@ -565,12 +532,12 @@ const char *device_bricks_validate(const device_bricks *d)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t tables = 27 * 4 + 64 + 12 + 1 + 4 + (d->pairs ? 36 * 4 : 0);
-    return d->capacity * tables + marks_bytes(d, d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
+    return d->capacity * tables + d->needs.marks_bytes(d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
-void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *world)
+void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, weir_world *world)
 {
-    *d = (device_bricks){.queue = queue, .world = world, .version = UINT64_MAX};
+    *d = (device_bricks){.queue = queue, .world = world, .needs = *needs, .version = UINT64_MAX};
     d->home = (brick_home){d, bring, home_status, catch_up, repack};
     world->bricks.home = &d->home;
 }
@@ -578,7 +545,6 @@ void device_bricks_create(device_bricks *d, opencl_queue *queue, weir_world *wor
 void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
-    queue_wait(d->queue, &d->notes_read);
     queue_wait(d->queue, &d->facts_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
     cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->marks,

@@ -5,8 +5,8 @@
 
 #include "compute/opencl_device.h"
 
-// All rules and kernels in one text, and what stands before and behind a game's rule; made by the build (cmake/embed_opencl.cmake).
-extern const char opencl_source[], opencl_rule_begin[], opencl_rule_end[];
+// What stands before and behind a game's rule; made by the build (cmake/embed_opencl.cmake).
+extern const char opencl_rule_begin[], opencl_rule_end[];
 
 typedef struct opencl_build_info {
     double seconds;
@@ -22,8 +22,8 @@ weir_status opencl_build(const opencl_api *cl, cl_context context, const opencl_
                          opencl_build_info *info);
 
 // Runs the operations that rules are made of on the device, over thousands of bit patterns, and compares with the processor bit for
-// bit. WEIR_ERROR_UNSUPPORTED with a sentence that names device, driver and operation if one differs. `program` is one built from
-// opencl_source. With WEIR_BREAK_CONTRACT=1 in the environment of opencl_build the device breaks the contract on purpose.
+// bit. WEIR_ERROR_UNSUPPORTED with a sentence that names device, driver and operation if one differs. `program` is one of a
+// solver. With WEIR_BREAK_CONTRACT=1 in the environment of opencl_build the device breaks the contract on purpose.
 weir_status opencl_self_test(const opencl_api *cl, cl_context context, cl_command_queue queue, cl_program program,
                              const opencl_device *device);
 

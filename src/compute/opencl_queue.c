@@ -52,18 +52,14 @@ weir_status queue_no_room(const opencl_queue *q, const char *what, int32_t brick
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
-static const char *const kernel_names[KERNEL_COUNT] = {
-#define KERNEL_NAME(name) #name,
-    OPENCL_KERNELS(KERNEL_NAME)
-#undef KERNEL_NAME
-};
+static const char *const shared_names[KERNEL_OWN] = {OPENCL_KERNELS(KERNEL_NAME)};
 
 static void say(weir_logger logger, weir_log_level level, const char *line)
 {
     if (logger.write) logger.write(logger.user, level, line);
 }
 
-static weir_status build(opencl_queue *q, weir_logger logger)
+static weir_status build(opencl_queue *q, const opencl_text *text, weir_logger logger)
 {
     // Two cells per work-item. Every device that matters takes 256; PoCL 3.1 compiles some kernels wrongly for smaller groups.
     q->group = 256;
@@ -79,22 +75,27 @@ static weir_status build(opencl_queue *q, weir_logger logger)
     char options[96];
     snprintf(options, sizeof options, "-D GROUP=%zu -D ROW_GROUP=%zu -D CELL_GROUP=%zu", q->group, q->row_group, q->cell_group);
     opencl_build_info info = {0};
-    weir_status status =
-        opencl_build(q->cl, q->context, &q->device, "Weir's kernels", options, opencl_source, logger, &q->program, &info);
+    char what[64];
+    snprintf(what, sizeof what, "the kernels of %s", text->name);
+    weir_status status = opencl_build(q->cl, q->context, &q->device, what, options, text->source, logger, &q->program, &info);
     q->account->program_seconds = info.seconds;
     q->account->program_cached = info.cached;
     if (info.log) say(logger, WEIR_LOG_WARNING, info.log);
     free(info.log);
     if (status != WEIR_OK) return status;
-    for (int32_t k = 0; k < KERNEL_COUNT; k++) {
+    q->kernel_count = KERNEL_OWN + text->own_count;
+    assert(q->kernel_count <= KERNEL_MAX);
+    for (int32_t k = 0; k < q->kernel_count; k++) {
         cl_int error;
-        q->kernel[k] = q->cl->CreateKernel(q->program, kernel_names[k], &error);
+        q->kernel_name[k] = k < KERNEL_OWN ? shared_names[k] : text->own[k - KERNEL_OWN];
+        q->kernel[k] = q->cl->CreateKernel(q->program, q->kernel_name[k], &error);
         if (!sound(q, error, "making the kernels")) return queue_status(q);
     }
     return opencl_self_test(q->cl, q->context, q->queue, q->program, &q->device);
 }
 
-weir_status queue_create(const char *which, weir_logger logger, device_account *account, opencl_queue *q)
+weir_status queue_create(const char *which, const opencl_text *text, weir_logger logger, device_account *account,
+                         opencl_queue *q)
 {
     const char *fail_at = getenv("WEIR_DEVICE_FAIL_AT");
     *q = (opencl_queue){.account = account, .fail_at = fail_at ? atoll(fail_at) : 0};
@@ -112,7 +113,7 @@ weir_status queue_create(const char *which, weir_logger logger, device_account *
         q->profiled = q->cl->CreateCommandQueue(q->context, q->device.id, CL_QUEUE_PROFILING_ENABLE, &error);
     if (sound(q, error, "opening a queue")) q->reader = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
     q->queue = q->plain;
-    status = sound(q, error, "opening a queue") ? build(q, logger) : queue_status(q);
+    status = sound(q, error, "opening a queue") ? build(q, text, logger) : queue_status(q);
     if (status != WEIR_OK) queue_destroy(q);
     return status;
 }
@@ -130,7 +131,7 @@ void queue_destroy(opencl_queue *q)
     if (q->reader) q->cl->Finish(q->reader);
     forget_times(q);
     queue_unpin(q, &q->stage);
-    for (int32_t k = 0; k < KERNEL_COUNT; k++)
+    for (int32_t k = 0; k < q->kernel_count; k++)
         if (q->kernel[k]) q->cl->ReleaseKernel(q->kernel[k]);
     if (q->program) q->cl->ReleaseProgram(q->program);
     if (q->plain) q->cl->ReleaseCommandQueue(q->plain);
@@ -176,7 +177,7 @@ void queue_free(opencl_queue *q, cl_mem *buffer)
     q->cl->ReleaseMemObject(*buffer);
     *buffer = NULL;
     // A later buffer may get the same handle and must not be taken for this one.
-    for (int32_t k = 0; k < KERNEL_COUNT; k++) q->known[k].bytes = 0;
+    for (int32_t k = 0; k < q->kernel_count; k++) q->known[k].bytes = 0;
 }
 
 bool queue_pin(opencl_queue *q, pinned_memory *p, int64_t bytes)
@@ -309,7 +310,7 @@ void queue_time(opencl_queue *q, bool timing)
 // ---- Kernels ---------------------------------------------------------------------------------------------------------------
 
 // Tells the kernel those arguments that are not what it was told before: telling costs about as much as a launch.
-static bool tell_args(opencl_queue *q, kernel_id kernel, const kernel_arg *args, int32_t count)
+static bool tell_args(opencl_queue *q, int32_t kernel, const kernel_arg *args, int32_t count)
 {
     kernel_known *known = &q->known[kernel];
     size_t at = 0;
@@ -317,7 +318,7 @@ static bool tell_args(opencl_queue *q, kernel_id kernel, const kernel_arg *args,
         bool fits = at + args[i].size <= sizeof known->args;
         if (fits && at < known->bytes && memcmp(known->args + at, args[i].value, args[i].size) == 0) continue;
         cl_int error = q->cl->SetKernelArg(q->kernel[kernel], (cl_uint)i, args[i].size, args[i].value);
-        if (!sound(q, error, kernel_names[kernel])) return false;
+        if (!sound(q, error, q->kernel_name[kernel])) return false;
         if (fits) memcpy(known->args + at, args[i].value, args[i].size);
     }
     known->bytes = at < sizeof known->args ? at : sizeof known->args;
@@ -333,10 +334,10 @@ static void enqueue(opencl_queue *q, cl_kernel kernel, const char *name, size_t 
     if (sound(q, error, name) && timed) q->timed[q->timed_count++].name = q->rule;
 }
 
-void queue_launch(opencl_queue *q, kernel_id kernel, size_t items, size_t group, const kernel_arg *args, int32_t count)
+void queue_launch(opencl_queue *q, int32_t kernel, size_t items, size_t group, const kernel_arg *args, int32_t count)
 {
     if (items == 0 || !ready(q) || !tell_args(q, kernel, args, count)) return;
-    enqueue(q, q->kernel[kernel], kernel_names[kernel], items, group);
+    enqueue(q, q->kernel[kernel], q->kernel_name[kernel], items, group);
 }
 
 void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group, const kernel_arg *args,

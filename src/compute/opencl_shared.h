@@ -30,94 +30,13 @@ typedef struct device_force {
     float x, y, z;
 } device_force;
 
-// One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
-// table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
-// octants without a child, zero for ever.
-typedef struct device_level {
-    int first;  // where its channels begin in the floats, counted in bricks: channel c of brick b is brick first + c * room + b
-    int room;
-    int count;  // bricks, the nothing included
-    int near;   // where its neighbours begin in the tree, 27 per brick
-    int up;     // where its way up begins in the tree: 8 * brick of the level above + octant, one per brick
-    int child;  // where its way down begins in the tree: 8 bricks of the level below per brick
-    int stamp;  // where its stamps begin in the tree
-} device_level;
-
-// A cycle of the pressure.
-typedef struct device_cycle {
-    int index;       // among those of its update
-    int ahead;       // 1: it was asked for before anybody knew whether it is needed; if it is not, its kernels do nothing
-    int anew;        // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
-    int may_follow;  // 1: another one may follow
-    int live;        // bricks
-    float tolerance;
-} device_cycle;
-
-#define DEVICE_TOUCH_ROUNDS 8  // of touching up after a cycle: TOUCH_UP_ROUNDS of the backends
-
-// What a cycle of an update notes.
-enum {
-    DEVICE_RAN,       // 1: it was needed
-    DEVICE_BEGUN,     // the bits of the largest residual that it began with
-    DEVICE_LEFT,      // and of the largest that it left, if that was the tolerance or more
-    DEVICE_RESTLESS,  // how many bricks had that much left
-    DEVICE_NOTE_SIZE
-};
-
-// How many cycles there were since there is such a buffer; how many bricks each round of touching up smoothed after each cycle
-// of an update; and the notes of these cycles, the first one's last, so that what the host reads lies together. Bricks of every
-// level bear the number of the cycle before which their active cells changed last, as a stamp.
-#define DEVICE_CYCLES 16  // as many as parameters allow
-#define DEVICE_CYCLE_NUMBER 0
-#define DEVICE_SMOOTHED(index) (16 + DEVICE_TOUCH_ROUNDS * (index))
-#define DEVICE_NOTES (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_NOTE_SIZE * DEVICE_CYCLES)
-#define DEVICE_NOTE(index) (DEVICE_NOTES - DEVICE_NOTE_SIZE * ((index) + 1))
-
 // The marks that kernels leave to each other and to the host: one buffer, because a launch takes the host longer for every
-// buffer that it names. It begins with the notes; behind them lie tables with room for `room` bricks, a multiple of 64. Where
-// they begin, in bytes:
-#define DEVICE_FACTS (4 * DEVICE_NOTES)              // a byte per brick: DEVICE_WET and so on
-#define DEVICE_PLACES(room) (DEVICE_FACTS + (room))  // the live bricks, a device_place each
-// Those that follow only the momentum solver has.
-#define DEVICE_DRY(room) (DEVICE_PLACES(room) + 32 * (room))  // a byte per live brick, by its number among them: see divergence
-#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))       // an int per brick: see the notes
-#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                             // an int per brick: see touch_up.cl
-#define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                             // the lists of restless bricks
-#define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (DEVICE_TOUCH_ROUNDS + 1) * (room))  // masks: the active cells
-#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                              // and those with little in them
-#define DEVICE_MARKS(room) (DEVICE_EMPTY(room) + 64 * (room))                               // the end
-
-// Bricks that are touched up at a time: as many as keep a device busy.
-#define DEVICE_TOUCH_BRICKS 2048
-
-// What a coarse cell holds, as in the CPU's pyramid, and besides the weights of its links and its border faces. Level 0, the live
-// bricks, has none of it and only a way up. On level 1 all counts are small, and one word holds them.
-enum {
-    DEVICE_RIGHT,
-    DEVICE_ERROR,
-    DEVICE_ERROR_NEXT,
-    DEVICE_DIAGONAL,
-    DEVICE_WEIGHT_X,
-    DEVICE_WEIGHT_Y,
-    DEVICE_WEIGHT_Z,
-    DEVICE_COUNTS,
-    DEVICE_PLAIN,           // a byte per row
-    DEVICE_FIRST_CHANNELS,  // of level 1
-    DEVICE_LINK_X = DEVICE_COUNTS,
-    DEVICE_LINK_Y,
-    DEVICE_LINK_Z,
-    DEVICE_THICK_X,
-    DEVICE_THICK_Y,
-    DEVICE_THICK_Z,
-    DEVICE_BORDER_X,
-    DEVICE_BORDER_Y,
-    DEVICE_BORDER_Z,
-    DEVICE_COUNT,
-    DEVICE_LEVEL_CHANNELS  // of the others
-};
-
-// Levels that coarse_tail does together, at most: of 8, 4, 2 and 1 cells on an axis.
-#define DEVICE_TAIL_LEVELS 4
+// buffer that it names. It begins with notes of the solver's own, as many as it likes of these bytes; behind them lie tables with room
+// for `room` bricks, a multiple of 64, of which the solver's own come last. Where they begin, in bytes:
+#define DEVICE_HEAD 832
+#define DEVICE_FACTS DEVICE_HEAD                                 // a byte per brick: DEVICE_WET and so on
+#define DEVICE_PLACES(room) (DEVICE_FACTS + (room))              // the live bricks, a device_place each
+#define DEVICE_TABLES(room) (DEVICE_PLACES(room) + 32 * (room))  // the solver's own
 
 // What the host knows of a brick.
 typedef struct device_news {

@@ -2,6 +2,7 @@
 #include "surface/picture_scene.h"
 
 #include "world/region.h"
+#include "world/solver.h"
 
 enum { RANGE_STEPS = 1024 };
 
@@ -67,7 +68,7 @@ float picture_value(const weir_world *world, weir_look look, int32_t brick, int3
         float flow = 0.5f * (low + bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next]);
         square += flow * flow;
     }
-    return sqrtf(square) * world_speed(world);
+    return sqrtf(square) * world->solver->speed;
 }
 
 // Calls for every cell that is drawn: with no histogram it finds the largest value, with one it counts values in equal steps of *most.

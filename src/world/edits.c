@@ -4,7 +4,7 @@
 // at once, or waits in the queue while a background step runs. Applying has two halves: first everything that can fail (bricks,
 // copies of terrain), then the change itself, which cannot. So an edit that fails has changed nothing.
 #include "world/region.h"
-#include "world/world.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <math.h>
@@ -616,7 +616,7 @@ weir_status weir_terrain_changed(weir_world *world, weir_box box)
 
 weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
-    float speed = world_speed(world);
+    float speed = world->solver->speed;
     world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f}};
     weir_status status = check_vec("flow", flow, world->params.max_flow * speed);
     if (status == WEIR_OK) status = place_box(world, box, &edit.place);

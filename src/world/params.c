@@ -1,6 +1,6 @@
 // The numbers of the laws. One table has all that is known about each of them: where it lies, what it may be, what it is when
 // nobody says anything, and what it means. Everything here is a walk over that table, so a new parameter is one new line.
-#include "world/world.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <math.h>
@@ -169,14 +169,14 @@ weir_status weir_world_set_params(weir_world *world, const weir_params *params)
 {
     assert(params);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "parameters cannot be set while a background step runs");
-    weir_status status = weir_params_check(params, world->solver);
+    weir_status status = weir_params_check(params, world->solver->id);
     if (status == WEIR_OK) world->params = world_params_plain(params);
     return status;
 }
 
 weir_solver weir_world_solver(const weir_world *world)
 {
-    return world->solver;
+    return world->solver->id;
 }
 
 // Unbounded worlds answer the empty box that they were made with.

@@ -4,7 +4,7 @@
 // Sums over bricks are whole numbers, also where the values are floats: each brick's part is summed in the order of its cells
 // and then rounded to a fixed unit, so that the order of bricks in the pool never shows in an answer.
 #include "world/region.h"
-#include "world/world.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <math.h>
@@ -46,7 +46,7 @@ static float mean_flow(const weir_world *world, int32_t brick, int32_t cell, int
     int32_t there = region_step(pool, brick, cell, axis, 1, &next);
     float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
     float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
-    return 0.5f * (low + high) * world_speed(world);
+    return 0.5f * (low + high) * world->solver->speed;
 }
 
 weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
@@ -542,7 +542,7 @@ weir_stats weir_world_stats(const weir_world *world)
     const brick_pool *pool = &world->bricks;
     bricks_catch_up(pool);
     int64_t terrain_size = terrain_bytes(&world->terrain);
-    int64_t bytes = bricks_bytes(pool) + world->engine_bytes + terrain_size;
+    int64_t bytes = bricks_bytes(pool) + world->solver_bytes + terrain_size;
     int64_t peak = pool->peak_bytes > world->peak_bytes ? pool->peak_bytes : world->peak_bytes;
     weir_stats stats = {
         .updates = world->update,
@@ -551,8 +551,6 @@ weir_stats weir_world_stats(const weir_world *world)
         .peak_bricks = pool->peak_live,
         .bytes = bytes,
         .peak_bytes = peak + terrain_size > bytes ? peak + terrain_size : bytes,
-        .cycles = world->cycles,
-        .residual = world->residual,
         .threads = workers_count(world->workers),
         .simd = world->simd,
         .bytes_to_device = world->account.sent,
@@ -564,5 +562,6 @@ weir_stats weir_world_stats(const weir_world *world)
     for (int32_t i = 0; i < world->rule_time_count; i++) {
         stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i], world->rule_on_host[i]};
     }
+    if (world->solver->stats) world->solver->stats(world->state, &stats);
     return stats;
 }

@@ -1,7 +1,7 @@
 // Queries over a box that fill an array: x fastest, then y, then z. Like all queries they read the finished state, ask for no memory
 // and change nothing. Values are copied row by row of a brick, up to 8 cells at a time.
 #include "world/region.h"
-#include "world/world.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void read_pressure_row(const weir_world *world, int32_t brick, int32_t ce
 static void read_flow_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
 {
     const brick_pool *pool = world_bricks(world);
-    float *flow = to, speed = world_speed(world);
+    float *flow = to, speed = world->solver->speed;
     for (int32_t axis = 0; axis < 3; axis++) {
         const float *low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick);
         for (int32_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "world/region.h"
 #include "world/snapshot.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,7 +29,6 @@ static const float VALUE_MAX[SNAPSHOT_STATE_CHANNELS] = {0, 1, 1, 1, 1e6f};
 #define ACCOUNT_MAX ((int64_t)1 << 61)  // so that sums of the account stay within 64 bits
 
 static const char *const STATE_NAMES[SNAPSHOT_STATE_CHANNELS] = {"mass", "flow_x", "flow_y", "flow_z", "pressure"};
-static const char *const SOLVER_NAMES[WEIR_SOLVER_COUNT] = {"momentum", "classic"};
 
 // ---- Reading ---------------------------------------------------------------------------------------------------------------
 
@@ -144,11 +144,11 @@ static weir_status ends_early(const reader *r)
 
 // A world's state on its way in; it becomes the world's when all of it is there.
 typedef struct arrival {
-    weir_solver solver;
+    const solver_table *solver;
     weir_params params;
     int64_t update, change;
     int64_t added, removed, drained, turned;
-    int32_t cycles_next;
+    int32_t carried;  // see solver.h
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
     int32_t channels[CHANNEL_MAX];  // where the file's channels go
@@ -205,13 +205,13 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     a->removed = get_i64(r);
     a->drained = get_i64(r);
     a->turned = get_i64(r);
-    a->cycles_next = r->version > 1 ? get_i32(r) : 0;
+    a->carried = r->version > 1 ? get_i32(r) : 0;
     if (r->ended) return ends_early(r);
 
     if (solver >= WEIR_SOLVER_COUNT) return damaged(r, "solver %u is not one that Weir has", solver);
-    if (solver != (uint32_t)world->solver) {
+    if (solver != (uint32_t)world->solver->id) {
         return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s", snapshot_tail(r->path),
-                           SOLVER_NAMES[solver], SOLVER_NAMES[world->solver]);
+                           solver_list[solver]->name, world->solver->name);
     }
     const weir_box unbounded = {{0, 0, 0}, {0, 0, 0}};
     if (memcmp(&bounds, &unbounded, sizeof bounds) != 0 && !box_sound(bounds)) {
@@ -219,11 +219,12 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
                        bounds.max.x, bounds.max.y, bounds.max.z);
     }
     if (open_sides > 63) return damaged(r, "open sides 0x%x are more than a box has", open_sides);
-    if (weir_params_check(&a->params, world->solver) != WEIR_OK) return damaged(r, "%s", weir_error_message());
+    if (weir_params_check(&a->params, world->solver->id) != WEIR_OK) return damaged(r, "%s", weir_error_message());
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
         return damaged(r, "the counters of updates and changes are out of range");
     }
-    if (a->cycles_next < 0) return damaged(r, "the next update would run %d V-cycles", a->cycles_next);
+    if (a->carried < 0 || (a->carried > 0 && !world->solver->set_carried))
+        return damaged(r, "the next update would run %d V-cycles", a->carried);
     const int64_t account[4] = {a->added, a->removed, a->drained, a->turned};
     for (int32_t i = 0; i < 4; i++) {
         if (account[i] < 0 || account[i] > ACCOUNT_MAX) return damaged(r, "the account of drops is out of range");
@@ -351,7 +352,7 @@ static weir_status check_brick(const reader *r, const arrival *a, int32_t brick)
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
     for (int32_t i = 0; i < BRICK_CELLS; i++) {
         int32_t x = 8 * c.x + (i & 7), y = 8 * c.y + (i >> 3 & 7), z = 8 * c.z + (i >> 6);
-        if (mass[i] < 0 || mass[i] > world_mass_max(a->solver))
+        if (mass[i] < 0 || mass[i] > a->solver->cell_max)
             return damaged(r, "cell (%d, %d, %d) holds %d drops", x, y, z, mass[i]);
         bool open = mask_has(&pool->open[brick], i);
         if (!open && mass[i] != 0) return damaged(r, "cell (%d, %d, %d) is solid and holds water", x, y, z);
@@ -448,7 +449,7 @@ static void move_in(weir_world *world, arrival *a)
     world->removed = a->removed;
     world->drained = a->drained;
     world->turned = a->turned;
-    world->cycles_next = a->cycles_next;
+    if (world->solver->set_carried) world->solver->set_carried(world->state, a->carried);
     world->sources = a->sources;
     world->source_count = a->source_count;
     world->source_room = a->source_room;

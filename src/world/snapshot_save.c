@@ -2,6 +2,7 @@
 // it replaces when it is whole.
 #include "base/hash.h"
 #include "world/snapshot.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -256,7 +257,7 @@ static bool sort_world(const weir_world *world, memory *mem, sorted *s)
 
 static void put_world(writer *w, const weir_world *world, const sorted *s)
 {
-    put_u32(w, (uint32_t)world->solver);
+    put_u32(w, (uint32_t)world->solver->id);
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
     put_params(w, &world->params);
@@ -266,7 +267,7 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     put_i64(w, world->removed);
     put_i64(w, world->drained);
     put_i64(w, world->turned);
-    put_i32(w, world->cycles_next);
+    put_i32(w, solver_carried(world));
 
     // While a step runs the game may add emitters; they are not part of the state that it works on.
     put_i32(w, world->busy ? world->frozen.next_source_id : world->next_source_id);

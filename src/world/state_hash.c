@@ -6,7 +6,7 @@
 // does not count, since it may be there or not without making a difference. Everything else is chained in a fixed order, field
 // by field, so that no padding gets in.
 #include "base/hash.h"
-#include "world/world.h"
+#include "world/solver.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -146,18 +146,18 @@ static uint64_t chain_rule(uint64_t hash, const world_rule *rule)
 uint64_t world_hash(const weir_world *world)
 {
     int64_t update = world->busy ? world->frozen.update : world->update;
-    int32_t cycles_next = world->busy ? world->frozen.cycles_next : world->cycles_next;
+    int32_t carried = world->busy ? world->frozen.carried : solver_carried(world);
     int32_t next_source_id = world->busy ? world->frozen.next_source_id : world->next_source_id;
     const world_source *sources = world->busy ? world->frozen.sources : world->sources;
     int32_t source_count = world->busy ? world->frozen.source_count : world->source_count;
-    int32_t solver = (int32_t)world->solver;
+    int32_t solver = (int32_t)world->solver->id;
 
     uint64_t hash = hash_water(world);
     hash = chain_terrain(hash, &world->terrain);
     hash = chain_params(hash, &world->params);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);
-    hash = CHAIN(hash, cycles_next);
+    hash = CHAIN(hash, carried);
     hash = CHAIN(hash, next_source_id);
     for (int32_t i = 0; i < source_count; i++) hash = chain_source(hash, &sources[i]);
     for (int32_t i = 0; i < world->rule_count; i++) hash = chain_rule(hash, &world->rules[i]);

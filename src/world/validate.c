@@ -1,6 +1,6 @@
 // What must hold of a world between updates, looked at plainly and from scratch: every cell, every brick, every entry.
 #include "base/broken.h"
-#include "world/world.h"
+#include "world/solver.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static const char *validate_cell(const weir_world *world, int32_t brick, int32_t
     const int32_t x = 8 * c.x + (cell & 7), y = 8 * c.y + (cell >> 3 & 7), z = 8 * c.z + (cell >> 6);
     const int32_t mass = bricks_ints(pool, CHANNEL_MASS, brick)[cell];
     const float pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick)[cell];
-    if (mass < 0 || mass > world_mass_max(world->solver)) return broken("the cell (%d, %d, %d) holds %d drops", x, y, z, mass);
+    if (mass < 0 || mass > world->solver->cell_max) return broken("the cell (%d, %d, %d) holds %d drops", x, y, z, mass);
     if (!isfinite(pressure)) return broken("the pressure in the cell (%d, %d, %d) is %g", x, y, z, (double)pressure);
     bool any = mass != 0 || pressure != 0.0f;
     for (int32_t axis = 0; axis < 3; axis++) {

@@ -2,7 +2,7 @@
 //
 // Bricks keep their indices, so tables are copied as they are; of the channels only those that queries and the state hash read.
 // The memory stays from one background step to the next.
-#include "world/world.h"
+#include "world/solver.h"
 #include <string.h>
 
 enum { COPY_GRAIN = 64 };  // bricks per piece of work
@@ -70,7 +70,7 @@ weir_status world_freeze(weir_world *world)
     frozen->removed = world->removed;
     frozen->drained = world->drained;
     frozen->turned = world->turned;
-    frozen->cycles_next = world->cycles_next;
+    frozen->carried = solver_carried(world);
     frozen->next_source_id = world->next_source_id;
     return WEIR_OK;
 }

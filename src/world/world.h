@@ -57,7 +57,7 @@ typedef struct world_frozen {
     weir_stats stats;
     int64_t update, change;
     int64_t added, removed, drained, turned;
-    int32_t cycles_next;
+    int32_t carried;  // see solver.h
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
 } world_frozen;
@@ -78,11 +78,14 @@ typedef struct device_account {
     bool program_cached;
 } device_account;
 
+typedef struct solver_table solver_table;  // solver.h
+
 struct weir_world {
     memory mem;
     weir_logger logger;
     workers *workers;
-    weir_solver solver;
+    const solver_table *solver;
+    void *state;  // of the solver
     weir_backend backend;
     weir_simd simd;
     weir_params params;
@@ -114,33 +117,14 @@ struct weir_world {
     char lost[256];            // not empty: the device was lost, and this is the sentence
     bool gone;                 // and the values are gone with it
     int32_t moved_channel[3];  // what crossed each low face in this update; 0 unless a rule asked for it
-    // The solver's own: written by src/solvers.
-    void *engine;
-    int64_t engine_bytes;  // the backend's tables
-    int64_t peak_bytes;    // of bricks and backend together
+    void *background;          // the thread of a background step: see life.c
+    int64_t solver_bytes;      // the solver's tables
+    int64_t peak_bytes;        // of bricks and solver together
     double rule_seconds[WEIR_RULE_TIMES];
     const char *rule_names[WEIR_RULE_TIMES];
     bool rule_on_host[WEIR_RULE_TIMES];
     int32_t rule_time_count;
-    int32_t cycles;
-    float residual;
-    // V-cycles that the next update may run: as many as the last one ran, and one more if that was not enough. 0: as many as the
-    // parameters allow.
-    int32_t cycles_next;
 };
-
-// How fast a flow of 1 moves, in cells per update: the classic rules move half of it.
-static inline float world_speed(const weir_world *world)
-{
-    return world->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f;
-}
-
-// The most drops that a cell can hold. momentum turns them into floats, which count to 2^24; in classic a cell of 128 fills takes in
-// nothing, and what it got until then still fits an integer.
-static inline int32_t world_mass_max(weir_solver solver)
-{
-    return solver == WEIR_SOLVER_CLASSIC ? 511 * WEIR_FULL : 4 * WEIR_FULL - 1;
-}
 
 // The bricks that queries read: the frozen ones while a background step runs.
 static inline const brick_pool *world_bricks(const weir_world *world)
@@ -218,6 +202,9 @@ const char *world_validate(const weir_world *world);
 
 // After an edit or a load: looks at a world of few bricks where asserts are on.
 void world_check_change(const weir_world *world);
+
+// The same, and what is broken of its solver's state. Between updates.
+const char *world_validate_all(weir_world *world);
 
 // Ends the program with a sentence that is not NULL.
 void world_must_hold(const weir_world *world, const char *wrong);

@@ -1,19 +1,123 @@
 // The automaton of van der Scheer's thesis, corrected so that it works (docs/how-it-works.md).
-#include "solvers/solver.h"
+#include "solvers/classic/classic.h"
 
+#include "world/solver.h"
 #include <assert.h>
 
 enum { SWEEP_ITERATIONS = 4 };  // most pressure iterations in one sweep: as far as a sweep looks around its box
 
-void classic_update(weir_world *world, backend *b)
+#if WEIR_HAVE_OPENCL
+#define PASS(text, name)                                \
+    {                                                   \
+        text, classic_cpu_##name, classic_opencl_##name \
+    }
+#else
+#define PASS(text, name)               \
+    {                                  \
+        text, classic_cpu_##name, NULL \
+    }
+#endif
+
+static const pass MOVE = PASS("mass and flow advection", move);
+static const pass OPEN_SIDES = PASS("open sides", open_sides);
+static const pass FORCES = PASS("forces and noise", forces);
+static const pass DIVERGENCE = PASS("divergence and pressure", divergence);
+static const pass PRESSURE = PASS("pressure", pressure);
+static const pass GRADIENT = PASS("pressure and gradient", gradient);
+
+static void run(classic *c, const pass *p)
 {
-    b->run(b, PASS_CLASSIC_MOVE, 0);
-    solver_after_move(world, b);
+    c->machine->run(c->machine, p, c);
+}
+
+static void run_iterations(classic *c, const pass *p, int32_t iterations)
+{
+    assert(iterations >= 0 && iterations <= SWEEP_ITERATIONS);
+    c->iterations = iterations;
+    run(c, p);
+}
+
+static void run_passes(classic *c)
+{
+    weir_world *world = c->world;
+    backend_rules(c->machine, world, WEIR_PLACE_BEFORE);
+    run(c, &MOVE);
+    if (backend_drains(world)) {
+        run(c, &OPEN_SIDES);
+        assert(c->drained >= 0);
+        world->drained += c->drained;
+    }
+    backend_rules(c->machine, world, WEIR_PLACE_AFTER_MOVE);
+    if (backend_pushes(world)) run(c, &FORCES);
     int32_t left = world->params.iterations;
     assert(left >= 1);
-    int32_t first = left < SWEEP_ITERATIONS ? left : SWEEP_ITERATIONS;
-    b->run(b, PASS_CLASSIC_DIVERGENCE, first);
-    for (left -= first; left > SWEEP_ITERATIONS; left -= SWEEP_ITERATIONS) b->run(b, PASS_CLASSIC_PRESSURE, SWEEP_ITERATIONS);
-    assert(left >= 0 && left <= SWEEP_ITERATIONS);
-    b->run(b, PASS_CLASSIC_GRADIENT, left);
+    const int32_t first = left < SWEEP_ITERATIONS ? left : SWEEP_ITERATIONS;
+    run_iterations(c, &DIVERGENCE, first);
+    for (left -= first; left > SWEEP_ITERATIONS; left -= SWEEP_ITERATIONS) run_iterations(c, &PRESSURE, SWEEP_ITERATIONS);
+    run_iterations(c, &GRADIENT, left);
+    backend_rules(c->machine, world, WEIR_PLACE_AFTER);
 }
+
+static weir_status update(void *state)
+{
+    classic *c = state;
+    if (c->machine->begin) c->machine->begin(c->machine);
+    if (c->world->bricks.live > 0) run_passes(c);
+    return c->machine->finish ? c->machine->finish(c->machine) : WEIR_OK;
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static void destroy(void *state)
+{
+    classic *c = state;
+    c->part->destroy(c);
+    memory_free(&c->world->mem, c, sizeof *c);
+}
+
+static weir_status create(weir_world *world, const weir_world_def *def, void **state)
+{
+    classic *c = memory_alloc_zero(&world->mem, sizeof *c);
+    *state = NULL;
+    if (!c) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+    c->world = world;
+    c->part = &classic_on_cpu;
+#if WEIR_HAVE_OPENCL
+    if (def->backend == WEIR_BACKEND_OPENCL) c->part = &classic_on_opencl;
+#endif
+    weir_status status = c->part->create(c, def->device);
+    if (status == WEIR_OK)
+        *state = c;
+    else
+        destroy(c);
+    return status;
+}
+
+static weir_status reserve(void *state)
+{
+    return ((classic *)state)->part->reserve(state);
+}
+
+static const char *validate(void *state)
+{
+    return ((classic *)state)->part->validate(state);
+}
+
+static int64_t bytes(const void *state)
+{
+    return ((const classic *)state)->part->bytes(state);
+}
+
+extern const solver_table solver_classic;
+const solver_table solver_classic = {
+    .id = WEIR_SOLVER_CLASSIC,
+    .name = "classic",
+    .speed = CLASSIC_SPEED,
+    .cell_max = 511 * WEIR_FULL,  // a cell of 128 fills takes in nothing, and what it got until then still fits an integer
+    .create = create,
+    .destroy = destroy,
+    .reserve = reserve,
+    .update = update,
+    .validate = validate,
+    .bytes = bytes,
+};

@@ -23,17 +23,6 @@
 // EACH where it goes round once or twice: a compiler that unrolls that works out how often, in vain.
 #define EACH_FEW(i, count) _Pragma("unroll 1") EACH(i, count)
 
-// Makes the pairs, given the left brick of each.
-GROUP_KERNEL void pair_bricks(global const int *lefts, global const int *near, global int *pairs)
-{
-    int left = lefts[get_group_id(0)], right = near[27 * left + 14];
-    EACH(i, PAIR)
-    {
-        int x = i & 3, beside = 3 * (i >> 2) + (x < 3 ? x : 2);
-        pairs[PAIR * get_group_id(0) + i] = near[27 * (x < 3 ? left : right) + beside];
-    }
-}
-
 // The group's pair into local memory. Ends with a barrier.
 inline void load_pair(local int *near_here, global const int *pairs)
 {

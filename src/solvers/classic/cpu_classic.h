@@ -5,6 +5,7 @@
 #include "cells/gradient.h"
 #include "compute/cpu_boxes.h"
 #include "compute/cpu_forces.h"
+#include "solvers/classic/cpu_args.h"
 #include "solvers/classic/laws.h"
 
 typedef struct classic_move_planes {
@@ -24,7 +25,16 @@ typedef struct classic_pressure_planes {
 typedef union classic_scratch {
     classic_move_planes move;
     classic_pressure_planes pressure;
+    struct {
+        _Alignas(64) run_tile m, open;
+    } forces;
 } classic_scratch;
+
+// The arguments that a sweep was begun with: the bricks are their first field.
+static inline const classic_args *args_of(const box_sweep *w)
+{
+    return (const classic_args *)w->bricks;
+}
 
 KERNEL classic_fill(const int count, float *restrict m, const int32_t *restrict drops)
 {
@@ -114,13 +124,13 @@ static bool classic_layer_wet(const box_sweep *w, int layer)
     for (int z = layer - 1; z <= layer + 1; z++)
         for (int y = 0; y < box->ny + 2; y++)
             for (int x = 0; x < box->nx + 2; x++)
-                if (w->a->held[box->brick[z][y][x]]) return true;
+                if (args_of(w)->held[box->brick[z][y][x]]) return true;
     return false;
 }
 
 static void classic_gather_mass(const box_sweep *w, classic_move_planes *s, int z)
 {
-    plane_gather(SLOT(s->drops, z), w->a->mass, w, z, -2, w->rows);
+    plane_gather(SLOT(s->drops, z), args_of(w)->mass, w, z, -2, w->rows);
     int i = rows_begin(w, -2);
     classic_fill(rows_count(w, -2, w->rows), SLOT(s->m, z) + i, SLOT(s->drops, z) + i);
 }
@@ -152,7 +162,7 @@ KERNEL classic_mass_cells(classic_move_planes *s, const int stride, const int sl
 }
 
 // Their new flow.
-KERNEL classic_carry_cells(const pass_args *a, classic_move_planes *s, const int stride, const int slot, int i,
+KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const int stride, const int slot, int i,
                            const float *const open[2], float *out_x, float *out_y, float *out_z)
 {
     const float *cross_x = HERE(s->cross[0]), *cross_y = HERE(s->cross[1]);
@@ -211,14 +221,14 @@ KERNEL classic_note_row(const int count, classic_notes *notes, const int32_t *re
 }
 
 // Notes of a row of bricks. They begin anew with the first plane.
-static void classic_book_notes(const pass_args *a, const int32_t *bricks, int nx, int z, const classic_notes *notes)
+static void classic_book_notes(const classic_args *a, const int32_t *bricks, int nx, int z, const classic_notes *notes)
 {
     for (int x = 0; x < nx; x++) {
         int32_t any = 0, differs = 0;
         for (int i = 8 * x; i < 8 * x + 8; i++) any |= notes->any[i], differs |= notes->differs[i];
         if (bricks[x] == BRICK_NOTHING) continue;
-        a->wet[bricks[x]] = (uint8_t)((((z & 7) != 0) & a->wet[bricks[x]]) | (any != 0));
-        if (differs) a->changed[bricks[x]] = a->change;
+        a->bricks.wet[bricks[x]] = (uint8_t)((((z & 7) != 0) & a->bricks.wet[bricks[x]]) | (any != 0));
+        if (differs) a->bricks.changed[bricks[x]] = a->bricks.change;
     }
 }
 
@@ -226,9 +236,9 @@ static void classic_store_moved(const box_sweep *w, classic_move_planes *s, int 
 {
     int i = rows_begin(w, 0);
     for (int axis = 0; axis < 3; axis++) {
-        if (!w->a->moved[axis]) continue;
+        if (!args_of(w)->moved[axis]) continue;
         classic_fill(rows_count(w, 0, w->rows - 1), s->moved + i, SLOT(s->whole[axis], z) + i);
-        plane_scatter(w->a->moved[axis], w, z, s->moved);
+        plane_scatter(args_of(w)->moved[axis], w, z, s->moved);
     }
 }
 
@@ -243,16 +253,16 @@ KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int
     const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
     for (int x = 0; x < nx; x++)
         if (bricks[x] != BRICK_NOTHING) must_be_drops(after + BOX_LANES + 8 * x, 8, 511 * WEIR_FULL);
-    classic_store_row(w->a->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
+    classic_store_row(args_of(w)->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
     if ((y & 7) == 0) *notes = (classic_notes){{0}};
     classic_note_row(8 * nx, notes, after + BOX_LANES, SLOT(s->drops, slot) + i);
-    if ((y & 7) == 7) classic_book_notes(w->a, bricks, nx, z, notes);
+    if ((y & 7) == 7) classic_book_notes(args_of(w), bricks, nx, z, notes);
 }
 
 KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
                            const float *const open[2])
 {
-    const pass_args *a = w->a;
+    const classic_args *a = args_of(w);
     const int nx = stride / 8 - 2;
     float out[3][8 * BOX_X];
     for (int x = 0; x < 8 * nx; x += BOX_LANES)
@@ -302,7 +312,8 @@ static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s,
     for (int next = z0 - 1; next <= z1; next++) {
         const int z = next - 1;
         classic_gather_mass(w, s, next);
-        for (int axis = 0; axis < 3; axis++) plane_gather(SLOT(s->flow[axis], next), w->a->flow[axis], w, next, -1, w->rows);
+        for (int axis = 0; axis < 3; axis++)
+            plane_gather(SLOT(s->flow[axis], next), args_of(w)->flow[axis], w, next, -1, w->rows);
         open[0] = open[1];
         if (z >= z0 - 1 && (!open[0] || !plane_goes_on(w, z))) {
             float *fresh = open[0] == s->open[0] ? s->open[1] : s->open[0];
@@ -315,19 +326,30 @@ static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s,
 }
 
 // A layer of bricks without any mass around it.
+// The move of a brick in which nothing is and nothing comes in.
+static void move_nothing(const classic_args *a, const brick_run *one)
+{
+    clear_bricks(a->mass_next, one);
+    for (int axis = 0; axis < 3; axis++) {
+        clear_bricks(a->flow_next[axis], one);
+        if (a->moved[axis]) clear_bricks(a->moved[axis], one);
+    }
+    a->bricks.wet[one->brick[0]] = 0;
+}
+
 static void classic_move_nothing(const box_sweep *w, int layer)
 {
     for (int y = 1; y <= w->box->ny; y++) {
         for (int x = 1; x <= w->box->nx; x++) {
             const brick_run one = {1, {w->box->brick[layer][y][x]}};
-            if (one.brick[0] != BRICK_NOTHING) move_nothing(w->a, &one);
+            if (one.brick[0] != BRICK_NOTHING) move_nothing(args_of(w), &one);
         }
     }
 }
 
-static void classic_move(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+static void classic_move(const classic_args *a, classic_scratch *scratch, const brick_box *box)
 {
-    const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
+    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
     for (int layer = 1, end; layer <= box->nz; layer = end) {
         end = layer + 1;
         if (!classic_layer_wet(w, layer)) {
@@ -335,7 +357,7 @@ static void classic_move(const pass_args *a, cpu_scratch *scratch, const brick_b
             continue;
         }
         while (end <= box->nz && classic_layer_wet(w, end)) end++;
-        classic_move_planes_from(w, &((classic_scratch *)scratch)->move, 8 * (layer - 1), 8 * (end - 1));
+        classic_move_planes_from(w, &scratch->move, 8 * (layer - 1), 8 * (end - 1));
     }
 }
 
@@ -424,10 +446,10 @@ static void classic_iterate_plane(const box_sweep *w, classic_pressure_planes *s
 
 // The divergence, and the first iterations of the pressure. Iteration k of a plane runs one plane behind iteration k - 1, which
 // reaches one cell further around the box.
-static void classic_divergence_sweep(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+static void classic_divergence_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
 {
-    classic_pressure_planes *s = &((classic_scratch *)scratch)->pressure;
-    const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
+    classic_pressure_planes *s = &scratch->pressure;
+    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
     const int last = a->iterations, rim = last - 1, rows = w->rows;
     assert(last >= 1 && last < PLANE_RIM);
     classic_terrain around = {{NULL}}, *t = &around;
@@ -462,7 +484,7 @@ static void classic_divergence_sweep(const pass_args *a, cpu_scratch *scratch, c
 static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low, const float *p, const float *open_low,
                                    const float *open)
 {
-    const pass_args *a = w->a;
+    const classic_args *a = args_of(w);
     const float keep = a->keep, limit = a->max_flow;
     const int stride = w->stride;
     float *const x = a->flow_next[0] + 64 * (z & 7), *const y = a->flow_next[1] + 64 * (z & 7),
@@ -494,10 +516,10 @@ static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low
 
 // Further iterations of the pressure, and after the last ones the gradient. One cell below the box counts as the box's own, since the
 // gradient looks at it.
-INLINE void classic_iterations(const pass_args *a, cpu_scratch *scratch, const brick_box *box, const bool gradient)
+INLINE void classic_iterations(const classic_args *a, classic_scratch *scratch, const brick_box *box, const bool gradient)
 {
-    classic_pressure_planes *s = &((classic_scratch *)scratch)->pressure;
-    const box_sweep sweep = sweep_begin(a, box), *w = &sweep;
+    classic_pressure_planes *s = &scratch->pressure;
+    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
     const int last = a->iterations, rows = w->rows;
     assert(last >= (gradient ? 0 : 1) && last < PLANE_RIM);
     classic_terrain around = {{NULL}}, *t = &around;
@@ -520,12 +542,12 @@ INLINE void classic_iterations(const pass_args *a, cpu_scratch *scratch, const b
     }
 }
 
-static void classic_pressure_sweep(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+static void classic_pressure_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
 {
     classic_iterations(a, scratch, box, false);
 }
 
-static void classic_gradient_sweep(const pass_args *a, cpu_scratch *scratch, const brick_box *box)
+static void classic_gradient_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
 {
     classic_iterations(a, scratch, box, true);
 }

@@ -15,7 +15,7 @@ static inline int octant_start(int o)
 }
 
 // A brick of a level that there is; level 0 are the live bricks.
-static inline void must_be_on(const pass_args *a, int32_t l, int32_t brick)
+static inline void must_be_on(const momentum_args *a, int32_t l, int32_t brick)
 {
     (void)a, (void)l, (void)brick;
     assert(l >= 1 && l <= a->levels->top && brick > BRICK_NOTHING && brick < a->levels->level[l].count);
@@ -191,26 +191,27 @@ static inline bool view_full(const mask_view *v)
 }
 
 // The numbers of open faces of the cells of a brick, as floats; far from terrain that is a constant.
-static void faces_of_plane(const pass_args *a, int32_t brick, const mask_view *open, int z, float faces[PLANE])
+static void faces_of_plane(const momentum_args *a, int32_t brick, const mask_view *open, int z, float faces[PLANE])
 {
     static const float number[8] = {0, 1, 2, 3, 4, 5, 6};
-    if (a->clear[brick])
+    if (a->bricks.clear[brick])
         for (int c = 0; c < PLANE; c++) faces[c] = 6.0f;
     else
         spread_counts(faces, count_neighbours(open, z), number);
 }
 
 // The residual of the active cells of a brick; returns the largest.
-static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const float *pressure, float *restrict out)
+static float residual_brick(const momentum_args *a, momentum_scratch *s, int32_t brick, const float *pressure,
+                            float *restrict out)
 {
-    gather_brick(s->tile[0], &s->sides[0], pressure, a->near[brick]);
-    mask_view open = view_mask(a->open, a->near[brick]);
+    gather_brick(s->tile[0], &s->sides[0], pressure, a->bricks.near[brick]);
+    mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     float most[PLANE] = {0};
     for (int z = 0; z < 8; z++) {
         const float *restrict p = s->tile[0] + P(z), *restrict d = a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
         float active[PLANE], faces[PLANE], along_x[PLANE];
         sums_along_x(along_x, p, s->sides[0].low + PLANE * z, s->sides[0].high + PLANE * z);
-        spread_flags(active, a->active[brick].plane[z], a->flags);
+        spread_flags(active, a->active[brick].plane[z], a->bricks.flags);
         faces_of_plane(a, brick, &open, z, faces);
         LANES
         for (int c = 0; c < PLANE; c++) {
@@ -226,30 +227,30 @@ static float residual_brick(const pass_args *a, cpu_scratch *s, int32_t brick, c
 }
 
 // Whether all cells below a brick of level 1 and beside them are active.
-static bool all_active(const pass_args *a, const pyramid_level *level, int32_t parent)
+static bool all_active(const momentum_args *a, const pyramid_level *level, int32_t parent)
 {
     for (int o = 0; o < 8; o++) {
         int32_t brick = level->child[parent][o];
         if (brick == BRICK_NOTHING) return false;
-        mask_view active = view_mask(a->active, a->near[brick]);
+        mask_view active = view_mask(a->active, a->bricks.near[brick]);
         if (!view_full(&active)) return false;
     }
     return true;
 }
 
 // The counts of the operator over one live brick.
-static void count_octant(const pass_args *a, const pyramid_level *level, int32_t parent, int octant, int32_t brick)
+static void count_octant(const momentum_args *a, const pyramid_level *level, int32_t parent, int octant, int32_t brick)
 {
-    mask_view active = view_mask(a->active, a->near[brick]);
+    mask_view active = view_mask(a->active, a->bricks.near[brick]);
     if (mask_empty(active.own))
         count_uniform(level, parent, octant, 0.0f);
     else if (view_full(&active))
         count_uniform(level, parent, octant, 2.0f);
     else
-        count_brick(level, parent, octant, active, view_mask(a->open, a->near[brick]));
+        count_brick(level, parent, octant, active, view_mask(a->bricks.open, a->bricks.near[brick]));
 }
 
-static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
+static float restrict_fine(const momentum_args *a, momentum_scratch *s, int32_t parent)
 {
     const pyramid_level *level = &a->levels->level[1];
     must_be_on(a, 1, parent);
@@ -261,7 +262,7 @@ static float restrict_fine(const pass_args *a, cpu_scratch *s, int32_t parent)
     for (int o = 0; o < 8; o++) {
         int32_t brick = level->child[parent][o];
         if (brick == BRICK_NOTHING) continue;
-        must_be_live(a, brick);
+        must_be_live(&a->bricks, brick);
         if (level->full[parent] != FULL_AND_MADE) count_octant(a, level, parent, o, brick);
         if (mask_empty(&a->active[brick])) {
             fill_octant(level, PYRAMID_RIGHT, parent, o, 0.0f);
@@ -325,7 +326,7 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
     sum_octant(pyramid_cells(level, PYRAMID_COUNT, parent) + start, count);
 }
 
-static void build_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void build_level_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     (void)s;
     must_be_on(a, l, brick);
@@ -352,7 +353,7 @@ static inline uint32_t active_planes(const pyramid_level *level, int32_t brick)
 }
 
 // Counts of faces become weights.
-static void link_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void link_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
     must_be_on(a, l, brick);
@@ -384,7 +385,7 @@ typedef struct brick_links {
     const float *y, *z;        // brick tiles
 } brick_links;
 
-static brick_links gather_links(cpu_scratch *s, const pyramid_level *level, int32_t brick)
+static brick_links gather_links(momentum_scratch *s, const pyramid_level *level, int32_t brick)
 {
     const int32_t *near = level->near[brick];
     const float *x = pyramid_cells(level, PYRAMID_LINK_X, brick);
@@ -399,7 +400,7 @@ static brick_links gather_links(cpu_scratch *s, const pyramid_level *level, int3
 }
 
 // The error of a coarse brick and beyond its sides, into s->tile[0].
-static void gather_error(cpu_scratch *s, const pyramid_level *level, int32_t brick)
+static void gather_error(momentum_scratch *s, const pyramid_level *level, int32_t brick)
 {
     gather_brick(s->tile[0], &s->sides[0], level->channel[PYRAMID_ERROR], level->near[brick]);
 }
@@ -420,7 +421,7 @@ INLINE void weighted_sums(float *restrict out, const brick_links *links, const f
 
 // Sweeps on one coarse brick with what lies beyond its sides as it is, from s->tile[0]; returns the tile with the result. The error
 // is 0 in planes without active cells and stays so.
-static const float *sweep_tile(cpu_scratch *s, const brick_links *links, uint32_t planes, const float *right,
+static const float *sweep_tile(momentum_scratch *s, const brick_links *links, uint32_t planes, const float *right,
                                const float *inverse, int sweeps)
 {
     float *from = s->tile[0], *to = s->tile[1];
@@ -470,7 +471,7 @@ static void make_diagonal(const pyramid_level *level, int32_t brick, const brick
 }
 
 // On the way down: the diagonal, and the first smoothing from nothing.
-static void down_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void down_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
     must_be_on(a, l, brick);
@@ -499,7 +500,7 @@ static void down_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t br
 }
 
 // What is left on this level goes up to the next.
-static void restrict_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void restrict_level_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
     const pyramid_level *upper = &a->levels->level[l + 1];
@@ -533,7 +534,7 @@ static void restrict_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, 
 }
 
 // Sweeps on one brick of a level: from ERROR to ERROR_NEXT.
-static void smooth_level_sweeps(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick, int sweeps)
+static void smooth_level_sweeps(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick, int sweeps)
 {
     const pyramid_level *level = &a->levels->level[l];
     must_be_on(a, l, brick);
@@ -552,13 +553,13 @@ static void smooth_level_sweeps(const pass_args *a, cpu_scratch *s, int32_t l, i
 
 // True Jacobi sweeps, for the coarsest level. They see each other's results, so more than one at a time works only on a level of one
 // brick: a->sweeps says how many.
-static void sweep_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void sweep_level_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     assert(l == a->levels->top && (a->sweeps == 1 || a->levels->level[l].count == 2));
     smooth_level_sweeps(a, s, l, brick, a->sweeps);
 }
 
-static void smooth_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void smooth_level_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     smooth_level_sweeps(a, s, l, brick, a->smooths);
 }
@@ -566,7 +567,7 @@ static void smooth_level_brick(const pass_args *a, cpu_scratch *s, int32_t l, in
 // ---- Coarse corrections ----------------------------------------------------------------------------------------------------
 
 // The corrections of the 16^3 cells below a coarse brick, octant by octant. The error is in s->tile[0].
-static void prolong_brick(cpu_scratch *s, const brick_links *links)
+static void prolong_brick(momentum_scratch *s, const brick_links *links)
 {
     for (int z = 0; z < 8; z++) {
         float below[PLANE], above[PLANE], dy[2][PLANE], dz[2][PLANE];
@@ -603,7 +604,7 @@ static void prolong_brick(cpu_scratch *s, const brick_links *links)
 }
 
 // Brings the error of a brick of level l down to the bricks below it.
-static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void up_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
     const pyramid_level *lower = &a->levels->level[l - 1];
@@ -625,7 +626,7 @@ static void up_brick(const pass_args *a, cpu_scratch *s, int32_t l, int32_t bric
 }
 
 // The same for the live bricks: only active cells are corrected, and the floor is kept.
-static void correct_fine(const pass_args *a, cpu_scratch *s, int32_t l, int32_t brick)
+static void correct_fine(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
 {
     const pyramid_level *level = &a->levels->level[l];
     if (active_planes(level, brick) == 0) return;
@@ -635,13 +636,13 @@ static void correct_fine(const pass_args *a, cpu_scratch *s, int32_t l, int32_t 
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
         if (child == BRICK_NOTHING || mask_empty(&a->active[child])) continue;
-        must_be_live(a, child);
+        must_be_live(&a->bricks, child);
         for (int z = 0; z < 8; z++) {
             size_t at = (size_t)child * BRICK_CELLS + (size_t)(PLANE * z);
             float *restrict p = a->pressure_next + at;
             const float *restrict floor = a->floor + at, *restrict correction = s->correction[o] + PLANE * z;
             float active[PLANE];
-            spread_flags(active, a->active[child].plane[z], a->flags);
+            spread_flags(active, a->active[child].plane[z], a->bricks.flags);
             LANES
             for (int c = 0; c < PLANE; c++) p[c] = rule_correct(p[c], correction[c], active[c] > 0.0f, floor[c]);
         }

@@ -3,7 +3,7 @@
 #define WEIR_MOMENTUM_CPU_PRESSURE_H
 
 #include "compute/cpu_brick.h"
-#include "compute/cpu_forces.h"
+#include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
 #include "solvers/momentum/pressure.h"
 #include <float.h>
@@ -29,12 +29,12 @@ static void flux_along_x(float *F, const float *flow, const float *low, const fl
 }
 
 // R6 in one brick: Fx is the flux through its lower faces in x, Fx_next that of its neighbour.
-static void divergence_brick(const pass_args *a, int32_t brick, const float *m, const float *Fx, const float *Fx_next)
+static void divergence_brick(const momentum_args *a, int32_t brick, const float *m, const float *Fx, const float *Fx_next)
 {
     size_t at = (size_t)brick * BRICK_CELLS;
     const float *flow_y = a->flow_next[1], *flow_z = a->flow_next[2];
-    const float *next_y = flow_y + (size_t)a->near[brick][NEAR(0, 1, 0)] * BRICK_CELLS;
-    const float *next_z = flow_z + (size_t)a->near[brick][NEAR(0, 0, 1)] * BRICK_CELLS;
+    const float *next_y = flow_y + (size_t)a->bricks.near[brick][NEAR(0, 1, 0)] * BRICK_CELLS;
+    const float *next_z = flow_z + (size_t)a->bricks.near[brick][NEAR(0, 0, 1)] * BRICK_CELLS;
     float Fz[2][PLANE];
     flux_cells(PLANE, Fz[0], flow_z + at, m + M(-2), m + M(-1), m + M(0), m + M(1));
     for (int z = 0; z < 8; z++) {
@@ -80,11 +80,11 @@ static inline float *smooth_tile(float *p, float *q, const brick_sides *sides, c
 }
 
 // 1 over the number of open faces of every cell of a brick; 0 in solid cells. Far from terrain that is a constant.
-static const float *inverse_faces(const pass_args *a, cpu_scratch *s, int32_t brick)
+static const float *inverse_faces(const momentum_args *a, momentum_scratch *s, int32_t brick)
 {
     static const float inverse[8] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
-    if (a->clear[brick]) return a->sixths;
-    mask_view open = view_mask(a->open, a->near[brick]);
+    if (a->bricks.clear[brick]) return a->sixths;
+    mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     for (int z = 0; z < 8; z++) {
         plane_counts n = count_neighbours(&open, z);
         uint64_t own = open.own->plane[z];
@@ -100,14 +100,14 @@ static void fill_brick(float *channel, int32_t brick, float value)
 }
 
 // A brick without water or pressure in it or beside it stays without.
-static void rest_brick(const pass_args *a, int32_t brick, float *to)
+static void rest_brick(const momentum_args *a, int32_t brick, float *to)
 {
     fill_brick(to, brick, 0.0f);
     memset(&a->active[brick], 0, sizeof a->active[brick]);
 }
 
 // Smooths one brick from s->tile[0] to a pressure channel and notes its active cells.
-static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, float *to)
+static void smooth_brick(const momentum_args *a, momentum_scratch *s, int32_t brick, float *to)
 {
     size_t at = (size_t)brick * BRICK_CELLS;
     const float *floor = a->floor + at;
@@ -120,28 +120,28 @@ static void smooth_brick(const pass_args *a, cpu_scratch *s, int32_t brick, floa
 }
 
 // R6: the floor of the pressure: the head of part-filled cells. The pressure is in s->tile[0]. Notes whether all open cells are wet.
-static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const float *fill)
+static void floor_brick(const momentum_args *a, momentum_scratch *s, int32_t brick, const float *fill)
 {
     const int axis = a->down_axis, step = a->down_sign < 0 ? -1 : 1;
-    must_be_live(a, brick);
+    must_be_live(&a->bricks, brick);
     float *floor = a->floor + (size_t)brick * BRICK_CELLS;
     float g = a->head, inverse_g = a->inverse_head;
-    mask_view open = view_mask(a->open, a->near[brick]);
+    mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     uint64_t empty = 0;
     float least[PLANE];
     for (int c = 0; c < PLANE; c++) least[c] = a->empty;
     for (int z = 0; z < 8; z++) {
         const float *p = s->tile[0] + P(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
         const float *restrict below = p + step * (axis == 1 ? PY : PZ);
-        const float *restrict own = a->ones, *restrict under = a->ones;
+        const float *restrict own = a->bricks.ones, *restrict under = a->bricks.ones;
         float beside[PLANE], own_flags[PLANE], under_flags[PLANE];
         if (axis == 0) {
             for (int c = 0; c < PLANE; c++) beside[c] = step < 0 ? LOW_OF(p, low, c) : HIGH_OF(p, high, c);
             below = beside;
         }
-        if (!a->clear[brick]) {
-            spread_flags(own_flags, open.own->plane[z], a->flags);
-            spread_flags(under_flags, plane_shifted(&open, z, axis, step), a->flags);
+        if (!a->bricks.clear[brick]) {
+            spread_flags(own_flags, open.own->plane[z], a->bricks.flags);
+            spread_flags(under_flags, plane_shifted(&open, z, axis, step), a->bricks.flags);
             own = own_flags;
             under = under_flags;
         }
@@ -155,30 +155,30 @@ static void floor_brick(const pass_args *a, cpu_scratch *s, int32_t brick, const
 }
 
 // Whether a brick and those around it are without a mark.
-static bool none_near(const pass_args *a, const uint8_t *marked, int32_t brick)
+static bool none_near(const momentum_args *a, const uint8_t *marked, int32_t brick)
 {
     for (int k = 0; k < 27; k++)
-        if (marked[a->near[brick][k]]) return false;
+        if (marked[a->bricks.near[brick][k]]) return false;
     return true;
 }
 
 // Whether a brick has neither water in it or within two cells of it nor flow.
-static bool brick_dry(const pass_args *a, int32_t brick, const float *low, const float *m, const float *high)
+static bool brick_dry(const momentum_args *a, int32_t brick, const float *low, const float *m, const float *high)
 {
-    if (a->wet[brick] || fill_beyond(low, m, high)) return false;
+    if (a->bricks.wet[brick] || fill_beyond(low, m, high)) return false;
     // Water that an open side took has left its flow behind. Viscosity carries flow a cell further, over edges too.
     if (a->drained && !none_near(a, a->drained, brick)) return false;
-    return a->viscosity == 0.0f || none_near(a, a->wet, brick);
+    return a->viscosity == 0.0f || none_near(a, a->bricks.wet, brick);
 }
 
 // R6 for a run. Brick by brick from high x to low, because the flux through the lower faces of one is that through the upper faces
 // of the one before.
-static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
+static void divergence_of_run(const momentum_args *a, momentum_scratch *s, const brick_run *r)
 {
-    must_be_run(a, r);
+    must_be_run(&a->bricks, r);
     const int n = r->count;
-    for (int k = 0; k < n; k++) gather_brick_fill(s->fill[k + 1], a->mass_next, a->near[r->brick[k]]);
-    int32_t first = a->near[r->brick[0]][NEAR(-1, 0, 0)], after = a->near[r->brick[n - 1]][NEAR(1, 0, 0)];
+    for (int k = 0; k < n; k++) gather_brick_fill(s->fill[k + 1], a->mass_next, a->bricks.near[r->brick[k]]);
+    int32_t first = a->bricks.near[r->brick[0]][NEAR(-1, 0, 0)], after = a->bricks.near[r->brick[n - 1]][NEAR(1, 0, 0)];
     gather_own_fill(s->fill[0], a->mass_next, first);
     gather_own_fill(s->fill[n + 1], a->mass_next, after);
     float *Fx = s->flux_x[0] + 16, *Fx_next = s->flux_x[1] + 16;
@@ -188,7 +188,7 @@ static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_ru
         const float *m = s->fill[k + 1];
         a->dry[brick] = brick_dry(a, brick, s->fill[k], m, s->fill[k + 2]);
         if (a->dry[brick]) {
-            must_be_dry(a, a->mass_next, brick);
+            must_be_dry(&a->bricks, a->mass_next, brick);
             memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
             fill_brick(a->divergence, brick, -1.0f);
         } else {
@@ -203,12 +203,12 @@ static void divergence_of_run(const pass_args *a, cpu_scratch *s, const brick_ru
 }
 
 // R6, and the first smoothing of R7.
-static void divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *r)
+static void divergence_run(const momentum_args *a, momentum_scratch *s, const brick_run *r)
 {
     divergence_of_run(a, s, r);
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
-        gather_brick(s->tile[0], &s->sides[0], a->pressure, a->near[brick]);
+        gather_brick(s->tile[0], &s->sides[0], a->pressure, a->bricks.near[brick]);
         if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
             fill_brick(a->floor, brick, 0.0f);
             a->full[brick] = 0;
@@ -221,13 +221,13 @@ static void divergence_run(const pass_args *a, cpu_scratch *s, const brick_run *
 }
 
 // R7: smoothing alone, from `from` to `to`.
-static void smooth_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const float *from, float *to)
+static void smooth_run(const momentum_args *a, momentum_scratch *s, const brick_run *r, const float *from, float *to)
 {
-    must_be_run(a, r);
+    must_be_run(&a->bricks, r);
     assert(from != to);
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
-        gather_brick(s->tile[0], &s->sides[0], from, a->near[brick]);
+        gather_brick(s->tile[0], &s->sides[0], from, a->bricks.near[brick]);
         if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
             rest_brick(a, brick, to);
             continue;
@@ -253,14 +253,14 @@ KERNEL donor_row(const int count, float *restrict out, const float *restrict f, 
 }
 
 // R8 in a brick whose faces have no empty donors, so that R9 changes nothing. Closed faces carry nothing and count as such.
-static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t brick)
+static void gradient_full_brick(const momentum_args *a, momentum_scratch *s, int32_t brick)
 {
     float *p = s->tile[0], *low = s->sides[0].low;
     gather_planes(p, a->pressure, brick);
-    gather_rows_below(p, a->pressure, a->near[brick]);
-    gather_low(low, a->pressure, a->near[brick]);
-    mask_view open = view_mask(a->open, a->near[brick]);
-    const bool clear = a->clear[brick];
+    gather_rows_below(p, a->pressure, a->bricks.near[brick]);
+    gather_low(low, a->pressure, a->bricks.near[brick]);
+    mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
+    const bool clear = a->bricks.clear[brick];
     for (int z = 0; z < 8; z++) {
         const float *restrict plane = p + P(z);
         size_t at = (size_t)brick * BRICK_CELLS + (size_t)(PLANE * z);
@@ -268,9 +268,9 @@ static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t bric
         values_below_x(beside, plane, low + PLANE * z);
         if (!clear)
             for (int axis = 0; axis < 3; axis++)
-                spread_flags(faces[axis], open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->flags);
-        const float *restrict wx = clear ? a->ones : faces[0], *restrict wy = clear ? a->ones : faces[1];
-        const float *restrict wz = clear ? a->ones : faces[2];
+                spread_flags(faces[axis], open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->bricks.flags);
+        const float *restrict wx = clear ? a->bricks.ones : faces[0], *restrict wy = clear ? a->bricks.ones : faces[1];
+        const float *restrict wz = clear ? a->bricks.ones : faces[2];
         const float *restrict x = a->flow_next[0] + at, *restrict y = a->flow_next[1] + at,
                               *restrict deep = a->flow_next[2] + at;
         float *restrict to_x = a->flow[0] + at, *restrict to_y = a->flow[1] + at, *restrict to_z = a->flow[2] + at;
@@ -287,10 +287,10 @@ static void gradient_full_brick(const pass_args *a, cpu_scratch *s, int32_t bric
 }
 
 // Whether all open cells of a run, and of the bricks below it on each axis, are wet. The nothing has none, and counts as such.
-static bool run_full(const pass_args *a, const brick_run *r)
+static bool run_full(const momentum_args *a, const brick_run *r)
 {
     for (int k = 0; k < r->count; k++) {
-        const int32_t *near = a->near[r->brick[k]];
+        const int32_t *near = a->bricks.near[r->brick[k]];
         if (!a->full[r->brick[k]] || !a->full[near[NEAR(-1, 0, 0)]] || !a->full[near[NEAR(0, -1, 0)]] ||
             !a->full[near[NEAR(0, 0, -1)]])
             return false;
@@ -298,22 +298,29 @@ static bool run_full(const pass_args *a, const brick_run *r)
     return true;
 }
 
-KERNEL gradient_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+static inline bool run_dry(const momentum_args *a, const brick_run *r)
+{
+    for (int k = 0; k < r->count; k++)
+        if (!a->dry[r->brick[k]]) return false;
+    return true;
+}
+
+KERNEL gradient_run(const momentum_args *a, momentum_scratch *s, const brick_run *r, const int n)
 {
     if (run_full(a, r)) {
         for (int k = 0; k < n; k++) gradient_full_brick(a, s, r->brick[k]);
         return;
     }
-    gather(s->p, a->pressure, a, r, n, -2, 8, -2, 8);
+    gather(s->p, a->pressure, &a->bricks, r, n, -2, 8, -2, 8);
     if (run_dry(a, r) && rows_are_zero(s->p, n, -1, 7, -1, 7)) {
         for (int axis = 0; axis < 3; axis++) clear_bricks(a->flow[axis], r);
         return;
     }
-    gather_fill(s->m, a->mass_next, a, r, n, 1, 0);
-    const float *open = gather_open(s->open, a, r, n, 2, 1);
-    gather(s->flow[0], a->flow_next[0], a, r, n, 0, 7, 0, 7);
-    gather(s->flow[1], a->flow_next[1], a, r, n, -1, 8, 0, 7);
-    gather(s->flow[2], a->flow_next[2], a, r, n, 0, 7, -1, 8);
+    gather_fill(s->m, a->mass_next, &a->bricks, r, n, 1, 0);
+    const float *open = gather_open(s->open, &a->bricks, r, n, 2, 1);
+    gather(s->flow[0], a->flow_next[0], &a->bricks, r, n, 0, 7, 0, 7);
+    gather(s->flow[1], a->flow_next[1], &a->bricks, r, n, -1, 8, 0, 7);
+    gather(s->flow[2], a->flow_next[2], &a->bricks, r, n, 0, 7, -1, 8);
     for (int z = -1; z <= 8; z++) {
         for (int y = -1; y <= 8; y++) {
             int i = T(0, y, z);

@@ -12,8 +12,8 @@
 #ifndef WEIR_MOMENTUM_CPU_SWEEP_H
 #define WEIR_MOMENTUM_CPU_SWEEP_H
 
-#include "compute/cpu_forces.h"
 #include "solvers/momentum/carry.h"
+#include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
 #include "solvers/momentum/limit.h"
 
@@ -25,12 +25,13 @@ typedef struct column_bricks {
     int32_t at[COLUMN_Z + 2][COLUMN_Y + 2][COLUMN_X + 2];
 } column_bricks;
 
-static void find_bricks(column_bricks *c, const pass_args *a, const brick_column *column)
+static void find_bricks(column_bricks *c, const momentum_args *a, const brick_column *column)
 {
     *c = (column_bricks){.x = column->size.x, .y = column->size.y, .z = column->size.z};
-    for (int32_t b = column->first; b != BRICK_NOTHING; b = a->next[b]) {
-        int x = a->coord[b].x - column->low.x, y = a->coord[b].y - column->low.y, z = a->coord[b].z - column->low.z;
-        const int32_t *near = a->near[b];
+    for (int32_t b = column->first; b != BRICK_NOTHING; b = a->bricks.next[b]) {
+        int x = a->bricks.coord[b].x - column->low.x, y = a->bricks.coord[b].y - column->low.y,
+            z = a->bricks.coord[b].z - column->low.z;
+        const int32_t *near = a->bricks.near[b];
         for (int dz = 0; dz < 3; dz++)
             for (int dy = 0; dy < 3; dy++)
                 for (int dx = 0; dx < 3; dx++) c->at[z + dz][y + dy][x + dx] = *near++;
@@ -103,26 +104,27 @@ static void gather_plane_fill(float *plane, const int32_t *mass, const column_br
 #undef PIECE
 }
 
-static void gather_plane_open(float *plane, const pass_args *a, const column_bricks *c, int z)
+static void gather_plane_open(float *plane, const momentum_args *a, const column_bricks *c, int z)
 {
     for (int y = -2; y <= 8 * c->y; y++) {
         const int32_t *bricks = c->at[(z >> 3) + 1][(y >> 3) + 1] + 1;
         int shift = 8 * (y & 7);
         float *row = plane + S(0, y);
-        memcpy(row - 4, a->flags[a->open[bricks[-1]].plane[z & 7] >> shift & 255] + 4, 16);
-        for (int k = 0; k < c->x; k++) memcpy(row + 8 * k, a->flags[a->open[bricks[k]].plane[z & 7] >> shift & 255], 32);
-        memcpy(row + 8 * c->x, a->flags[a->open[bricks[c->x]].plane[z & 7] >> shift & 255], 16);
+        memcpy(row - 4, a->bricks.flags[a->bricks.open[bricks[-1]].plane[z & 7] >> shift & 255] + 4, 16);
+        for (int k = 0; k < c->x; k++)
+            memcpy(row + 8 * k, a->bricks.flags[a->bricks.open[bricks[k]].plane[z & 7] >> shift & 255], 32);
+        memcpy(row + 8 * c->x, a->bricks.flags[a->bricks.open[bricks[c->x]].plane[z & 7] >> shift & 255], 16);
     }
 }
 
 // Whether the same cells are open in plane z as in the plane before.
-static bool open_as_before(const pass_args *a, const column_bricks *c, int z)
+static bool open_as_before(const momentum_args *a, const column_bricks *c, int z)
 {
     bool same = true;
     for (int y = 0; y < c->y + 2; y++)
         for (int x = 0; x < c->x + 2; x++)
-            same &=
-                a->open[c->at[(z >> 3) + 1][y][x]].plane[z & 7] == a->open[c->at[((z - 1) >> 3) + 1][y][x]].plane[(z - 1) & 7];
+            same &= a->bricks.open[c->at[(z >> 3) + 1][y][x]].plane[z & 7] ==
+                    a->bricks.open[c->at[((z - 1) >> 3) + 1][y][x]].plane[(z - 1) & 7];
     return same;
 }
 
@@ -148,7 +150,7 @@ static void list_plane(ask_list *list, const void *channel, const column_bricks 
 }
 
 // What the step after plane z takes in, and stores if it does.
-static void list_step(ask_list *list, const pass_args *a, const column_bricks *c, int z, bool stores)
+static void list_step(ask_list *list, const momentum_args *a, const column_bricks *c, int z, bool stores)
 {
     list->count = list->done = 0;
     list_plane(list, a->mass, c, z + 3, 1);
@@ -318,8 +320,8 @@ INLINE void scatter_row(void *channel, const column_bricks *c, int y, int z, con
 }
 
 // The new flow of plane z on all axes. Without `store` only what is carried into the next plane is worked out.
-KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open, int lanes,
-                int z, bool store, ask_list *list)
+KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open,
+                int lanes, int z, bool store, ask_list *list)
 {
     const float *m = RING(s->m, z), *m2 = RING(s->m2, z);
     const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
@@ -384,7 +386,7 @@ KERNEL new_flow(const pass_args *a, sweep_planes *s, const column_bricks *c, con
 }
 
 // Turns fill back into drops and notes which lanes hold water and which changed.
-KERNEL store_mass(const pass_args *a, sweep_planes *s, const column_bricks *c, int lanes, int z)
+KERNEL store_mass(const momentum_args *a, sweep_planes *s, const column_bricks *c, int lanes, int z)
 {
     const float *m2 = RING(s->m2, z), *m = RING(s->m, z);
     for (int y = 0; y < 8 * c->y; y++) {
@@ -405,7 +407,7 @@ KERNEL store_mass(const pass_args *a, sweep_planes *s, const column_bricks *c, i
 }
 
 // After the last plane of a layer of bricks.
-static void note_bricks(const pass_args *a, sweep_planes *s, const column_bricks *c, int layer)
+static void note_bricks(const momentum_args *a, sweep_planes *s, const column_bricks *c, int layer)
 {
     for (int y = 0; y < c->y; y++) {
         for (int x = 0; x < c->x; x++) {
@@ -416,8 +418,8 @@ static void note_bricks(const pass_args *a, sweep_planes *s, const column_bricks
                 changed |= s->differs[y][i];
             }
             if (brick == BRICK_NOTHING) continue;
-            a->wet[brick] = wet != 0;
-            if (changed) a->changed[brick] = a->change;
+            a->bricks.wet[brick] = wet != 0;
+            if (changed) a->bricks.changed[brick] = a->bricks.change;
         }
     }
     memset(s->holds, 0, sizeof s->holds);
@@ -425,7 +427,7 @@ static void note_bricks(const pass_args *a, sweep_planes *s, const column_bricks
 }
 
 // What crossed the faces, for a game's rules.
-static void store_moved(const pass_args *a, sweep_planes *s, const column_bricks *c, int z)
+static void store_moved(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
 {
     const float *F[3] = {RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z)};
     for (int axis = 0; axis < 3; axis++)
@@ -435,7 +437,7 @@ static void store_moved(const pass_args *a, sweep_planes *s, const column_bricks
 // ---- The sweep -------------------------------------------------------------------------------------------------------------
 
 // Drops that cross the low faces of plane z: those beside the column at -1 too.
-KERNEL moved_faces(const pass_args *a, sweep_planes *s, const float *open_l, const float *open, int lanes, int top, int z)
+KERNEL moved_faces(const momentum_args *a, sweep_planes *s, const float *open_l, const float *open, int lanes, int top, int z)
 {
     const float *m = RING(s->m, z), *q = RING(s->q, z), *h = RING(s->h, z);
     float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z);
@@ -455,7 +457,7 @@ KERNEL flux_z_plane(sweep_planes *s, int lanes, int top, int z)
 }
 
 // Moves the bricks of a column.
-static void sweep_column(const pass_args *a, sweep_planes *s, const column_bricks *c)
+static void sweep_column(const momentum_args *a, sweep_planes *s, const column_bricks *c)
 {
     const int z0 = 0, z1 = 8 * c->z, top = 8 * c->y;
     const int lanes = (8 + 8 * c->x + 2 + GROUP - 1) / GROUP * GROUP;
@@ -509,7 +511,7 @@ static void widen(water_box *box, int axis, int at)
     if (at > box->high[axis]) box->high[axis] = (int8_t)at;
 }
 
-static water_box find_water(const pass_args *a, int32_t brick)
+static water_box find_water(const momentum_args *a, int32_t brick)
 {
     const int32_t *mass = a->mass + (size_t)brick * BRICK_CELLS;
     if (mass[0] && mass[BRICK_CELLS - 1]) return (water_box){{0, 0, 0}, {7, 7, 7}};
@@ -584,8 +586,19 @@ static void cut_column(column_bricks *part, const column_bricks *c, weir_coord l
             memcpy(part->at[z][y], &c->at[low.z + z][low.y + y][low.x], (size_t)(part->x + 2) * sizeof(int32_t));
 }
 
+// The move of a brick in which nothing is and nothing comes in.
+static void move_nothing(const momentum_args *a, const brick_run *one)
+{
+    clear_bricks(a->mass_next, one);
+    for (int axis = 0; axis < 3; axis++) {
+        clear_bricks(a->flow_next[axis], one);
+        if (a->moved[axis]) clear_bricks(a->moved[axis], one);
+    }
+    a->bricks.wet[one->brick[0]] = 0;
+}
+
 // Clears the bricks of some layers that lie outside a part of them.
-static void clear_rest(const pass_args *a, const column_bricks *c, int begin, int end, weir_coord low, weir_coord high)
+static void clear_rest(const momentum_args *a, const column_bricks *c, int begin, int end, weir_coord low, weir_coord high)
 {
     for (int z = begin; z < end; z++)
         for (int y = 0; y < c->y; y++)
@@ -597,7 +610,7 @@ static void clear_rest(const pass_args *a, const column_bricks *c, int begin, in
 }
 
 // Bricks without water in reach are cleared; the others are moved, as many in one sweep as lie together.
-static void move(const pass_args *a, cpu_scratch *s, const brick_column *column)
+static void move(const momentum_args *a, momentum_scratch *s, const brick_column *column)
 {
     column_bricks c, part;
     column_water water;

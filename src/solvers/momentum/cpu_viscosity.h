@@ -2,8 +2,9 @@
 #ifndef WEIR_MOMENTUM_CPU_VISCOSITY_H
 #define WEIR_MOMENTUM_CPU_VISCOSITY_H
 
-#include "compute/cpu_forces.h"
+#include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/viscosity.h"
+#include <float.h>
 
 KERNEL viscosity_row(const int count, float *restrict out, const float *restrict u, const float *restrict m,
                      const float *restrict open, const int along, float nu)
@@ -16,12 +17,12 @@ KERNEL viscosity_row(const int count, float *restrict out, const float *restrict
 #undef PULL
 }
 
-KERNEL viscosity_run(const pass_args *a, cpu_scratch *s, const brick_run *r, const int n)
+KERNEL viscosity_run(const momentum_args *a, momentum_scratch *s, const brick_run *r, const int n)
 {
-    gather_fill(s->m, a->mass_next, a, r, n, 2, 1);
-    const float *open = gather_open(s->open, a, r, n, 1, 0);
+    gather_fill(s->m, a->mass_next, &a->bricks, r, n, 2, 1);
+    const float *open = gather_open(s->open, &a->bricks, r, n, 1, 0);
     for (int axis = 0; axis < 3; axis++) {
-        gather(s->flow[axis], a->flow_next[axis], a, r, n, -1, 8, -1, 8);
+        gather(s->flow[axis], a->flow_next[axis], &a->bricks, r, n, -1, 8, -1, 8);
         for (int z = 0; z < 8; z++) {
             for (int y = 0; y < 8; y++) {
                 float row[8 * RUN_MAX];

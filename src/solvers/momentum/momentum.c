@@ -1,53 +1,168 @@
 // The momentum automaton (docs/how-it-works.md): sharp mass fluxes in whole drops, momentum carried with the mass, and a pressure that
 // is solved by V-cycles over the pyramid of bricks.
-#include "solvers/solver.h"
+#include "solvers/momentum/momentum.h"
 
+#include "world/solver.h"
 #include <assert.h>
 
-// One V-cycle from level 1 up to the coarsest and back. The counts of all levels come first: they are turned into weights in place.
-static void coarse_levels(backend *b)
+#if WEIR_HAVE_OPENCL
+#define PASS(text, name)                                  \
+    {                                                     \
+        text, momentum_cpu_##name, momentum_opencl_##name \
+    }
+#else
+#define PASS(text, name)                \
+    {                                   \
+        text, momentum_cpu_##name, NULL \
+    }
+#endif
+
+static const pass MOVE = PASS("mass and flow advection", move);
+static const pass OPEN_SIDES = PASS("open sides", open_sides);
+static const pass VISCOSITY = PASS("viscosity", viscosity);
+static const pass FORCES = PASS("forces and noise", forces);
+static const pass DIVERGENCE = PASS("divergence and smoothing", divergence);
+static const pass SMOOTH = PASS("smoothing", smooth);
+static const pass RESTRICT = PASS("residual and coarse operator", restrict_fine);
+static const pass COARSE = PASS("coarse levels", coarse_levels);
+static const pass CORRECT = PASS("coarse correction", correct);
+static const pass SMOOTH_BACK = PASS("smoothing", smooth_back);
+static const pass TOUCH_UP = PASS("touching up", touch_up);
+static const pass GRADIENT = PASS("pressure gradient", gradient);
+
+static void run(momentum *m, const pass *p)
 {
-    int32_t top = b->levels(b);
-    assert(top >= 1 && top < PYRAMID_LEVELS);
-    for (int32_t l = 2; l <= top; l++) b->run(b, PASS_LEVEL_BUILD, l);
-    for (int32_t l = 1; l <= top; l++) b->run(b, PASS_LEVEL_LINK, l);
-    for (int32_t l = 1; l < top; l++) {
-        b->run(b, PASS_LEVEL_DOWN, l);
-        b->run(b, PASS_LEVEL_RESTRICT, l);
-    }
-    b->run(b, PASS_LEVEL_DOWN, top);
-    b->run(b, PASS_LEVEL_SWEEP, top);
-    for (int32_t l = top - 1; l >= 1; l--) {
-        b->run(b, PASS_LEVEL_UP, l + 1);
-        b->run(b, PASS_LEVEL_SMOOTH, l);
-    }
+    m->machine->run(m->machine, p, m);
 }
 
 // Pressure: one cycle, and what it leaves here and there is touched up. Where it leaves much, more cycles follow; how many there may be
 // is known from the update before, so that a device can be told all at once. All this depends on largest values and on counts, which are
 // the same in whatever order they are found.
-static void solve_pressure(const weir_world *world, backend *b)
+static void solve_pressure(momentum *m)
 {
+    const weir_world *world = m->world;
     bricks_catch_up(&world->bricks);
-    int32_t most = world->cycles_next, cycles = 0;
+    int32_t most = m->cycles_next;
     if (most == 0 || most > world->params.cycles) most = world->params.cycles;
     assert(most >= 1);
+    m->cycle = 0;
     do {
-        if (cycles > 0) b->run(b, PASS_SMOOTH, 0);
-        b->run(b, PASS_RESTRICT, 0);
-        coarse_levels(b);
-        b->run(b, PASS_CORRECT, 1);
-        b->run(b, PASS_SMOOTH, 1);
-        cycles++;
-        b->run(b, PASS_TOUCH_UP, cycles < most ? 1 : 0);
-    } while (b->unsolved(b, cycles) && cycles < most);
+        if (m->cycle > 0) run(m, &SMOOTH);
+        run(m, &RESTRICT);
+        run(m, &COARSE);
+        run(m, &CORRECT);
+        run(m, &SMOOTH_BACK);
+        m->may_follow = m->cycle + 1 < most;
+        run(m, &TOUCH_UP);
+        m->cycle++;
+    } while (m->unsolved && m->cycle < most);
 }
 
-void momentum_update(weir_world *world, backend *b)
+static void run_passes(momentum *m)
 {
-    b->run(b, PASS_MOVE, 0);
-    solver_after_move(world, b);
-    b->run(b, PASS_DIVERGENCE, 0);
-    solve_pressure(world, b);
-    b->run(b, PASS_GRADIENT, 0);
+    weir_world *world = m->world;
+    backend_rules(m->machine, world, WEIR_PLACE_BEFORE);
+    run(m, &MOVE);
+    if (backend_drains(world)) {
+        run(m, &OPEN_SIDES);
+        assert(m->drained >= 0);
+        world->drained += m->drained;
+    }
+    backend_rules(m->machine, world, WEIR_PLACE_AFTER_MOVE);
+    if (world->params.viscosity > 0.0f) run(m, &VISCOSITY);
+    if (backend_pushes(world)) run(m, &FORCES);
+    run(m, &DIVERGENCE);
+    solve_pressure(m);
+    run(m, &GRADIENT);
+    backend_rules(m->machine, world, WEIR_PLACE_AFTER);
 }
+
+static weir_status update(void *state)
+{
+    momentum *m = state;
+    if (m->machine->begin) m->machine->begin(m->machine);
+    if (m->world->bricks.live > 0) {
+        run_passes(m);
+    } else {
+        // A world that has dried up is like a new one to the water that comes next.
+        bricks_catch_up(&m->world->bricks);
+        m->cycles_next = 0;
+    }
+    return m->machine->finish ? m->machine->finish(m->machine) : WEIR_OK;
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static void destroy(void *state)
+{
+    momentum *m = state;
+    m->part->destroy(m);
+    memory_free(&m->world->mem, m, sizeof *m);
+}
+
+static weir_status create(weir_world *world, const weir_world_def *def, void **state)
+{
+    momentum *m = memory_alloc_zero(&world->mem, sizeof *m);
+    *state = NULL;
+    if (!m) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+    m->world = world;
+    m->part = &momentum_on_cpu;
+#if WEIR_HAVE_OPENCL
+    if (def->backend == WEIR_BACKEND_OPENCL) m->part = &momentum_on_opencl;
+#endif
+    weir_status status = m->part->create(m, def->device);
+    if (status == WEIR_OK)
+        *state = m;
+    else
+        destroy(m);
+    return status;
+}
+
+static weir_status reserve(void *state)
+{
+    return ((momentum *)state)->part->reserve(state);
+}
+
+static const char *validate(void *state)
+{
+    return ((momentum *)state)->part->validate(state);
+}
+
+static int64_t bytes(const void *state)
+{
+    return ((const momentum *)state)->part->bytes(state);
+}
+
+static void stats(const void *state, weir_stats *all)
+{
+    const momentum *m = state;
+    all->cycles = m->cycles;
+    all->residual = m->residual;
+}
+
+static int32_t carried(const void *state)
+{
+    return ((const momentum *)state)->cycles_next;
+}
+
+static void set_carried(void *state, int32_t cycles_next)
+{
+    ((momentum *)state)->cycles_next = cycles_next;
+}
+
+extern const solver_table solver_momentum;
+const solver_table solver_momentum = {
+    .id = WEIR_SOLVER_MOMENTUM,
+    .name = "momentum",
+    .speed = 1.0f,
+    .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
+    .create = create,
+    .destroy = destroy,
+    .reserve = reserve,
+    .update = update,
+    .validate = validate,
+    .bytes = bytes,
+    .stats = stats,
+    .carried = carried,
+    .set_carried = set_carried,
+};

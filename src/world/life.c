@@ -2,7 +2,7 @@
 //
 // An update first does all that can fail (emitters, births, room for coarse levels), then runs the solver's passes, which cannot. A
 // background step is the same on a thread of its own; queries read a frozen copy meanwhile.
-#include "solvers/solver.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <fenv.h>
@@ -12,80 +12,41 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct engine {
-    backend *backend;
+// A background step.
+typedef struct background {
     pthread_t thread;
     atomic_bool finished;
     weir_status status;
     char message[256];
-} engine;
-
-void solver_rules(weir_world *world, backend *b, weir_place place)
-{
-    for (int32_t i = 0; i < world->rule_count; i++)
-        if (world->rules[i].def.place == place) b->run_rule(b, &world->rules[i]);
-}
-
-static bool has_force(const weir_world *world)
-{
-    for (int32_t i = 0; i < world->source_count; i++)
-        if (world->sources[i].kind == SOURCE_FORCE) return true;
-    return false;
-}
-
-void solver_after_move(weir_world *world, backend *b)
-{
-    if (world->terrain.bounded && world->terrain.open_sides) {
-        b->run(b, PASS_DRAIN_SIDES, 0);
-        assert(b->drained(b) >= 0);
-        world->drained += b->drained(b);
-    }
-    solver_rules(world, b, WEIR_PLACE_AFTER_MOVE);
-    if (world->params.viscosity > 0.0f && world->solver == WEIR_SOLVER_MOMENTUM) b->run(b, PASS_VISCOSITY, 0);
-    if (world->params.noise > 0.0f || has_force(world)) b->run(b, PASS_FORCES, 0);
-}
+} background;
 
 static weir_status run_update(weir_world *world)
 {
-    engine *e = world->engine;
+    const solver_table *solver = world->solver;
     world->change++;
     weir_status status = world_topology(world);
     if (status == WEIR_OK) status = world_reserve_sources(world);
-    if (status == WEIR_OK) status = e->backend->prepare(e->backend);
+    if (status == WEIR_OK) status = solver->reserve(world->state);
     if (status != WEIR_OK) {
         world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update + 1, weir_error_message());
         return status;
     }
     assert(!world->bricks.unsettled || world->source_count > 0);  // only emitters make bricks after the topology
     world_apply_sources(world);
-    if (e->backend->begin) e->backend->begin(e->backend);
-    if (world->bricks.live > 0) {
-        solver_rules(world, e->backend, WEIR_PLACE_BEFORE);
-        if (world->solver == WEIR_SOLVER_CLASSIC)
-            classic_update(world, e->backend);
-        else
-            momentum_update(world, e->backend);
-        solver_rules(world, e->backend, WEIR_PLACE_AFTER);
-    } else {
-        // A world that has dried up is like a new one to the water that comes next.
-        bricks_catch_up(&world->bricks);
-        world->cycles_next = 0;
-    }
-    if (e->backend->finish) status = e->backend->finish(e->backend);
+    status = solver->update(world->state);
     if (status != WEIR_OK) return status;
     world->cells_updated += (int64_t)world->bricks.live * BRICK_CELLS;
-    world->engine_bytes = e->backend->bytes(e->backend);
-    int64_t bytes = bricks_bytes(&world->bricks) + world->engine_bytes;
+    world->solver_bytes = solver->bytes(world->state);
+    int64_t bytes = bricks_bytes(&world->bricks) + world->solver_bytes;
     if (bytes > world->peak_bytes) world->peak_bytes = bytes;
     world->update++;
     return WEIR_OK;
 }
 
-const char *solver_validate(weir_world *world)
+const char *world_validate_all(weir_world *world)
 {
-    backend *b = ((engine *)world->engine)->backend;
     const char *wrong = world_validate(world);
-    return wrong ? wrong : b->validate(b);
+    return wrong ? wrong : world->solver->validate(world->state);
 }
 
 // Where asserts are on: an update must leave the world whole, also one that failed. Of what a device keeps only what is here is looked
@@ -93,7 +54,7 @@ const char *solver_validate(weir_world *world)
 static void validate_update(weir_world *world)
 {
 #ifndef NDEBUG
-    world_must_hold(world, solver_validate(world));
+    world_must_hold(world, world_validate_all(world));
 #else
     (void)world;
 #endif
@@ -191,17 +152,15 @@ static weir_status build_world(weir_world *world, const weir_world_def *def)
     if (status != WEIR_OK) return status;
     status = bricks_create(&world->mem, def->reserve_bricks, CHANNEL_FIXED_COUNT, &world->bricks);
     if (status != WEIR_OK) return status;
-    engine *e = memory_alloc_zero(&world->mem, sizeof *e);
-    if (!e) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    atomic_init(&e->finished, true);
-    world->engine = e;
-#if WEIR_HAVE_OPENCL
-    if (def->backend == WEIR_BACKEND_OPENCL) return opencl_backend_create(world, def->device, &e->backend);
-#else
+    background *task = memory_alloc_zero(&world->mem, sizeof *task);
+    if (!task) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+    atomic_init(&task->finished, true);
+    world->background = task;
+#if !WEIR_HAVE_OPENCL
     if (def->backend == WEIR_BACKEND_OPENCL)
         return status_fail(WEIR_ERROR_UNSUPPORTED, "this build of Weir has no OpenCL (Debian: opencl-headers)");
 #endif
-    return cpu_backend_create(world, &e->backend);
+    return world->solver->create(world, def, &world->state);
 }
 
 weir_status weir_world_create(const weir_world_def *def, weir_world **out)
@@ -217,7 +176,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     if (!world) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     world->mem = mem;
     world->logger = def->logger;
-    world->solver = def->solver;
+    world->solver = solver_list[def->solver];
     world->backend = def->backend;
     world->simd = def->simd;
     world->params = world_params_plain(&params);
@@ -233,9 +192,8 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     }
     static const char *const paths[WEIR_SIMD_COUNT] = {"", "scalar", "AVX2", "AVX-512"};
     if (world->backend == WEIR_BACKEND_CPU)
-        world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(),
-                  world->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum", workers_count(world->workers),
-                  paths[world->simd]);
+        world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(), world->solver->name,
+                  workers_count(world->workers), paths[world->simd]);
     *out = world;
     return WEIR_OK;
 }
@@ -244,11 +202,8 @@ void weir_world_destroy(weir_world *world)
 {
     if (!world) return;
     if (world->busy) weir_world_step_end(world);
-    engine *e = world->engine;
-    if (e) {
-        if (e->backend) e->backend->destroy(e->backend);
-        memory_free(&world->mem, e, sizeof *e);
-    }
+    if (world->state) world->solver->destroy(world->state);
+    memory_free(&world->mem, world->background, sizeof(background));
     world_thaw(world);
     world_free_checkpoint(world);
     world_free_edits(world);
@@ -289,13 +244,13 @@ weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updat
     return WEIR_OK;
 }
 
-static void *background(void *context)
+static void *step_in_background(void *context)
 {
     weir_world *world = context;
-    engine *e = world->engine;
-    e->status = step(world);
-    if (e->status != WEIR_OK) snprintf(e->message, sizeof e->message, "%s", weir_error_message());
-    atomic_store(&e->finished, true);
+    background *task = world->background;
+    task->status = step(world);
+    if (task->status != WEIR_OK) snprintf(task->message, sizeof task->message, "%s", weir_error_message());
+    atomic_store(&task->finished, true);
     return NULL;
 }
 
@@ -305,12 +260,12 @@ weir_status weir_world_step_begin(weir_world *world)
     if (world->lost[0]) return world_lost(world);
     weir_status status = world_freeze(world);
     if (status != WEIR_OK) return status;
-    engine *e = world->engine;
-    atomic_store(&e->finished, false);
+    background *task = world->background;
+    atomic_store(&task->finished, false);
     world->busy = true;
-    if (pthread_create(&e->thread, NULL, background, world) != 0) {
+    if (pthread_create(&task->thread, NULL, step_in_background, world) != 0) {
         world->busy = false;
-        atomic_store(&e->finished, true);
+        atomic_store(&task->finished, true);
         return status_fail(WEIR_ERROR_THREAD, "the background thread could not be started");
     }
     return WEIR_OK;
@@ -318,16 +273,16 @@ weir_status weir_world_step_begin(weir_world *world)
 
 bool weir_world_step_done(const weir_world *world)
 {
-    const engine *e = world->engine;
-    return !world->busy || atomic_load(&e->finished);
+    const background *task = world->background;
+    return !world->busy || atomic_load(&task->finished);
 }
 
 weir_status weir_world_step_end(weir_world *world)
 {
     if (!world->busy) return WEIR_OK;
-    engine *e = world->engine;
-    pthread_join(e->thread, NULL);
+    background *task = world->background;
+    pthread_join(task->thread, NULL);
     world->busy = false;
     weir_status edits = world_apply_queue(world);
-    return e->status == WEIR_OK ? edits : status_fail(e->status, "%s", e->message);
+    return task->status == WEIR_OK ? edits : status_fail(task->status, "%s", task->message);
 }

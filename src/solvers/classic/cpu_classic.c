@@ -1,0 +1,185 @@
+// The classic solver on the CPU: what its passes need, and how each of them runs.
+#include "solvers/classic/cpu_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+// ---- What an update needs --------------------------------------------------------------------------------------------------
+
+// Points the arguments at the channels as they are now.
+static void point_channels(classic_cpu *cpu)
+{
+    const weir_world *world = cpu->machine->world;
+    const brick_pool *pool = &world->bricks;
+    classic_args *a = &cpu->args;
+    a->mass = pool->channel[CHANNEL_MASS];
+    a->mass_next = pool->channel[CHANNEL_MASS_NEXT];
+    for (int axis = 0; axis < 3; axis++) {
+        a->flow[axis] = pool->channel[CHANNEL_FLOW_X + axis];
+        a->flow_next[axis] = pool->channel[CHANNEL_FLOW_X_NEXT + axis];
+        a->moved[axis] = world->moved_channel[axis] ? pool->channel[world->moved_channel[axis]] : NULL;
+    }
+    a->pressure = pool->channel[CHANNEL_PRESSURE];
+    a->pressure_next = pool->channel[CHANNEL_PRESSURE_NEXT];
+    assert(a->mass != a->mass_next && a->pressure != a->pressure_next && a->flow[0] != a->flow_next[0]);
+    a->divergence = a->flow[0];
+    a->forces.mass = a->mass_next;
+    for (int axis = 0; axis < 3; axis++) a->forces.flow[axis] = a->flow_next[axis];
+}
+
+static void set_arguments(classic_cpu *cpu)
+{
+    const weir_params *p = &cpu->machine->world->params;
+    // A flow f moves at the speed f/2, so gravity on it counts double.
+    const float scale = 1.0f / CLASSIC_SPEED;
+    cpu->args = (classic_args){
+        .bricks = cpu->machine->bricks,
+        .held = cpu->held,
+        .gravity = {p->gravity.x * scale, p->gravity.y * scale, p->gravity.z * scale},
+        .keep = 1.0f - p->damping,
+        .max_flow = p->max_flow,
+        .empty = p->empty,
+        .forces = cpu_find_forces(cpu->machine, scale),
+    };
+    point_channels(cpu);
+}
+
+static weir_status reserve(void *solver)
+{
+    classic_cpu *cpu = ((classic *)solver)->cpu;
+    weir_world *world = cpu->machine->world;
+    weir_status status = cpu_prepare(cpu->machine);
+    if (status != WEIR_OK) return status;
+    if (cpu->room < world->bricks.capacity) {
+        uint8_t *held = memory_alloc(&world->mem, (size_t)world->bricks.capacity);
+        if (!held)
+            return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", world->bricks.capacity);
+        memory_free(&world->mem, cpu->held, (size_t)cpu->room);
+        cpu->held = held;
+        cpu->room = world->bricks.capacity;
+    }
+    set_arguments(cpu);
+    return WEIR_OK;
+}
+
+// ---- Passes ----------------------------------------------------------------------------------------------------------------
+
+void classic_cpu_move(void *solver)
+{
+    classic_cpu *cpu = ((classic *)solver)->cpu;
+    const brick_pool *pool = &cpu->machine->world->bricks;
+    memcpy(cpu->held, pool->wet, (size_t)pool->end);
+    cpu_over_boxes(cpu->machine, cpu->kernels->move, &cpu->args);
+}
+
+void classic_cpu_open_sides(void *solver)
+{
+    classic *c = solver;
+    c->drained = cpu_drain_sides(c->cpu->machine, CHANNEL_MASS_NEXT, NULL);
+}
+
+void classic_cpu_forces(void *solver)
+{
+    classic_cpu *cpu = ((classic *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->forces, &cpu->args);
+}
+
+void classic_cpu_divergence(void *solver)
+{
+    classic *c = solver;
+    classic_cpu *cpu = c->cpu;
+    cpu->args.iterations = c->iterations;
+    cpu_over_boxes(cpu->machine, cpu->kernels->divergence, &cpu->args);
+}
+
+void classic_cpu_pressure(void *solver)
+{
+    classic *c = solver;
+    classic_cpu *cpu = c->cpu;
+    cpu->args.iterations = c->iterations;
+    cpu_over_boxes(cpu->machine, cpu->kernels->pressure, &cpu->args);
+    cpu_swap_channels(cpu->machine, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+    point_channels(cpu);
+}
+
+void classic_cpu_gradient(void *solver)
+{
+    classic *c = solver;
+    classic_cpu *cpu = c->cpu;
+    cpu->args.iterations = c->iterations;
+    cpu_over_boxes(cpu->machine, cpu->kernels->gradient, &cpu->args);
+    if (c->iterations > 0) cpu_swap_channels(cpu->machine, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+    cpu_swap_channels(cpu->machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
+    for (int axis = 0; axis < 3; axis++) cpu_swap_channels(cpu->machine, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
+    point_channels(cpu);
+}
+
+// ---- Validate --------------------------------------------------------------------------------------------------------------
+
+// Lets a box move alone, as it does in an update. Values go to channels that are scratch between updates.
+static void try_box(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
+{
+    classic_cpu *cpu = ((classic *)solver)->cpu;
+    classic_args trial = cpu->args;
+    trial.bricks.wet = wet;
+    trial.bricks.changed = changed;
+    trial.held = cpu->machine->world->bricks.wet;
+    memset(trial.moved, 0, sizeof trial.moved);
+    cpu->kernels->move(&trial, cpu->machine->scratch, &cpu->machine->boxes[piece]);
+}
+
+static const char *validate(void *solver)
+{
+    classic_cpu *cpu = ((classic *)solver)->cpu;
+    cpu_machine *machine = cpu->machine;
+    if (machine->version != machine->world->bricks.version) return NULL;
+    const char *wrong = machine->base.validate(&machine->base);
+    if (wrong) return wrong;
+    point_channels(cpu);
+    return cpu_validate_pieces(machine, try_box, solver);
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static int64_t bytes(const void *solver)
+{
+    const classic_cpu *cpu = ((const classic *)solver)->cpu;
+    return cpu->machine->base.bytes(&cpu->machine->base) + cpu->room;
+}
+
+static void destroy(void *solver)
+{
+    classic *c = solver;
+    classic_cpu *cpu = c->cpu;
+    if (!cpu) return;
+    memory_free(&c->world->mem, cpu->held, (size_t)cpu->room);
+    if (cpu->machine) cpu->machine->base.destroy(&cpu->machine->base);
+    memory_free(&c->world->mem, cpu, sizeof *cpu);
+}
+
+static const classic_kernels *const kernels[CPU_WIDTHS] = {
+    &classic_kernels_scalar,
+#if WEIR_HAVE_AVX2
+    &classic_kernels_avx2,
+#endif
+#if WEIR_HAVE_AVX512
+    &classic_kernels_avx512,
+#endif
+};
+
+static weir_status create(void *solver, const char *device)
+{
+    classic *c = solver;
+    classic_cpu *cpu = c->cpu = memory_alloc_zero(&c->world->mem, sizeof *cpu);
+    (void)device;
+    if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
+    cpu_needs needs = {.boxes = true, .tile = kernels[0]->tile_size};
+    for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
+    weir_status status = cpu_machine_create(c->world, &needs, &cpu->machine);
+    if (status != WEIR_OK) return status;
+    c->machine = &cpu->machine->base;
+    cpu->kernels = kernels[cpu->machine->width];
+    return WEIR_OK;
+}
+
+const solver_part classic_on_cpu = {create, destroy, reserve, validate, bytes};

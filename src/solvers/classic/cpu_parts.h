@@ -1,0 +1,16 @@
+// What the classic solver keeps on the CPU.
+#ifndef WEIR_CLASSIC_CPU_PARTS_H
+#define WEIR_CLASSIC_CPU_PARTS_H
+
+#include "solvers/classic/classic.h"
+#include "solvers/classic/cpu_args.h"
+
+struct classic_cpu {
+    cpu_machine *machine;
+    const classic_kernels *kernels;
+    uint8_t *held;  // see classic_args
+    int32_t room;   // bricks there is room for in it
+    classic_args args;
+};
+
+#endif

@@ -1,0 +1,9 @@
+// All solvers. To add one is to add its folder, its name in weir_solver, and a line here.
+#include "world/solver.h"
+
+extern const solver_table solver_momentum, solver_classic;
+
+const solver_table *const solver_list[WEIR_SOLVER_COUNT] = {
+    [WEIR_SOLVER_MOMENTUM] = &solver_momentum,
+    [WEIR_SOLVER_CLASSIC] = &solver_classic,
+};

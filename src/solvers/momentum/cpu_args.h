@@ -1,0 +1,49 @@
+// What the momentum solver hands to its kernels on the CPU, and the table of these kernels, one per width of SIMD.
+#ifndef WEIR_MOMENTUM_CPU_ARGS_H
+#define WEIR_MOMENTUM_CPU_ARGS_H
+
+#include "compute/cpu.h"
+
+// All that a pass reads. Set up once per update.
+typedef struct momentum_args {
+    cpu_bricks bricks;
+    // Notes of the update.
+    brick_mask *active;      // cells whose pressure is above its floor
+    uint8_t *dry;            // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
+    uint8_t *full;           // 1: all open cells of the brick hold water after the move; the nothing counts as such
+    uint8_t *restless;       // 1: it had active cells and the tolerance or more was left in it when it was touched up last
+    const uint8_t *drained;  // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
+    const pyramid *levels;
+    const float *sixths;  // a run tile that is all 1/6, for cells with six open faces
+    // Channels. Divergence and floor share memory with flow[0] and flow[1], which nobody needs between divergence and gradient.
+    int32_t *mass, *mass_next;
+    float *flow[3], *flow_next[3];
+    float *moved[3];  // NULL unless a rule asked for it
+    float *pressure, *pressure_next;
+    float *divergence, *floor;
+    // Numbers.
+    float gravity[3];
+    int32_t down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
+    float head, inverse_head;      // size of gravity along that axis
+    float keep, max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity;
+    int32_t smooths;
+    float tolerance;
+    int32_t sweeps;  // of the coarsest level in this visit
+    cpu_forces forces;
+} momentum_args;
+
+typedef struct momentum_kernels {
+    size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
+    column_kernel *move;
+    run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
+    // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Gives the largest residual.
+    brick_kernel *restrict_fine;
+    // Smooths a live brick once more, from pressure to pressure_next, if it is restless. Gives the largest residual it had.
+    brick_kernel *touch_up;
+    level_kernel *correct_fine;
+    level_kernel *build, *link, *down, *restrict_level, *sweep, *up, *smooth_level;
+} momentum_kernels;
+
+extern const momentum_kernels momentum_kernels_scalar, momentum_kernels_avx2, momentum_kernels_avx512;
+
+#endif

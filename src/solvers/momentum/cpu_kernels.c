@@ -1,0 +1,105 @@
+// The momentum solver's kernels for the CPU. This file is compiled once per width of SIMD with CPU_WIDTH as its name; the compiler turns
+// the rows into vector code. All widths give the same bits: no contraction, and sums written in a fixed order.
+#include "compute/cpu_forces.h"
+#include "solvers/momentum/cpu_levels.h"
+#include "solvers/momentum/cpu_pressure.h"
+#include "solvers/momentum/cpu_sweep.h"
+#include "solvers/momentum/cpu_viscosity.h"
+
+static void move_kernel(const void *args, void *scratch, const brick_column *c)
+{
+    move(args, scratch, c);
+}
+
+static void forces(const void *args, void *scratch, const brick_run *r)
+{
+    const momentum_args *a = args;
+    momentum_scratch *s = scratch;
+    forces_run(&a->bricks, &a->forces, s->m, s->open, r);
+}
+
+static void viscosity(const void *args, void *scratch, const brick_run *r)
+{
+    const momentum_args *a = args;
+    momentum_scratch *s = scratch;
+    BY_LENGTH(viscosity_run, a, s, r);
+}
+
+static void gradient(const void *args, void *scratch, const brick_run *r)
+{
+    const momentum_args *a = args;
+    momentum_scratch *s = scratch;
+    BY_LENGTH(gradient_run, a, s, r);
+}
+
+static void divergence(const void *args, void *scratch, const brick_run *r)
+{
+    divergence_run(args, scratch, r);
+}
+
+static void smooth(const void *args, void *scratch, const brick_run *r)
+{
+    const momentum_args *a = args;
+    smooth_run(a, scratch, r, a->pressure, a->pressure_next);
+}
+
+static void smooth_back(const void *args, void *scratch, const brick_run *r)
+{
+    const momentum_args *a = args;
+    smooth_run(a, scratch, r, a->pressure_next, a->pressure);
+}
+
+static float touch_up(const void *args, void *scratch, int32_t brick)
+{
+    const momentum_args *a = args;
+    momentum_scratch *s = scratch;
+    float left = residual_brick(a, s, brick, a->pressure, s->brick[1]);
+    a->restless[brick] = !mask_empty(&a->active[brick]) && left >= a->tolerance;
+    if (a->restless[brick]) smooth_brick(a, s, brick, a->pressure_next);
+    return left;
+}
+
+static float restrict_kernel(const void *args, void *scratch, int32_t parent)
+{
+    return restrict_fine(args, scratch, parent);
+}
+
+#define LEVEL_KERNEL(name, brick_function)                                          \
+    static void name(const void *args, void *scratch, int32_t level, int32_t brick) \
+    {                                                                               \
+        brick_function(args, scratch, level, brick);                                \
+    }
+
+LEVEL_KERNEL(correct, correct_fine)
+LEVEL_KERNEL(build, build_level_brick)
+LEVEL_KERNEL(link_level, link_brick)
+LEVEL_KERNEL(down, down_brick)
+LEVEL_KERNEL(restrict_level, restrict_level_brick)
+LEVEL_KERNEL(sweep, sweep_level_brick)
+LEVEL_KERNEL(up, up_brick)
+LEVEL_KERNEL(smooth_level, smooth_level_brick)
+
+#define TABLE_OF(width) momentum_kernels_##width
+#define TABLE(width) TABLE_OF(width)
+
+const momentum_kernels TABLE(CPU_WIDTH) = {
+    .scratch_size = sizeof(momentum_scratch),
+    .tile_size = sizeof(run_tile),
+    .move = move_kernel,
+    .viscosity = viscosity,
+    .forces = forces,
+    .divergence = divergence,
+    .smooth = smooth,
+    .smooth_back = smooth_back,
+    .gradient = gradient,
+    .restrict_fine = restrict_kernel,
+    .touch_up = touch_up,
+    .correct_fine = correct,
+    .build = build,
+    .link = link_level,
+    .down = down,
+    .restrict_level = restrict_level,
+    .sweep = sweep,
+    .up = up,
+    .smooth_level = smooth_level,
+};

@@ -1,0 +1,419 @@
+// The momentum solver on the CPU: what its passes need, and how each of them runs.
+#include "solvers/momentum/cpu_momentum.h"
+
+#include "base/broken.h"
+#include "solvers/momentum/pressure.h"
+#include <assert.h>
+#include <string.h>
+
+enum { BRICK_GRAIN = 4 };  // live bricks in one piece of work
+
+// ---- What an update needs --------------------------------------------------------------------------------------------------
+
+// Points the arguments at the channels as they are now.
+static void point_channels(momentum_cpu *cpu)
+{
+    const weir_world *world = cpu->machine->world;
+    const brick_pool *pool = &world->bricks;
+    momentum_args *a = &cpu->args;
+    a->mass = pool->channel[CHANNEL_MASS];
+    a->mass_next = pool->channel[CHANNEL_MASS_NEXT];
+    for (int axis = 0; axis < 3; axis++) {
+        a->flow[axis] = pool->channel[CHANNEL_FLOW_X + axis];
+        a->flow_next[axis] = pool->channel[CHANNEL_FLOW_X_NEXT + axis];
+        a->moved[axis] = world->moved_channel[axis] ? pool->channel[world->moved_channel[axis]] : NULL;
+    }
+    a->pressure = pool->channel[CHANNEL_PRESSURE];
+    a->pressure_next = pool->channel[CHANNEL_PRESSURE_NEXT];
+    assert(a->mass != a->mass_next && a->pressure != a->pressure_next && a->flow[0] != a->flow_next[0]);
+    a->divergence = a->flow[0];
+    a->floor = a->flow[1];
+    a->forces.mass = a->mass_next;
+    for (int axis = 0; axis < 3; axis++) a->forces.flow[axis] = a->flow_next[axis];
+}
+
+static void set_arguments(momentum_cpu *cpu)
+{
+    const weir_world *world = cpu->machine->world;
+    const weir_params *p = &world->params;
+    const backend_down down = backend_find_down(p);
+    cpu->args = (momentum_args){
+        .bricks = cpu->machine->bricks,
+        .active = cpu->notes.active,
+        .dry = cpu->notes.dry,
+        .full = cpu->notes.full,
+        .restless = cpu->notes.restless,
+        .drained = backend_drains(world) ? cpu->notes.drained : NULL,
+        .levels = &cpu->levels,
+        .sixths = cpu->sixths,
+        .gravity = {p->gravity.x, p->gravity.y, p->gravity.z},
+        .down_axis = down.axis,
+        .down_sign = down.sign,
+        .head = down.head,
+        .inverse_head = down.inverse_head,
+        .keep = 1.0f - p->damping,
+        .max_flow = p->max_flow,
+        .dust = down.sign != 0 ? p->dust : 0.0f,
+        .fill_cap = p->fill_cap,
+        .empty = p->empty,
+        .excess_rate = p->excess_rate,
+        .excess_cap = p->excess_cap,
+        .viscosity = p->viscosity,
+        .smooths = p->smooths,
+        .tolerance = p->tolerance,
+        .forces = cpu_find_forces(cpu->machine, 1.0f),
+    };
+    point_channels(cpu);
+}
+
+static void free_notes(memory *mem, brick_notes *notes)
+{
+    const size_t room = (size_t)notes->room;
+    memory_free(mem, notes->active, room * sizeof *notes->active);
+    memory_free(mem, notes->dry, room);
+    memory_free(mem, notes->full, room);
+    memory_free(mem, notes->restless, room);
+    memory_free(mem, notes->drained, room);
+    memory_free(mem, notes->listed, room);
+    memory_free(mem, notes->list, room * sizeof *notes->list);
+}
+
+static bool make_notes(memory *mem, int32_t count, brick_notes *notes)
+{
+    const size_t room = (size_t)count;
+    *notes = (brick_notes){.room = count};
+    notes->active = memory_alloc_zero(mem, room * sizeof *notes->active);
+    notes->dry = memory_alloc_zero(mem, room);
+    notes->full = memory_alloc_zero(mem, room);
+    notes->restless = memory_alloc(mem, room);
+    notes->drained = memory_alloc_zero(mem, room);
+    notes->listed = memory_alloc_zero(mem, room);
+    notes->list = memory_alloc(mem, room * sizeof *notes->list);
+    if (notes->active && notes->dry && notes->full && notes->restless && notes->drained && notes->listed && notes->list) {
+        notes->full[BRICK_NOTHING] = 1;
+        return true;
+    }
+    free_notes(mem, notes);
+    return false;
+}
+
+static weir_status reserve_notes(momentum_cpu *cpu)
+{
+    weir_world *world = cpu->machine->world;
+    const int32_t room = world->bricks.capacity;
+    brick_notes fresh;
+    if (cpu->notes.room >= room) return WEIR_OK;
+    if (!make_notes(&world->mem, room, &fresh))
+        return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", room);
+    free_notes(&world->mem, &cpu->notes);
+    cpu->notes = fresh;
+    return WEIR_OK;
+}
+
+static weir_status reserve(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    weir_status status = cpu_prepare(cpu->machine);
+    if (status == WEIR_OK) status = reserve_notes(cpu);
+    if (status == WEIR_OK) status = pyramid_build(&cpu->levels, &cpu->machine->world->bricks);
+    if (status == WEIR_OK) set_arguments(cpu);
+    return status;
+}
+
+// ---- Passes ----------------------------------------------------------------------------------------------------------------
+
+void momentum_cpu_move(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_columns(cpu->machine, cpu->kernels->move, &cpu->args);
+}
+
+void momentum_cpu_open_sides(void *solver)
+{
+    momentum *m = solver;
+    m->drained = cpu_drain_sides(m->cpu->machine, CHANNEL_MASS_NEXT, m->cpu->notes.drained);
+}
+
+void momentum_cpu_viscosity(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->viscosity, &cpu->args);
+    for (int axis = 0; axis < 3; axis++) cpu_swap_channels(cpu->machine, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
+    point_channels(cpu);
+}
+
+void momentum_cpu_forces(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->forces, &cpu->args);
+}
+
+void momentum_cpu_divergence(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->divergence, &cpu->args);
+}
+
+void momentum_cpu_smooth(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->smooth, &cpu->args);
+}
+
+void momentum_cpu_smooth_back(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->smooth_back, &cpu->args);
+}
+
+void momentum_cpu_restrict_fine(void *solver)
+{
+    momentum *m = solver;
+    momentum_cpu *cpu = m->cpu;
+    const int32_t count = cpu->levels.level[1].count - 1;
+    m->residual = cpu_over_bricks(cpu->machine, cpu->kernels->restrict_fine, &cpu->args, NULL, count, 1);
+}
+
+static void over_level(momentum_cpu *cpu, level_kernel *kernel, int32_t level)
+{
+    cpu_over_level(cpu->machine, kernel, &cpu->args, &cpu->levels, level);
+}
+
+static void swap_errors(pyramid_level *level)
+{
+    float *swap = level->channel[PYRAMID_ERROR];
+    level->channel[PYRAMID_ERROR] = level->channel[PYRAMID_ERROR_NEXT];
+    level->channel[PYRAMID_ERROR_NEXT] = swap;
+}
+
+// The coarsest level, nearly solved. A level of a single brick does all sweeps in one visit.
+static void sweep_coarsest(momentum_cpu *cpu)
+{
+    pyramid_level *top = &cpu->levels.level[cpu->levels.top];
+    assert(COARSEST_SWEEPS % 2 == 0);
+    cpu->args.sweeps = top->count == 2 ? COARSEST_SWEEPS : 1;
+    for (int32_t i = 0; i < COARSEST_SWEEPS; i += cpu->args.sweeps) {
+        over_level(cpu, cpu->kernels->sweep, cpu->levels.top);
+        swap_errors(top);
+    }
+}
+
+// One V-cycle from level 1 up to the coarsest and back. The counts of all levels come first: they are turned into weights in place.
+void momentum_cpu_coarse_levels(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    const momentum_kernels *k = cpu->kernels;
+    const int32_t top = cpu->levels.top;
+    assert(top >= 1 && top < PYRAMID_LEVELS);
+    for (int32_t l = 2; l <= top; l++) over_level(cpu, k->build, l);
+    for (int32_t l = 1; l <= top; l++) over_level(cpu, k->link, l);
+    for (int32_t l = 1; l < top; l++) {
+        over_level(cpu, k->down, l);
+        over_level(cpu, k->restrict_level, l);
+    }
+    over_level(cpu, k->down, top);
+    sweep_coarsest(cpu);
+    for (int32_t l = top - 1; l >= 1; l--) {
+        over_level(cpu, k->up, l + 1);
+        over_level(cpu, k->smooth_level, l);
+        swap_errors(&cpu->levels.level[l]);
+    }
+}
+
+void momentum_cpu_correct(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    over_level(cpu, cpu->kernels->correct_fine, 1);
+}
+
+void momentum_cpu_gradient(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->gradient, &cpu->args);
+    cpu_swap_channels(cpu->machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
+    point_channels(cpu);
+}
+
+// ---- Touching up -----------------------------------------------------------------------------------------------------------
+
+static int32_t list_active(momentum_cpu *cpu)
+{
+    const brick_pool *pool = &cpu->machine->world->bricks;
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && !mask_empty(&cpu->notes.active[b])) cpu->notes.list[count++] = b;
+    assert(count <= pool->live);
+    return count;
+}
+
+// Drops the bricks that are not restless from the list.
+static int32_t keep_restless(momentum_cpu *cpu, int32_t count)
+{
+    int32_t *list = cpu->notes.list, kept = 0;
+    for (int32_t i = 0; i < count; i++)
+        if (cpu->notes.restless[list[i]]) list[kept++] = list[i];
+    return kept;
+}
+
+static float take_over(const void *args, void *scratch, int32_t brick)
+{
+    const momentum_args *a = args;
+    (void)scratch;
+    size_t at = (size_t)brick * BRICK_CELLS;
+    memcpy(a->pressure + at, a->pressure_next + at, BRICK_CELLS * sizeof *a->pressure);
+    return 0.0f;
+}
+
+// Adds the bricks at the faces of those in the list: there, too, more may be left than before.
+static int32_t list_beside(momentum_cpu *cpu, int32_t count)
+{
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    const brick_notes *notes = &cpu->notes;
+    int32_t *list = notes->list, all = count;
+    for (int32_t i = 0; i < count; i++) notes->listed[list[i]] = 1;
+    for (int32_t i = 0; i < count; i++) {
+        for (int32_t f = 0; f < 6; f++) {
+            int32_t beside = cpu->machine->world->bricks.near[list[i]][faces[f]];
+            if (notes->listed[beside] || mask_empty(&notes->active[beside])) continue;
+            notes->listed[beside] = 1;
+            list[all++] = beside;
+        }
+    }
+    assert(all <= cpu->machine->world->bricks.live);
+    for (int32_t i = 0; i < all; i++) notes->listed[list[i]] = 0;
+    return all;
+}
+
+static float smooth_listed(momentum_cpu *cpu, int32_t count)
+{
+    return cpu_over_bricks(cpu->machine, cpu->kernels->touch_up, &cpu->args, cpu->notes.list, count, BRICK_GRAIN);
+}
+
+// After a cycle in wild water: smooths the bricks in which the tolerance or more is left, and again those in which that still is so, or
+// now. All of a round see each other as they were before it.
+static void touch_up(momentum *m)
+{
+    momentum_cpu *cpu = m->cpu;
+    const weir_world *world = m->world;
+    const float tolerance = world->params.tolerance;
+    assert(m->residual >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)world->bricks.end));
+    int32_t count = rule_is_wild(m->residual, tolerance) ? list_active(cpu) : 0;
+    float left = smooth_listed(cpu, count);
+    count = keep_restless(cpu, count);
+    m->unsolved = rule_cycle_follows(m->residual, left, count, world->bricks.live, tolerance);
+    if (m->unsolved && m->may_follow) return;
+    for (int32_t round = 1; count > 0; round++) {
+        cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->notes.list, count, BRICK_GRAIN);
+        if (round == TOUCH_UP_ROUNDS) return;
+        count = list_beside(cpu, count);
+        smooth_listed(cpu, count);
+        count = keep_restless(cpu, count);
+    }
+}
+
+void momentum_cpu_touch_up(void *solver)
+{
+    momentum *m = solver;
+    touch_up(m);
+    m->cycles = m->cycle + 1;
+    m->cycles_next = m->cycles + (m->unsolved ? 1 : 0);
+}
+
+// ---- Validate --------------------------------------------------------------------------------------------------------------
+
+static const char *validate_notes(const momentum_cpu *cpu)
+{
+    const brick_pool *pool = &cpu->machine->world->bricks;
+    const brick_notes *notes = &cpu->notes;
+    if (notes->room < pool->end) return broken("%d bricks have notes, and there are %d", notes->room, pool->end);
+    if (!mask_empty(&notes->active[BRICK_NOTHING]) || notes->dry[BRICK_NOTHING] || notes->full[BRICK_NOTHING] != 1)
+        return broken("the nothing is noted as something");
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b]) continue;
+        if (notes->listed[b]) return broken("brick %d is still listed", b);
+        for (int32_t z = 0; z < BRICK_EDGE; z++)
+            if (notes->active[b].plane[z] & ~pool->open[b].plane[z]) return broken("solid cells of brick %d are active", b);
+    }
+    return NULL;
+}
+
+// Lets a column move alone, as it does in an update. Values go to channels that are scratch between updates.
+static void try_column(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    momentum_args trial = cpu->args;
+    trial.bricks.wet = wet;
+    trial.bricks.changed = changed;
+    memset(trial.moved, 0, sizeof trial.moved);
+    cpu->kernels->move(&trial, cpu->machine->scratch, &cpu->machine->columns[piece]);
+}
+
+static const char *validate(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_machine *machine = cpu->machine;
+    if (machine->version != machine->world->bricks.version) return NULL;
+    const char *wrong = machine->base.validate(&machine->base);
+    if (!wrong) wrong = validate_notes(cpu);
+    if (!wrong) wrong = pyramid_validate(&cpu->levels, &machine->world->bricks);
+    if (wrong) return wrong;
+    point_channels(cpu);
+    return cpu_validate_pieces(machine, try_column, solver);
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static int64_t bytes(const void *solver)
+{
+    const momentum_cpu *cpu = ((const momentum *)solver)->cpu;
+    const int64_t notes = (int64_t)(sizeof(brick_mask) + sizeof(int32_t) + 5);
+    return cpu->machine->base.bytes(&cpu->machine->base) + pyramid_bytes(&cpu->levels) + cpu->notes.room * notes;
+}
+
+static void destroy(void *solver)
+{
+    momentum *m = solver;
+    momentum_cpu *cpu = m->cpu;
+    if (!cpu) return;
+    memory *mem = &m->world->mem;
+    if (cpu->machine) {
+        pyramid_destroy(&cpu->levels);
+        free_notes(mem, &cpu->notes);
+        memory_free(mem, cpu->sixths, cpu->kernels->tile_size);
+        cpu->machine->base.destroy(&cpu->machine->base);
+    }
+    memory_free(mem, cpu, sizeof *cpu);
+}
+
+static const momentum_kernels *const kernels[CPU_WIDTHS] = {
+    &momentum_kernels_scalar,
+#if WEIR_HAVE_AVX2
+    &momentum_kernels_avx2,
+#endif
+#if WEIR_HAVE_AVX512
+    &momentum_kernels_avx512,
+#endif
+};
+
+static weir_status create(void *solver, const char *device)
+{
+    momentum *m = solver;
+    memory *mem = &m->world->mem;
+    momentum_cpu *cpu = m->cpu = memory_alloc_zero(mem, sizeof *cpu);
+    (void)device;
+    if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
+    cpu_needs needs = {.columns = true, .tile = kernels[0]->tile_size};
+    for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
+    weir_status status = cpu_machine_create(m->world, &needs, &cpu->machine);
+    if (status != WEIR_OK) return status;
+    m->machine = &cpu->machine->base;
+    cpu->kernels = kernels[cpu->machine->width];
+    pyramid_create(mem, false, &cpu->levels);
+    cpu->sixths = memory_alloc(mem, cpu->kernels->tile_size);
+    if (!cpu->sixths) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
+    for (size_t i = 0; i < cpu->kernels->tile_size / sizeof *cpu->sixths; i++) cpu->sixths[i] = 1.0f / 6.0f;
+    return WEIR_OK;
+}
+
+const solver_part momentum_on_cpu = {create, destroy, reserve, validate, bytes};

@@ -1,0 +1,29 @@
+// What the momentum solver keeps on the CPU.
+#ifndef WEIR_MOMENTUM_CPU_MOMENTUM_H
+#define WEIR_MOMENTUM_CPU_MOMENTUM_H
+
+#include "solvers/momentum/cpu_args.h"
+#include "solvers/momentum/momentum.h"
+
+// What is noted of every brick.
+typedef struct brick_notes {
+    brick_mask *active;  // see momentum_args
+    uint8_t *dry;
+    uint8_t *full;
+    uint8_t *restless;
+    uint8_t *drained;
+    uint8_t *listed;  // 1: in a list that is being made
+    int32_t *list;    // of bricks to be touched up
+    int32_t room;     // bricks there is room for
+} brick_notes;
+
+struct momentum_cpu {
+    cpu_machine *machine;
+    const momentum_kernels *kernels;
+    pyramid levels;
+    brick_notes notes;
+    float *sixths;  // see momentum_args
+    momentum_args args;
+};
+
+#endif

@@ -1,0 +1,36 @@
+// The scratch of a worker that runs the momentum solver's kernels. Part of cpu_kernels.c.
+#ifndef WEIR_MOMENTUM_CPU_SCRATCH_H
+#define WEIR_MOMENTUM_CPU_SCRATCH_H
+
+#include "compute/cpu_tile.h"
+#include "solvers/momentum/cpu_args.h"
+
+enum {
+    GROUP = 16,                                        // lanes
+    SY = 8 * COLUMN_X + 16,                            // stride of y in a plane: a multiple of GROUP
+    SWEEP_PLANE = SY * (8 * COLUMN_Y + 8) + 2 * GROUP  // rows may look a few lanes over both ends
+};
+
+#define S(x, y) (GROUP + 8 + (x) + SY * ((y) + 4))
+
+typedef float sweep_plane[SWEEP_PLANE];
+
+// Planes that are kept, by plane number modulo their count.
+typedef struct sweep_planes {
+    _Alignas(64) sweep_plane m[5], flow_x[2], flow_y[2], flow_z[3], F_x[3], F_y[3], F_z[3], q[2], h[2], m2[2], open[3];
+    _Alignas(64) sweep_plane carried[3];  // through the planes' high sides, for the flow on each axis
+    _Alignas(64) float carried_up[3][SY], row[3][SY];
+    _Alignas(64) int32_t drops[SY], holds[COLUMN_Y][SY], differs[COLUMN_Y][SY];
+} sweep_planes;
+
+typedef struct momentum_scratch {
+    _Alignas(64) run_tile m, flow[3], F[3], open, p;
+    _Alignas(64) brick_tile tile[4];
+    _Alignas(64) brick_sides sides[2];
+    _Alignas(64) fill_tile fill[RUN_MAX + 2];
+    _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
+    _Alignas(64) float brick[3][BRICK_CELLS], correction[8][BRICK_CELLS];
+    sweep_planes sweep;
+} momentum_scratch;
+
+#endif

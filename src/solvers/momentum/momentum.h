@@ -1,0 +1,58 @@
+// The momentum solver's state, and how machines run its passes.
+#ifndef WEIR_MOMENTUM_MOMENTUM_H
+#define WEIR_MOMENTUM_MOMENTUM_H
+
+#include "compute/backend.h"
+
+enum {
+    COARSEST_SWEEPS = 32,  // on the coarsest level
+    TOUCH_UP_ROUNDS = 8    // at most, after one cycle
+};
+
+typedef struct momentum_cpu momentum_cpu;
+typedef struct momentum_opencl momentum_opencl;
+
+typedef struct momentum {
+    weir_world *world;
+    const solver_part *part;
+    backend *machine;
+    momentum_cpu *cpu;  // one of these two
+    momentum_opencl *opencl;
+    // Of the last update.
+    int32_t cycles;
+    float residual;  // the largest, before the last cycle
+    // V-cycles that the next update may run: as many as the last one ran, and one more if that was not enough. 0: as many as the
+    // parameters allow.
+    int32_t cycles_next;
+    // Of the update under way.
+    int32_t cycle;    // from 0 on
+    bool may_follow;  // another cycle may follow this one
+    bool unsolved;    // and must, as far as the machine knows: a device may say so and then do nothing in it
+    int64_t drained;  // drops, by open sides
+} momentum;
+
+extern const solver_part momentum_on_cpu;     // cpu_momentum.c
+extern const solver_part momentum_on_opencl;  // opencl_momentum.c
+
+// The passes, one list for both machines: its name in the code.
+#define MOMENTUM_PASSES(ITEM) \
+    ITEM(move)                \
+    ITEM(open_sides)          \
+    ITEM(viscosity)           \
+    ITEM(forces)              \
+    ITEM(divergence)          \
+    ITEM(smooth)              \
+    ITEM(restrict_fine)       \
+    ITEM(coarse_levels)       \
+    ITEM(correct)             \
+    ITEM(smooth_back)         \
+    ITEM(touch_up)            \
+    ITEM(gradient)
+
+#define DECLARE(name)                       \
+    void momentum_cpu_##name(void *solver); \
+    void momentum_opencl_##name(void *solver);
+MOMENTUM_PASSES(DECLARE)
+#undef DECLARE
+
+#endif

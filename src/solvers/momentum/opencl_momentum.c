@@ -1,0 +1,605 @@
+// The momentum solver on an OpenCL device: the pyramid there, and how each of its passes runs.
+//
+// How large the residual is, is read while later kernels of the same update are running. Where bricks come and go the host has much to do
+// before the next update can begin: there it asks for all cycles of the pressure at once, leaves it to the device which of them are
+// needed, and works on the next update's bricks meanwhile.
+#include "cells/pyramid.h"
+#include "compute/opencl.h"
+#include "solvers/momentum/device.h"
+#include "solvers/momentum/limit.h"
+#include "solvers/momentum/momentum.h"
+#include "solvers/momentum/pressure.h"
+#include <assert.h>
+#include <string.h>
+
+enum {
+    AHEAD_BRICKS = 8192,  // from so many on it pays to ask for cycles before they are known to be needed
+    LEVELS_MAX = PYRAMID_LEVELS
+};
+
+#define MOMENTUM_KERNELS(ITEM) \
+    ITEM(move)                 \
+    ITEM(viscosity)            \
+    ITEM(divergence)           \
+    ITEM(smooth)               \
+    ITEM(look_for_restless)    \
+    ITEM(touch_up)             \
+    ITEM(settle)               \
+    ITEM(gradient)             \
+    ITEM(grow_tree)            \
+    ITEM(restrict_fine)        \
+    ITEM(correct_fine)         \
+    ITEM(first_down)           \
+    ITEM(first_smooth)         \
+    ITEM(level_down)           \
+    ITEM(level_smooth)         \
+    ITEM(coarse_tail)
+
+enum { KERNEL_BEFORE = KERNEL_OWN - 1, MOMENTUM_KERNELS(KERNEL_ENUM) };
+
+extern const char opencl_momentum_source[];
+static const char *const kernel_names[] = {MOMENTUM_KERNELS(KERNEL_NAME)};
+static const opencl_text text = {"momentum", opencl_momentum_source, kernel_names, sizeof kernel_names / sizeof *kernel_names};
+
+// The pyramid on the device: one block of floats, one of ints, and a table of levels.
+typedef struct device_pyramid {
+    pyramid tables;
+    device_level level[LEVELS_MAX + 1];  // one more, since kernels get a level with the one above it
+    cl_mem cells, tree;
+    int64_t cell_bytes, tree_bytes;
+    int32_t *tree_here;
+    size_t here_bytes;
+    int32_t told;      // where the host's part of the tree begins, with the table of levels; before it is what grow_tree finds
+    int32_t box;       // where the octants of the tail's first level are: see coarse_tail
+    int32_t split;     // axes on which the cells of the tail lie in two bricks: bit 3k + axis for level tail + k
+    int32_t tail;      // the first level that coarse_tail does; past the top: none
+    bool fresh;        // no cycle has been over it yet
+    uint64_t version;  // of the pool it was built for
+} device_pyramid;
+
+struct momentum_opencl {
+    opencl_machine *machine;
+    device_pyramid pyramid;
+    int32_t ahead;       // bricks from which on cycles are asked for before they are known to be needed
+    device_cycle cycle;  // the one under way
+    device_cycle noted;  // the one after which notes were asked for
+    bool asked;          // for notes that nobody has taken yet
+    cl_event notes_read;
+};
+
+// ---- The pyramid -----------------------------------------------------------------------------------------------------------
+
+// How much room the levels take.
+typedef struct pyramid_size {
+    int64_t channels;  // of a brick each, in the floats
+    int64_t ints;      // of the tree
+    int64_t told;      // of them, that the host tells
+    int32_t bricks;    // of all levels
+} pyramid_size;
+
+// Lays out the levels: where each begins in the floats and in the tree. What the host tells lies together, behind the ways up
+// of the live bricks and the neighbours of level 1, before the stamps.
+static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
+{
+    const int32_t top = p->tables.top, first = p->tables.level[1].count;
+    p->told = pool->end + 27 * first;
+    pyramid_size size = {.ints = p->told + (top + 1) * (int32_t)(sizeof *p->level / 4)};
+    p->level[0] = (device_level){.room = pool->end, .count = pool->end};
+    for (int32_t l = 1; l <= top; l++) {
+        int32_t count = p->tables.level[l].count;
+        device_level *level = &p->level[l];
+        *level = (device_level){.first = (int)size.channels, .room = count, .count = count, .stamp = size.bricks};
+        level->near = l == 1 ? pool->end : (int)size.ints;
+        if (l > 1) size.ints += 27 * (int64_t)count;
+        level->up = (int)size.ints;
+        size.ints += count;
+        level->child = (int)size.ints;
+        size.ints += 8 * (int64_t)count;
+        size.channels += (int64_t)(l == 1 ? DEVICE_FIRST_CHANNELS : DEVICE_LEVEL_CHANNELS) * count;
+        size.bricks += count;
+    }
+    p->box = (int)size.ints;
+    size.ints += 16;
+    size.told = size.ints - p->told;
+    for (int32_t l = 1; l <= top; l++) p->level[l].stamp += (int)size.ints;
+    size.ints += size.bricks;
+    assert(size.ints <= INT32_MAX && size.channels <= INT32_MAX);  // kernels count in ints
+    return size;
+}
+
+// The lowest brick of a level, live ones being level 0, on each axis; false if they lie further apart than two bricks. An even number
+// where that is possible, so that cells above them pair up.
+static bool find_corner(const device_pyramid *p, const brick_pool *pool, int32_t level, int32_t corner[3])
+{
+    const weir_coord *coord = level == 0 ? pool->coord : p->tables.level[level].coord;
+    int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
+    for (int32_t b = 1; b < p->level[level].count; b++) {
+        if (level == 0 && !pool->alive[b]) continue;
+        const int32_t at[3] = {coord[b].x, coord[b].y, coord[b].z};
+        for (int axis = 0; axis < 3; axis++) {
+            if (at[axis] < low[axis]) low[axis] = at[axis];
+            if (at[axis] > high[axis]) high[axis] = at[axis];
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        if (high[axis] - low[axis] > 1) return false;
+        corner[axis] = high[axis] == low[axis] ? low[axis] & ~1 : low[axis];
+    }
+    return true;
+}
+
+// The first level for coarse_tail, whose cells lie within 8 on each axis because the bricks below it lie within 2; and those of every
+// level above lie within half as many, which pair up.
+static int32_t first_of_tail(const device_pyramid *p, const brick_pool *pool)
+{
+    int32_t top = p->tables.top, tail = top + 1, corner[3];
+    while (tail > 1 && tail > top + 1 - DEVICE_TAIL_LEVELS && find_corner(p, pool, tail - 2, corner)) {
+        bool odd = (corner[0] | corner[1] | corner[2]) & 1;
+        if (odd && tail - 1 == top + 1 - DEVICE_TAIL_LEVELS) break;
+        tail--;
+    }
+    return tail;
+}
+
+// The bricks below the tail's first level by their octants of it, and their ways up.
+static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *box)
+{
+    int32_t below = p->tail - 1, corner[3];
+    memset(box, 0, 16 * sizeof *box);
+    p->split = 0;
+    if (p->tail > p->tables.top || !find_corner(p, pool, below, corner)) return;
+    const weir_coord *coord = below == 0 ? pool->coord : p->tables.level[below].coord;
+    for (int32_t b = 1; b < p->level[below].count; b++) {
+        if (below == 0 && !pool->alive[b]) continue;
+        int32_t octant = (coord[b].x - corner[0]) + 2 * (coord[b].y - corner[1]) + 4 * (coord[b].z - corner[2]);
+        assert(octant >= 0 && octant < 8 && box[octant] == 0);
+        box[octant] = b;
+        box[octant + 8] = 8 * p->tables.level[below].parent[b] + pyramid_octant(coord[b]);
+    }
+    for (int32_t i = 0; i < 3 * (DEVICE_TAIL_LEVELS - 1); i++) {
+        int32_t middle = 4 * (corner[i % 3] + 1) >> i / 3;
+        p->split |= (middle & 7) == 0 ? 1 << i : 0;
+    }
+}
+
+// Writes what the host tells of the tree.
+static void write_tree(device_pyramid *p, const brick_pool *pool, int32_t *told)
+{
+    const int32_t begin = p->told;
+    memcpy(told, p->level, (size_t)(p->tables.top + 1) * sizeof *p->level);
+    for (int32_t l = 1; l <= p->tables.top; l++) {
+        const pyramid_level *from = &p->tables.level[l];
+        const device_level *level = &p->level[l];
+        const size_t count = (size_t)level->count;
+        int32_t *up = told + (level->up - begin);
+        assert((l == 1 || level->near >= begin) && level->up >= begin && level->child >= level->up + level->count);
+        assert(level->child + 8 * level->count <= p->box);
+        if (l > 1) memcpy(told + (level->near - begin), from->near, count * sizeof *from->near);
+        memcpy(told + (level->child - begin), from->child, count * sizeof *from->child);
+        for (int32_t b = 0; b < level->count; b++)
+            up[b] = b > 0 && l < p->tables.top ? 8 * from->parent[b] + pyramid_octant(from->coord[b]) : 0;
+    }
+    write_box(p, pool, told + (p->box - begin));
+}
+
+// Memory in which the host's part of the tree is made; it stays, since making it anew costs as much as filling it.
+static int32_t *reserve_tree(momentum_opencl *o, size_t bytes)
+{
+    device_pyramid *p = &o->pyramid;
+    if (p->here_bytes >= bytes) return p->tree_here;
+    memory_free(&o->machine->world->mem, p->tree_here, p->here_bytes);
+    p->tree_here = memory_alloc(&o->machine->world->mem, bytes + bytes / 8);
+    p->here_bytes = p->tree_here ? bytes + bytes / 8 : 0;
+    return p->tree_here;
+}
+
+static weir_status build_pyramid(momentum_opencl *o)
+{
+    device_pyramid *p = &o->pyramid;
+    brick_pool *pool = &o->machine->world->bricks;
+    if (p->version == pool->version) return WEIR_OK;
+    p->version = UINT64_MAX;
+    weir_status status = pyramid_build(&p->tables, pool);
+    if (status != WEIR_OK) return status;
+    pyramid_size size = lay_out(p, pool);
+    int64_t cell_bytes = size.channels * BRICK_CELLS * 4, tree_bytes = size.ints * 4;
+    int32_t *told = reserve_tree(o, (size_t)size.told * 4);
+    bool room = told && queue_at_least(&o->machine->queue, &p->cells, &p->cell_bytes, cell_bytes, cell_bytes / 8) &&
+                queue_at_least(&o->machine->queue, &p->tree, &p->tree_bytes, tree_bytes, tree_bytes / 8);
+    if (room) {
+        cl_int levels = p->told, bricks = size.bricks;
+        p->tail = first_of_tail(p, pool);
+        write_tree(p, pool, told);
+        queue_write(&o->machine->queue, p->tree, (int64_t)p->told * 4, told, size.told * 4);
+        LAUNCH_ROWS(&o->machine->queue, grow_tree, bricks, A(p->cells), A(p->tree), A(levels), A(bricks));
+        p->fresh = true;
+        p->version = pool->version;
+    }
+    if (!room) return queue_no_room(&o->machine->queue, "the coarse levels of ", pool->live, cell_bytes + tree_bytes);
+    return queue_status(&o->machine->queue);
+}
+
+// The pyramid is built anew whenever that is needed, so it makes way for bricks.
+static void drop_pyramid(momentum_opencl *o)
+{
+    device_pyramid *p = &o->pyramid;
+    queue_free(&o->machine->queue, &p->cells);
+    queue_free(&o->machine->queue, &p->tree);
+    p->cell_bytes = p->tree_bytes = 0;
+    p->version = UINT64_MAX;
+}
+
+// ---- Notes -----------------------------------------------------------------------------------------------------------------
+
+_Static_assert(4 * DEVICE_NOTES <= DEVICE_HEAD, "so much room the marks have for notes");
+
+// What a cycle noted: see device.h.
+typedef struct device_note {
+    bool ran;
+    float begun, left;
+    int32_t restless;
+} device_note;
+
+static int64_t marks_bytes(int64_t room)
+{
+    return DEVICE_MARKS(room);
+}
+
+// Asks for what the cycles of the update noted, and with `facts` for these too.
+static void ask_notes(momentum_opencl *o, bool beside, bool facts)
+{
+    o->noted = o->cycle;
+    if (o->noted.index == DEVICE_CYCLES) o->noted.index--;  // behind the last cycle there may be
+    o->asked = true;
+    device_bricks_ask_head(&o->machine->bricks, 4 * DEVICE_NOTE(o->noted.index), facts, beside, &o->notes_read);
+}
+
+// Of a cycle of the last update whose notes were taken.
+static device_note note_of(const momentum_opencl *o, int32_t index)
+{
+    assert(index >= 0 && index < DEVICE_CYCLES);
+    const cl_int *note = (const cl_int *)o->machine->bricks.marks_here.data + DEVICE_NOTE(index);
+    return (device_note){note[DEVICE_RAN] != 0, rule_as_float(note[DEVICE_BEGUN]), rule_as_float(note[DEVICE_LEFT]),
+                         note[DEVICE_RESTLESS]};
+}
+
+// Waits for the notes, if they were asked for. The cycles are those that were needed, however many were asked for.
+static void take_notes(void *solver)
+{
+    momentum *m = solver;
+    momentum_opencl *o = m->opencl;
+    if (!o->asked) return;
+    o->asked = false;
+    queue_wait(&o->machine->queue, &o->notes_read);
+    if (o->machine->queue.error != CL_SUCCESS) return;
+    int32_t cycles = 1;
+    const device_cycle *of = &o->noted;
+    while (cycles <= of->index && note_of(o, cycles).ran) cycles++;
+    device_note last = note_of(o, cycles - 1);
+    m->cycles = cycles;
+    m->residual = last.begun;
+    bool follows = rule_cycle_follows(last.begun, last.left, last.restless, of->live, of->tolerance);
+    m->cycles_next = cycles + (follows ? 1 : 0);
+}
+
+// Whether one read brings facts and notes. With few bricks the host's calls are what an update waits for, and a read costs as
+// much as two launches.
+static bool reads_once(const momentum_opencl *o)
+{
+    return o->machine->bricks.live < o->machine->beside && !o->cycle.ahead;
+}
+
+static bool reads_beside(const momentum_opencl *o)
+{
+    return o->machine->bricks.live >= o->machine->beside;
+}
+
+// ---- An update -------------------------------------------------------------------------------------------------------------
+
+static void set_numbers(opencl_machine *machine)
+{
+    const weir_params *p = &machine->world->params;
+    device_numbers n = opencl_find_numbers(machine, 1.0f);
+    const float dust = n.down_sign != 0 ? p->dust : 0.0f;
+    n.excess_rate = p->excess_rate;
+    n.excess_cap = p->excess_cap;
+    n.viscosity = p->viscosity;
+    n.dust = dust * RULE_DROPS;
+    n.fill_cap = p->fill_cap * RULE_DROPS;
+    n.full = (LIMIT_FULL - dust) * RULE_DROPS;
+    n.empty_drops = p->empty * RULE_DROPS;
+    n.falls_above = n.down_sign > 0 ? -1.0f : 0.0f;
+    n.falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS;
+    n.smooths = p->smooths;
+    machine->numbers = n;
+}
+
+static weir_status reserve(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    weir_status status = opencl_prepare(o->machine);
+    if (status == WEIR_ERROR_MEMORY && o->pyramid.cells) {
+        drop_pyramid(o);
+        status = opencl_prepare(o->machine);
+    }
+    if (status == WEIR_OK && o->machine->world->bricks.live > 0) status = build_pyramid(o);
+    if (status == WEIR_OK) status = opencl_reserve(o->machine);
+    if (status == WEIR_OK) set_numbers(o->machine);
+    return status;
+}
+
+#define CYCLE A(d->marks), A(o->cycle)
+
+void momentum_opencl_move(void *solver)
+{
+    opencl_machine *machine = ((momentum *)solver)->opencl->machine;
+    device_bricks *d = &machine->bricks;
+    opencl_channels c = opencl_find_channels(machine);
+    LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, A(d->runs), A(d->near),
+                 A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(machine->numbers));
+}
+
+void momentum_opencl_open_sides(void *solver)
+{
+    momentum *m = solver;
+    m->drained = opencl_drain_sides(m->opencl->machine);
+}
+
+void momentum_opencl_viscosity(void *solver)
+{
+    opencl_machine *machine = ((momentum *)solver)->opencl->machine;
+    device_bricks *d = &machine->bricks;
+    opencl_channels c = opencl_find_channels(machine);
+    LAUNCH(&machine->queue, viscosity, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, FLOW,
+           A(machine->numbers));
+    opencl_swap_flow(machine);
+}
+
+void momentum_opencl_forces(void *solver)
+{
+    opencl_forces(((momentum *)solver)->opencl->machine);
+}
+
+// Where bricks came just now they will soon come again, and the host has better things to do than to wait.
+static void begin_cycles(momentum_opencl *o)
+{
+    const device_pyramid *p = &o->pyramid;
+    const int32_t live = o->machine->bricks.live;
+    o->cycle = (device_cycle){
+        .ahead = p->fresh && live >= o->ahead,
+        .anew = p->fresh,
+        .live = live,
+        .tolerance = o->machine->world->params.tolerance,
+    };
+}
+
+void momentum_opencl_divergence(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    opencl_machine *machine = o->machine;
+    device_bricks *d = &machine->bricks;
+    opencl_channels c = opencl_find_channels(machine);
+    begin_cycles(o);
+    if (!reads_once(o)) device_bricks_ask_facts(d, reads_beside(o));
+    LAUNCH_ROWS(&machine->queue, divergence, d->live, A(d->near), A(d->open), A(c.mass_next), NEXT, A(c.pressure),
+                A(c.divergence), A(c.floor), A(c.pressure_next), A(d->marks), A(machine->numbers), A(d->room), A(d->live));
+}
+
+static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
+{
+    device_bricks *d = &o->machine->bricks;
+    opencl_channels c = opencl_find_channels(o->machine);
+    cl_int smooths = o->machine->numbers.smooths;
+    LAUNCH_ROWS(&o->machine->queue, smooth, d->live, A(d->open), A(from), A(c.divergence), A(c.floor), A(to), CYCLE, A(d->room),
+                A(smooths), A(d->live));
+}
+
+void momentum_opencl_smooth(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    opencl_channels c = opencl_find_channels(o->machine);
+    smooth(o, c.pressure, c.pressure_next);
+}
+
+void momentum_opencl_smooth_back(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    opencl_channels c = opencl_find_channels(o->machine);
+    smooth(o, c.pressure_next, c.pressure);
+}
+
+void momentum_opencl_restrict_fine(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    device_bricks *d = &o->machine->bricks;
+    device_pyramid *p = &o->pyramid;
+    opencl_channels c = opencl_find_channels(o->machine);
+    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->open), A(p->cells),
+                A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(d->live));
+    if (!o->cycle.ahead) ask_notes(o, reads_beside(o), reads_once(o) && o->cycle.index == 0);
+}
+
+// ---- Coarse levels ---------------------------------------------------------------------------------------------------------
+// From the level `tail` on one work-group does them all at once. Counts, weights and the right side are worked out on the way down,
+// corrections when a level is smoothed: they are no launches of their own.
+
+static void level_down(momentum_opencl *o, cl_int level)
+{
+    device_pyramid *p = &o->pyramid;
+    opencl_queue *q = &o->machine->queue;
+    device_bricks *d = &o->machine->bricks;
+    const device_level *here = &p->level[level];  // and the one above it
+    const int32_t bricks = here->count - 1;
+    cl_int is_top = level == p->tables.top, smooths = is_top ? 0 : o->machine->numbers.smooths;
+    assert(bricks >= 1);
+    if (level == 1)
+        LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths));
+    else
+        LAUNCH_CELLS(q, level_down, bricks, A(p->cells), A(here[-1]), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(is_top),
+                     A(smooths));
+}
+
+static void level_back(momentum_opencl *o, cl_int level)
+{
+    device_pyramid *p = &o->pyramid;
+    opencl_queue *q = &o->machine->queue;
+    device_bricks *d = &o->machine->bricks;
+    const device_level *here = &p->level[level];
+    const int32_t bricks = here->count - 1;
+    cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, smooths = o->machine->numbers.smooths;
+    cl_int above = level + 1 == p->tables.top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
+    if (level == 1)
+        LAUNCH_ROWS(q, first_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths), A(above));
+    else
+        LAUNCH_CELLS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(from), A(to),
+                     A(smooths), A(above));
+}
+
+// Jacobi sweeps on a coarsest level of bricks far apart. They see each other's results, so each is a launch.
+static void sweep_coarsest(momentum_opencl *o)
+{
+    device_pyramid *p = &o->pyramid;
+    device_bricks *d = &o->machine->bricks;
+    const device_level *here = &p->level[p->tables.top];
+    cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, sweeps = 1, above = -1;
+    for (int32_t i = 0; i < COARSEST_SWEEPS; i++) {
+        LAUNCH_CELLS(&o->machine->queue, level_smooth, here->count - 1, A(p->cells), A(*here), A(*here), A(p->tree), CYCLE,
+                     A(from), A(to), A(sweeps), A(above));
+        cl_int swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
+static void coarse_tail(momentum_opencl *o)
+{
+    device_pyramid *p = &o->pyramid;
+    device_bricks *d = &o->machine->bricks;
+    const device_level *here = &p->level[p->tail];
+    cl_int level = p->tail, top = p->tables.top, smooths = o->machine->numbers.smooths, sweeps = COARSEST_SWEEPS;
+    LAUNCH_CELLS(&o->machine->queue, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(p->box),
+                 A(p->split), A(level), A(top), A(smooths), A(sweeps));
+}
+
+void momentum_opencl_coarse_levels(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    const device_pyramid *p = &o->pyramid;
+    const int32_t top = p->tables.top, last = p->tail <= top ? p->tail - 1 : top;  // that has launches of its own
+    assert(top >= 1 && top < PYRAMID_LEVELS);
+    for (int32_t l = 1; l <= last; l++) level_down(o, l);
+    if (p->tail <= top)
+        coarse_tail(o);
+    else
+        sweep_coarsest(o);
+    for (int32_t l = last < top ? last : top - 1; l >= 1; l--) level_back(o, l);
+}
+
+void momentum_opencl_correct(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    device_bricks *d = &o->machine->bricks;
+    device_pyramid *p = &o->pyramid;
+    opencl_channels c = opencl_find_channels(o->machine);
+    cl_int top = p->tables.top;
+    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(p->cells), A(p->level[0]),
+                A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(top), A(o->machine->numbers.head), A(d->live));
+}
+
+// ---- Touching up -----------------------------------------------------------------------------------------------------------
+
+_Static_assert(DEVICE_TOUCH_ROUNDS == TOUCH_UP_ROUNDS, "all machines touch up in as many rounds");
+
+// Nobody waits for the rounds, which do nothing if another cycle follows.
+static void touch_up(momentum *m)
+{
+    momentum_opencl *o = m->opencl;
+    opencl_queue *q = &o->machine->queue;
+    device_bricks *d = &o->machine->bricks;
+    opencl_channels c = opencl_find_channels(o->machine);
+    o->cycle.may_follow = m->may_follow;
+    if (!o->cycle.ahead) {
+        take_notes(m);
+        if (!rule_is_wild(note_of(o, o->cycle.index).begun, o->cycle.tolerance)) return;
+    }
+    LAUNCH_ROWS(q, look_for_restless, d->live, A(d->open), A(c.pressure), A(c.divergence), CYCLE, A(d->room));
+    if (!o->cycle.ahead) ask_notes(o, reads_beside(o), false);
+    cl_int sweeps = o->machine->numbers.smooths;
+    int32_t several = d->live < DEVICE_TOUCH_BRICKS ? d->live : DEVICE_TOUCH_BRICKS;
+    for (cl_int round = 0; round < DEVICE_TOUCH_ROUNDS; round++)
+        LAUNCH_ROWS(q, touch_up, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
+                    A(c.divergence), A(c.floor), CYCLE, A(d->room), A(round), A(sweeps));
+    LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));
+}
+
+// The device need not know yet whether another cycle is needed: it may be told to run one, and does nothing in it if it is not.
+void momentum_opencl_touch_up(void *solver)
+{
+    momentum *m = solver;
+    momentum_opencl *o = m->opencl;
+    touch_up(m);
+    o->pyramid.fresh = false;
+    o->cycle.index = m->cycle + 1;
+    o->cycle.anew = 0;
+    if (!o->cycle.ahead) take_notes(m);
+    m->unsolved = o->machine->queue.error == CL_SUCCESS && (o->cycle.ahead || m->cycles_next > m->cycle + 1);
+}
+
+void momentum_opencl_gradient(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    device_bricks *d = &o->machine->bricks;
+    opencl_channels c = opencl_find_channels(o->machine);
+    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->open), A(c.pressure), NEXT, FLOW,
+                   A(d->marks), A(o->machine->numbers), A(d->room), A(d->live));
+    if (o->cycle.ahead) ask_notes(o, false, false);
+    opencl_swap_channels(o->machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
+}
+
+// ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static int64_t bytes(const void *solver)
+{
+    const momentum_opencl *o = ((const momentum *)solver)->opencl;
+    return o->machine->base.bytes(&o->machine->base) + o->pyramid.cell_bytes + o->pyramid.tree_bytes;
+}
+
+static const char *validate(void *solver)
+{
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    const char *wrong = pyramid_validate(&o->pyramid.tables, &o->machine->world->bricks);
+    return wrong ? wrong : o->machine->base.validate(&o->machine->base);
+}
+
+static void destroy(void *solver)
+{
+    momentum *m = solver;
+    momentum_opencl *o = m->opencl;
+    if (!o) return;
+    memory *mem = &m->world->mem;
+    pyramid_destroy(&o->pyramid.tables);
+    memory_free(mem, o->pyramid.tree_here, o->pyramid.here_bytes);
+    if (o->machine) {
+        queue_wait(&o->machine->queue, &o->notes_read);
+        queue_free(&o->machine->queue, &o->pyramid.cells);
+        queue_free(&o->machine->queue, &o->pyramid.tree);
+        o->machine->base.destroy(&o->machine->base);
+    }
+    memory_free(mem, o, sizeof *o);
+}
+
+static weir_status create(void *solver, const char *device)
+{
+    momentum *m = solver;
+    momentum_opencl *o = m->opencl = memory_alloc_zero(&m->world->mem, sizeof *o);
+    if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
+    pyramid_create(&m->world->mem, true, &o->pyramid.tables);
+    o->pyramid.version = UINT64_MAX;
+    o->ahead = opencl_bricks_from("WEIR_DEVICE_AHEAD", AHEAD_BRICKS);
+    const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 2, .catch_up = take_notes, .solver = m};
+    weir_status status = opencl_machine_create(m->world, device, &text, &needs, &o->machine);
+    if (status == WEIR_OK) m->machine = &o->machine->base;
+    return status;
+}
+
+const solver_part momentum_on_opencl = {create, destroy, reserve, validate, bytes};
