@@ -192,7 +192,7 @@ static void check_lost(weir_world *world, const char *what)
     assert_string_equal(sentence, weir_error_message());
     assert_int_equal(weir_world_drain(world, test_box(0, 0, 0, 5, 5, 5)), WEIR_ERROR_DEVICE);
     assert_string_equal(sentence, weir_error_message());
-    assert_int_equal(weir_world_advance(world, 1, NULL), WEIR_ERROR_DEVICE);
+    assert_int_equal(weir_world_advance(world, 1, NULL, NULL), WEIR_ERROR_DEVICE);
     assert_string_equal(sentence, weir_error_message());
 }
 

@@ -205,6 +205,8 @@ static void ask_everything(weir_world *world, weir_mesher *mesher)
     assert_true(weir_world_bricks(world, bricks, 4096) > 0);
     weir_world_params(world);
     weir_world_bounds(world);
+    weir_world_advanced(world);
+    weir_world_updates_per_step(world);
     assert_exact(world);
     assert_ok(weir_mesher_update(mesher, NULL));
     static uint8_t pixels[24 * 16 * 3];
@@ -218,7 +220,9 @@ static void refuse_the_rest(weir_world *world)
     const weir_params params = weir_world_params(world);
     const weir_rule_def rule = dye_rule(&fading);
     assert_int_equal(weir_world_step(world), WEIR_ERROR_BUSY);
-    assert_int_equal(weir_world_advance(world, 0.1, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_advance(world, 0.1, NULL, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_advance_begin(world, 0.1, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_set_updates_per_step(world, 2), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_step_begin(world), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_set_params(world, &params), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_add_rule(world, &rule), WEIR_ERROR_BUSY);

@@ -118,6 +118,19 @@ typedef struct weir_world_def {
 
 WEIR_API weir_world_def weir_world_def_default(void);
 
+// The most that one call of weir_world_advance may do. Zero in any field means its default.
+typedef struct weir_advance_limit {
+    int32_t updates;     // 0: one second's worth
+    float milliseconds;  // that the updates may take: after the first none is begun that would end later, were it to take as
+                         // long as those before it. 0: half of the time passed, at most 50; INFINITY: any
+} weir_advance_limit;
+
+// What a call of weir_world_advance did.
+typedef struct weir_advanced {
+    int32_t updates;  // that were run
+    double dropped;   // seconds that the limits left no room for; they are not made up for
+} weir_advanced;
+
 // What a cell holds. flow is the mean of its opposite faces' flow, pressure in cells of water height times gravity.
 typedef struct weir_cell {
     float fill;  // 1: full

@@ -29,17 +29,29 @@ WEIR_API void weir_world_destroy(weir_world *world);
 // refuses further steps and edits with the same sentence.
 WEIR_API weir_status weir_world_step(weir_world *world);
 
-// Runs as many updates as fit into the seconds passed since the last call, at the world's rate; the rest is kept for the next
-// call. At most one second's worth per call, so that a game that hung does not hang again. *updates, if not NULL, gets the number.
-WEIR_API weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updates);
+// How many updates a step has, from 1 to 10000.
+WEIR_API int32_t weir_world_updates_per_step(const weir_world *world);
+WEIR_API weir_status weir_world_set_updates_per_step(weir_world *world, int32_t updates);
+
+// Runs the updates that fall due in the seconds passed since the last call, at the world's rate. If one is due at least one is run,
+// and no more than the limit allows (NULL: its defaults): where updates are too slow for the rate the water gets slower, not the game.
+// What is less than an update is kept for the next call, whole updates that were not run are dropped. How many are run never changes
+// what one of them computes. *updates, if not NULL, gets the number. After a failure what was not run is still due.
+WEIR_API weir_status weir_world_advance(weir_world *world, double seconds, const weir_advance_limit *limit, int32_t *updates);
+
+// What the last advance did, or the last background one that was ended.
+WEIR_API weir_advanced weir_world_advanced(const weir_world *world);
 
 // Starts a step on a background thread. Queries read the state before it until weir_world_step_end.
 WEIR_API weir_status weir_world_step_begin(weir_world *world);
 
-// Whether the background step has finished (true when none runs).
+// The same for an advance. Nothing is started if no update is due; weir_world_step_end is allowed then too.
+WEIR_API weir_status weir_world_advance_begin(weir_world *world, double seconds, const weir_advance_limit *limit);
+
+// Whether the background step or advance has finished (true when none runs).
 WEIR_API bool weir_world_step_done(const weir_world *world);
 
-// Waits for the background step, makes its result the current state, applies the edits that waited, and returns the status
+// Waits for the background step or advance, makes its result the current state, applies the edits that waited, and returns the status
 // of the step or of the first edit that failed.
 WEIR_API weir_status weir_world_step_end(weir_world *world);
 
