@@ -19,17 +19,24 @@ typedef struct weir_coord {
     int32_t x, y, z;
 } weir_coord;
 
+// A direction, a flow, an acceleration.
 typedef struct weir_vec {
     float x, y, z;
 } weir_vec;
+
+// A place between cells: the cell (x, y, z) reaches from x to x + 1 and so on. Doubles: a world reaches farther than a float can tell
+// cells apart.
+typedef struct weir_point {
+    double x, y, z;
+} weir_point;
 
 typedef struct weir_box {
     weir_coord min, max;
 } weir_box;
 
 typedef struct weir_sphere {
-    weir_vec centre;
-    float radius;
+    weir_point centre;
+    double radius;
 } weir_sphere;
 
 typedef enum weir_material { WEIR_NOTHING, WEIR_WATER } weir_material;
@@ -145,7 +152,7 @@ typedef enum weir_hit_kind { WEIR_HIT_NONE, WEIR_HIT_WATER, WEIR_HIT_TERRAIN } w
 typedef struct weir_hit {
     weir_hit_kind kind;
     weir_coord cell;
-    float distance;     // from the ray's origin, in cells
+    double distance;    // from the ray's origin, in cells
     weir_coord normal;  // of the face through which the ray entered; 0 if it began inside
 } weir_hit;
 

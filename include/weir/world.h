@@ -124,18 +124,18 @@ WEIR_API bool weir_world_extent(const weir_world *world, weir_box *box);
 
 // The first water (fill of at least min_fill) or terrain that a ray meets within max_distance cells. Its time grows with the bricks
 // on its way, empty ones included, so give a distance that you can see.
-WEIR_API weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance,
+WEIR_API weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec direction, double max_distance,
                                  float min_fill);
 
 // Height of the water surface in the column x, z between y_min and y_max: the top of the highest cell that is at least half full,
 // lowered or raised by the fill at the surface; NaN if the column is dry. Cells are scanned from y_max down.
-WEIR_API float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
+WEIR_API double weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
 
 // Sum of fills in the column x, z for y_min <= y < y_max: the height the water would have if it stood level.
 WEIR_API double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
 
-// Share of a box of floats that is under water, 0 to 1, counting part cells by the part covered: for things that float.
-WEIR_API float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max);
+// Share of a box between any two places that is under water, 0 to 1, counting part cells by the part covered: for things that float.
+WEIR_API float weir_world_submerged(const weir_world *world, weir_point min, weir_point max);
 
 // Mean flow of the water in a box, weighted by mass; 0 if dry.
 WEIR_API weir_vec weir_world_mean_flow(const weir_world *world, weir_box box);

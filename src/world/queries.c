@@ -235,7 +235,7 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
     return *y_min < *y_max;
 }
 
-float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
+double weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
     bring_water(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}}, false);
@@ -250,8 +250,7 @@ float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t 
         }
         int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
         // What lies in the cell above stands on this one, what is missing here lowers it.
-        if (drops >= WEIR_FULL / 2)
-            return (float)(y + (double)((drops < WEIR_FULL ? drops : WEIR_FULL) + (int64_t)above) * PER_DROP);
+        if (drops >= WEIR_FULL / 2) return y + (double)((drops < WEIR_FULL ? drops : WEIR_FULL) + (int64_t)above) * PER_DROP;
         above = drops;
     }
     return NAN;
@@ -296,9 +295,9 @@ static double overlap(double a_min, double a_max, double b_min, double b_max)
 }
 
 // Water lies at the bottom of its cell: a thing in the upper half of a half full cell is dry.
-float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
+float weir_world_submerged(const weir_world *world, weir_point min, weir_point max)
 {
-    double volume = ((double)max.x - min.x) * ((double)max.y - min.y) * ((double)max.z - min.z);
+    double volume = (max.x - min.x) * (max.y - min.y) * (max.z - min.z);
     bool sound = min.x < max.x && min.y < max.y && min.z < max.z && isfinite(volume);
     if (!sound) return 0;
     weir_box box = {{cell_below(min.x), cell_below(min.y), cell_below(min.z)},
@@ -388,7 +387,7 @@ static void ray_leave(ray *r, int32_t size)
 
 static weir_hit ray_hit(const ray *r, weir_hit_kind kind)
 {
-    weir_hit hit = {.kind = kind, .cell = {r->cell[0], r->cell[1], r->cell[2]}, .distance = (float)r->t};
+    weir_hit hit = {.kind = kind, .cell = {r->cell[0], r->cell[1], r->cell[2]}, .distance = r->t};
     int32_t normal[3] = {0, 0, 0};
     if (r->entered >= 0) normal[r->entered] = r->direction[r->entered] > 0 ? -1 : 1;
     hit.normal = (weir_coord){normal[0], normal[1], normal[2]};
@@ -396,7 +395,7 @@ static weir_hit ray_hit(const ray *r, weir_hit_kind kind)
 }
 
 // The ray sees what is inside the world. It may come from outside, as that of a camera does, and is gone where it leaves.
-weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance, float min_fill)
+weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec direction, double max_distance, float min_fill)
 {
     weir_hit none = {.kind = WEIR_HIT_NONE};
     double length =
