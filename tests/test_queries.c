@@ -158,6 +158,78 @@ static void a_sum_over_an_endless_world_is_quick_and_right(void **state)
     weir_world_destroy(world);
 }
 
+// Terrain that is kept, as arrays, as single shares and cut by the box, counted both ways: by what is kept, and brick by brick.
+static void a_sum_over_much_terrain_is_that_over_its_cells(void **state)
+{
+    weir_world *world = make_unbounded();
+    uint32_t random = 5;
+    assert_int_equal(weir_world_build(world, box(-40, -9, -40, 40, -2, 40), 255), WEIR_OK);
+    for (int32_t i = 0; i < 30; i++) {
+        const weir_sphere sphere = {
+            {random_between(&random, -40, 40), random_between(&random, -9, 9), random_between(&random, -40, 40)},
+            random_between(&random, 1, 9)};
+        const uint8_t share = i % 3 ? 255 : 127;
+        assert_int_equal(i % 4 == 1 ? weir_world_dig_sphere(world, sphere) : weir_world_build_sphere(world, sphere, share),
+                         WEIR_OK);
+    }
+    assert_int_equal(weir_world_fill(world, box(-20, -9, -20, 20, 4, 20), WEIR_WATER, 0.75f), WEIR_OK);
+    assert_int_equal(weir_world_step(world), WEIR_OK);
+    const weir_box all = box(-50, -20, -50, 50, 20, 50);
+    assert_sums(weir_world_box_sum(world, all), count_cells(world, all));
+    for (int32_t i = 0; i < 12; i++) {
+        const int32_t x = (int32_t)(random_next(&random) % 60) - 40, y = (int32_t)(random_next(&random) % 12) - 10,
+                      z = (int32_t)(random_next(&random) % 60) - 40, edge = i % 2 ? 7 : 60;
+        const weir_box part = box(x, y, z, x + edge, y + edge, z + edge);
+        assert_sums(weir_world_box_sum(world, part), count_cells(world, part));
+    }
+    weir_world_destroy(world);
+}
+
+typedef struct asked_ground {
+    int32_t height;
+    int64_t bricks;  // asked for
+} asked_ground;
+
+static void ask_ground(void *user, weir_coord origin, uint8_t shares[512])
+{
+    asked_ground *ground = user;
+    ground->bricks++;
+    for (int32_t i = 0; i < 512; i++) shares[i] = origin.y + (i >> 3 & 7) < ground->height ? 255 : 0;
+}
+
+// The game is asked no more for a larger box, where nobody could wait for the answer.
+static void a_sum_over_the_games_own_terrain_ends(void **state)
+{
+    asked_ground ground = {.height = -3};
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    def.terrain = ask_ground;
+    def.terrain_user = &ground;
+    weir_world *world;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(-9, -3, -9, 9, 3, 9), WEIR_WATER, 0.5f), WEIR_OK);
+    for (int32_t i = 0; i < 3; i++) assert_int_equal(weir_world_step(world), WEIR_OK);
+    const weir_box near = box(-30, -30, -30, 30, 30, 30);
+    assert_sums(weir_world_box_sum(world, near), count_cells(world, near));
+    const weir_box_sum most = weir_world_box_sum(world, box(-128, -128, -128, 128, 128, 128));
+    assert_int_equal(most.open_cells, 256 * 256 * 131);
+
+    const int64_t asked = ground.bricks;
+    const weir_box_sum all = weir_world_box_sum(world, EVERYTHING);
+    const weir_box_sum more = weir_world_box_sum(world, box(-128, -128, -128, 128, 128, 129));
+    assert_int_equal(ground.bricks, asked);
+    assert_true(all.open_cells == INT64_MAX);
+    assert_true(more.open_cells > 256 * 256 * 131 &&
+                more.open_cells < 256 * 256 * 257);  // what is solid in live bricks is known
+    for (int32_t i = 0; i < 2; i++) {
+        const weir_box_sum sum = i ? all : more;
+        assert_true(sum.drops == most.drops && sum.wet_cells == most.wet_cells && sum.max_fill == most.max_fill);
+        assert_true(sum.max_flow == most.max_flow && sum.max_pressure == most.max_pressure);
+        assert_memory_equal(&sum.mean_flow, &most.mean_flow, sizeof sum.mean_flow);
+    }
+    weir_world_destroy(world);
+}
+
 static void fills_are_read_in_order_and_are_0_outside(void **state)
 {
     weir_world *world = make_scene();
@@ -523,6 +595,8 @@ int main(void)
         cmocka_unit_test(flow_at_a_cell_is_the_mean_of_its_faces_also_across_bricks),
         cmocka_unit_test(the_sum_over_a_box_is_that_over_its_cells),
         cmocka_unit_test(a_sum_over_an_endless_world_is_quick_and_right),
+        cmocka_unit_test(a_sum_over_much_terrain_is_that_over_its_cells),
+        cmocka_unit_test(a_sum_over_the_games_own_terrain_ends),
         cmocka_unit_test(fills_are_read_in_order_and_are_0_outside),
         cmocka_unit_test(values_of_a_box_are_those_of_its_cells),
         cmocka_unit_test(the_extent_holds_water_and_terrain_and_nothing_else),

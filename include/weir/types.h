@@ -156,10 +156,14 @@ typedef struct weir_hit {
     weir_coord normal;  // of the face through which the ray entered; 0 if it began inside
 } weir_hit;
 
+// Cells in the largest box in which a sum asks for all of the game's own terrain.
+#define WEIR_BOX_SUM_ASKED 16777216
+
 // What a box holds.
 typedef struct weir_box_sum {
     int64_t drops;       // water in the box
-    int64_t open_cells;  // cells that terrain leaves open (share below 128)
+    int64_t open_cells;  // cells that terrain leaves open (share below 128), at most INT64_MAX. If the box has more than
+                         // WEIR_BOX_SUM_ASKED cells, the game's own terrain is known in live bricks only, and open elsewhere
     int64_t wet_cells;   // cells with more than the `empty` threshold
     float mean_fill;     // over open cells
     float max_fill;

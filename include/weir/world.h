@@ -110,6 +110,8 @@ WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 // checkpoint; without one it is dry.
 
 WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
+
+// Its time grows with the water and the terrain that is kept, not with the box: a box from INT32_MIN to INT32_MAX is the whole world.
 WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
 
 // Values of all cells of a box into an array, x fastest, then y, then z; the same values as in weir_cell. The box must hold a cell.

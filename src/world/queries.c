@@ -145,40 +145,59 @@ static weir_vec flow_of(const box_total *total)
                       (float)((double)total->momentum[2] / mass)};
 }
 
-static int64_t solid_in_brick(weir_box box, weir_coord brick, const brick_mask *open)
+static int64_t solid_in_mask(const brick_mask *cells, const brick_mask *open)
 {
-    brick_mask cells;
     int64_t count = 0;
-    region_box_mask(box, brick, &cells);
-    for (int32_t z = 0; z < BRICK_EDGE; z++) count += __builtin_popcountll(cells.plane[z] & ~open->plane[z]);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) count += __builtin_popcountll(cells->plane[z] & ~open->plane[z]);
+    return count;
+}
+
+static int64_t solid_kept(const terrain *t, weir_box box)
+{
+    int64_t count = 0;
+    for (int32_t i = 0; i < t->slot_count; i++) {
+        const terrain_brick *kept = &t->slot[i];
+        brick_mask cells, open;
+        if (!kept->used || kept->solid == 0 || !region_box_mask(box, kept->coord, &cells)) continue;
+        if (mask_full(&cells)) {
+            count += kept->solid;
+            continue;
+        }
+        terrain_open(t, kept->coord, &open);
+        count += solid_in_mask(&cells, &open);
+    }
+    return count;
+}
+
+static int64_t solid_in_live_bricks(const brick_pool *pool, weir_box box)
+{
+    int64_t count = 0;
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;)
+        if (region_box_mask(box, pool->coord[brick], &cells)) count += solid_in_mask(&cells, &pool->open[brick]);
     return count;
 }
 
 // Cells of a box inside the world that terrain closes. Only kept terrain can be solid, and often less of that is kept than the
-// box has bricks; the game's own has to be asked brick by brick.
+// box has bricks. The game's own has to be asked brick by brick, which is for boxes of a size that a game can mean.
 static int64_t solid_cells(const weir_world *world, weir_box box)
 {
     const terrain *t = &world->terrain;
     const brick_pool *pool = world_bricks(world);
     weir_box bricks = region_bricks(box);
-    brick_mask open;
+    brick_mask cells, open;
     int64_t count = 0;
-    if (!t->source && t->slot_count < region_volume(bricks)) {
-        for (int32_t i = 0; i < t->slot_count; i++) {
-            weir_coord c = t->slot[i].coord;
-            if (!t->slot[i].used || !region_box_mask(box, c, &open)) continue;
-            terrain_open(t, c, &open);
-            count += solid_in_brick(box, c, &open);
-        }
-        return count;
-    }
+    if (!t->source && t->slot_count < region_volume(bricks)) return solid_kept(t, box);
+    if (t->source && region_volume(box) > WEIR_BOX_SUM_ASKED) return solid_in_live_bricks(pool, box);
     for (int32_t z = bricks.min.z; z < bricks.max.z; z++) {
         for (int32_t y = bricks.min.y; y < bricks.max.y; y++) {
             for (int32_t x = bricks.min.x; x < bricks.max.x; x++) {
                 weir_coord c = {x, y, z};
                 int32_t brick = bricks_find(pool, c);
                 if (brick == BRICK_NOTHING) terrain_open(t, c, &open);
-                count += solid_in_brick(box, c, brick == BRICK_NOTHING ? &open : &pool->open[brick]);
+                region_box_mask(box, c, &cells);
+                count += solid_in_mask(&cells, brick == BRICK_NOTHING ? &open : &pool->open[brick]);
             }
         }
     }
