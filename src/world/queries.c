@@ -154,17 +154,20 @@ static int64_t solid_in_mask(const brick_mask *cells, const brick_mask *open)
 
 static int64_t solid_kept(const terrain *t, weir_box box)
 {
+    const weir_coord low = {(box.min.x + 7) >> 3, (box.min.y + 7) >> 3, (box.min.z + 7) >> 3};  // bricks wholly in the box
+    const weir_coord high = {box.max.x >> 3, box.max.y >> 3, box.max.z >> 3};
     int64_t count = 0;
     for (int32_t i = 0; i < t->slot_count; i++) {
         const terrain_brick *kept = &t->slot[i];
+        const weir_coord c = kept->coord;
         brick_mask cells, open;
-        if (!kept->used || kept->solid == 0 || !region_box_mask(box, kept->coord, &cells)) continue;
-        if (mask_full(&cells)) {
+        if (!kept->used || kept->solid == 0) continue;
+        if (c.x >= low.x && c.y >= low.y && c.z >= low.z && c.x < high.x && c.y < high.y && c.z < high.z) {
             count += kept->solid;
-            continue;
+        } else if (region_box_mask(box, c, &cells)) {
+            terrain_open(t, c, &open);
+            count += solid_in_mask(&cells, &open);
         }
-        terrain_open(t, kept->coord, &open);
-        count += solid_in_mask(&cells, &open);
     }
     return count;
 }
