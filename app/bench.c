@@ -57,8 +57,6 @@ static const bench_def mesh_bench = {"dambreak", "dambreak", 128, 128, 200, 0, N
 
 #define ROW_COUNT (WEIR_SOLVER_COUNT * BENCH_COUNT + 1)
 
-static const char *const solver_names[WEIR_SOLVER_COUNT] = {"momentum", "classic"};
-
 typedef struct bench_row {
     const bench_def *def;
     char name[64];
@@ -225,7 +223,7 @@ static void report_row(report_file *report, const app_options *options, const be
 {
     report_object(report, NULL);
     report_string(report, "name", row->name);
-    report_string(report, "solver", solver_names[row->solver]);
+    report_string(report, "solver", weir_solver_name(row->solver));
     report_string(report, "backend", machine_backend_name(options->backend));
     report_string(report, "device", machine_device(options->backend, options->device, row->stats.simd));
     report_integer(report, "threads", row->stats.threads);
@@ -260,7 +258,7 @@ static bench_row row_at(int32_t index, bool full)
     if (index == ROW_COUNT - 1) return (bench_row){.def = &mesh_bench, .name = "mesh-dambreak", .size = mesh_bench.size};
     const bench_def *def = &benches[index % BENCH_COUNT];
     bench_row row = {.def = def, .solver = (weir_solver)(index / BENCH_COUNT), .size = full ? def->full_size : def->size};
-    snprintf(row.name, sizeof row.name, "%s-%s", solver_names[row.solver], def->name);
+    snprintf(row.name, sizeof row.name, "%s-%s", weir_solver_name(row.solver), def->name);
     return row;
 }
 

@@ -53,8 +53,9 @@ static bool read_choice(const char *option, const char *text, const char *const 
 
 static int read_solver(app_options *options, const char *text)
 {
-    static const char *const choices[WEIR_SOLVER_COUNT] = {"momentum", "classic"};
+    const char *choices[WEIR_SOLVER_COUNT];
     int32_t choice;
+    for (int32_t i = 0; i < WEIR_SOLVER_COUNT; i++) choices[i] = weir_solver_name((weir_solver)i);
     if (!read_choice("solver", text, choices, WEIR_SOLVER_COUNT, &choice)) return EXIT_WRONG;
     options->solver = (weir_solver)choice;
     return 0;

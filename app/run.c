@@ -304,7 +304,7 @@ static int measure(scene_run *run, run_record *record, run_result *result)
 
 static const char *solver_name(const scene_run *run)
 {
-    return weir_world_solver(run->world) == WEIR_SOLVER_CLASSIC ? "classic" : "momentum";
+    return weir_solver_name(weir_world_solver(run->world));
 }
 
 static int64_t cells_updated(const run_record *record, const run_result *result)

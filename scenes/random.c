@@ -24,10 +24,10 @@ static weir_box random_box(scene_random *random, int32_t size)
 static weir_sphere random_sphere(scene_random *random, int32_t size)
 {
     weir_sphere sphere;
-    sphere.centre.x = 0.5f * (float)scene_random_between(random, 0, 2 * size);
-    sphere.centre.y = 0.5f * (float)scene_random_between(random, 0, 2 * size);
-    sphere.centre.z = 0.5f * (float)scene_random_between(random, 0, 2 * size);
-    sphere.radius = 0.5f * (float)scene_random_between(random, 2, size / 2);
+    sphere.centre.x = 0.5 * scene_random_between(random, 0, 2 * size);
+    sphere.centre.y = 0.5 * scene_random_between(random, 0, 2 * size);
+    sphere.centre.z = 0.5 * scene_random_between(random, 0, 2 * size);
+    sphere.radius = 0.5 * scene_random_between(random, 2, size / 2);
     return sphere;
 }
 

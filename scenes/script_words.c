@@ -62,8 +62,8 @@ static bool is_sphere(lua_State *lua, int index)
 
 static weir_sphere to_sphere(lua_State *lua, int index)
 {
-    float c[4];
-    for (int i = 0; i < 4; i++) c[i] = (float)number_in(lua, index, i + 1);
+    double c[4];
+    for (int i = 0; i < 4; i++) c[i] = number_in(lua, index, i + 1);
     return (weir_sphere){{c[0], c[1], c[2]}, c[3]};
 }
 
@@ -76,7 +76,7 @@ typedef struct edit_shape {
 
 static weir_box box_around(weir_sphere s)
 {
-    const double radius = (double)s.radius, centre[3] = {(double)s.centre.x, (double)s.centre.y, (double)s.centre.z};
+    const double radius = s.radius, centre[3] = {s.centre.x, s.centre.y, s.centre.z};
     int32_t ends[6];
     for (int i = 0; i < 6; i++) {
         double end = i < 3 ? floor(centre[i] - radius) : floor(centre[i - 3] + radius) + 1;
@@ -280,9 +280,9 @@ static int ask_surface(lua_State *lua)
         luaL_error(lua, "surface(x, z, y0, y1): a world without bounds needs a range of y");
     int32_t low = lua_isnoneornil(lua, 3) ? bounds.min.y : to_whole(lua, 3);
     int32_t high = lua_isnoneornil(lua, 4) ? bounds.max.y : to_whole(lua, 4);
-    float height = weir_world_surface(run->world, x, z, low, high);
+    double height = weir_world_surface(run->world, x, z, low, high);
     if (isnan(height)) return 0;
-    lua_pushnumber(lua, (double)height);
+    lua_pushnumber(lua, height);
     return 1;
 }
 
@@ -290,9 +290,10 @@ static int ask_submerged(lua_State *lua)
 {
     scene_run *run = run_of(lua);
     luaL_checktype(lua, 1, LUA_TTABLE);
-    float c[6];
-    for (int i = 0; i < 6; i++) c[i] = (float)number_in(lua, 1, i + 1);
-    lua_pushnumber(lua, (double)weir_world_submerged(run->world, (weir_vec){c[0], c[1], c[2]}, (weir_vec){c[3], c[4], c[5]}));
+    double c[6];
+    for (int i = 0; i < 6; i++) c[i] = number_in(lua, 1, i + 1);
+    const weir_point min = {c[0], c[1], c[2]}, max = {c[3], c[4], c[5]};
+    lua_pushnumber(lua, (double)weir_world_submerged(run->world, min, max));
     return 1;
 }
 

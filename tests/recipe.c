@@ -43,7 +43,6 @@ typedef struct maker {
     recipe *r;
     chance *c;
     weir_box room;  // in which things are put
-    bool round;     // spheres can be told apart there
     int32_t added;  // emitters, drains and forces so far
 } maker;
 
@@ -97,12 +96,13 @@ static weir_box some_shaft(maker *m)
 static plain_shape some_shape(maker *m, int32_t most)
 {
     plain_shape shape = {.box = some_box(m, most)};
-    if (!m->round || !one_in(m->c, 3)) return shape;
+    if (!one_in(m->c, 3)) return shape;
     weir_coord at = shape.box.min;
     float radius = number(m->c, 0.5f, 0.5f * (float)most + 1.0f);
     int32_t reach = (int32_t)radius + 2;
-    shape.sphere = (weir_sphere){
-        {(float)at.x + number(m->c, 0, 1), (float)at.y + number(m->c, 0, 1), (float)at.z + number(m->c, 0, 1)}, radius};
+    shape.sphere =
+        (weir_sphere){{at.x + (double)number(m->c, 0, 1), at.y + (double)number(m->c, 0, 1), at.z + (double)number(m->c, 0, 1)},
+                      (double)radius};
     shape.box = (weir_box){{at.x - reach, at.y - reach, at.z - reach}, {at.x + reach, at.y + reach, at.z + reach}};
     return shape;
 }
@@ -340,8 +340,6 @@ void recipe_make(recipe *r, uint64_t seed)
     }
     if (one_in(&c, 10)) size[whole(&c, 0, 2)] = whole(&c, 100, 300);
     weir_box room = {{at[0], at[1], at[2]}, {at[0] + size[0], at[1] + size[1], at[2] + size[2]}};
-    const int32_t most = 1000000;
-    bool round = abs(at[0]) < most && abs(at[1]) < most && abs(at[2]) < most;
     bool bounded = brick_caves || !one_in(&c, 3);
     if (bounded) {
         const int32_t end = WEIR_COORD_LIMIT;
@@ -351,7 +349,7 @@ void recipe_make(recipe *r, uint64_t seed)
         if (r->bounds.max.z > end) r->bounds.max.z = end;
         if (one_in(&c, 2)) r->open_sides = next(&c) & next(&c) & 63;
     }
-    maker m = {.r = r, .c = &c, .room = room, .round = round};
+    maker m = {.r = r, .c = &c, .room = room};
     if (one_in(&c, 2)) make_params(&m);
     if (brick_caves)
         make_brick_caves(&m);
@@ -510,9 +508,9 @@ static void print_box(FILE *file, weir_box b)
 
 static void print_shape(FILE *file, const plain_shape *s)
 {
-    weir_vec c = s->sphere.centre;
+    weir_point c = s->sphere.centre;
     if (s->sphere.radius > 0)
-        fprintf(file, "sphere(%.9g, %.9g, %.9g, %.9g)", (double)c.x, (double)c.y, (double)c.z, (double)s->sphere.radius);
+        fprintf(file, "sphere(%.17g, %.17g, %.17g, %.17g)", c.x, c.y, c.z, s->sphere.radius);
     else
         print_box(file, s->box);
 }
@@ -573,7 +571,7 @@ void recipe_print(const recipe *r, FILE *file)
     int32_t updates = 0;
     for (int32_t i = 0; i < r->count; i++) updates += r->steps[i].kind == STEP_UPDATES ? r->steps[i].count : 0;
     fprintf(file, "-- World %llu; run it with --solver %s.\nworld {\n", (unsigned long long)r->seed,
-            r->solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum");
+            weir_solver_name(r->solver));
     if (memcmp(&r->bounds, &none, sizeof none) != 0) {
         fprintf(file, "    bounds = ");
         print_box(file, r->bounds);

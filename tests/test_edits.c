@@ -92,6 +92,50 @@ static void a_sphere_has_the_cells_whose_centre_it_has(void **state)
     weir_world_destroy(world);
 }
 
+// Where a float would tell only every eighth, or every sixty-fourth, cell from the next.
+static void a_sphere_far_away_is_as_round_as_here(void **state)
+{
+    static const int32_t places[] = {0, 100000003, -100000003, 999999961, -999999983};
+    enum { REACH = 6 };
+    for (int32_t i = 0; i < 5; i++) {
+        const int32_t at = places[i];
+        weir_world *world = make_unbounded();
+        const weir_sphere sphere = {{at + 0.25, at - 1.25, at + 4.875}, 3.7};
+        assert_int_equal(weir_world_build_sphere(world, (weir_sphere){{at - 2.5, at + 0.5, at + 4.5}, 1.2}, 255), WEIR_OK);
+        assert_int_equal(weir_world_fill_sphere(world, sphere, WEIR_WATER, 1), WEIR_OK);
+        assert_int_equal(weir_world_drain_sphere(world, (weir_sphere){{at + 0.5, at - 1.5, at + 4.5}, 0.25}), WEIR_OK);
+        assert_int_equal(weir_world_dig_sphere(world, (weir_sphere){{at - 2.5, at + 0.5, at + 4.5}, 0.25}), WEIR_OK);
+        int32_t inside = 0;
+        for (int32_t cell = 0; cell < 8 * REACH * REACH * REACH; cell++) {
+            const int32_t x = cell % (2 * REACH) - REACH, y = cell / (2 * REACH) % (2 * REACH) - REACH;
+            const int32_t z = cell / (4 * REACH * REACH) - REACH + 4;
+            const double a = x + 0.5 - 0.25, b = y + 0.5 + 1.25, c = z + 0.5 - 4.875;
+            const int32_t from_rock = abs(x + 3) + abs(y) + abs(z - 4);  // its centre and the six cells around that
+            const bool wet = a * a + b * b + c * c <= 3.7 * 3.7 && from_rock > 1 && !(x == 0 && y == -2 && z == 4);
+            const weir_cell found = weir_world_cell(world, (weir_coord){at + x, at + y, at + z});
+            assert_true(found.fill == wet);
+            assert_int_equal(found.solid, from_rock == 1 ? 255 : 0);
+            inside += wet;
+        }
+        assert_held(world, inside);
+        weir_world_destroy(world);
+    }
+
+    // At the end of the world half of a sphere is left, and beyond it none.
+    weir_world *world = make_unbounded();
+    const double end = WEIR_COORD_LIMIT;
+    assert_int_equal(weir_world_fill_sphere(world, (weir_sphere){{end, end, -end}, 1}, WEIR_WATER, 1), WEIR_OK);
+    assert_held(world, 1);
+    assert_true(weir_world_cell(world, (weir_coord){999999999, 999999999, -1000000000}).fill == 1);
+    assert_int_equal(weir_world_fill_sphere(world, (weir_sphere){{0, end + 3, 0}, 2.5}, WEIR_WATER, 1), WEIR_ERROR_OUTSIDE);
+    // The radius is told as finely: from far away, a sphere whose face goes between two cells.
+    assert_int_equal(weir_world_fill(world, box(0, 0, 0, 2, 1, 1), WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_drain_sphere(world, (weir_sphere){{-123456789.5, 0.5, 0.5}, 123456790.5}), WEIR_OK);
+    assert_true(weir_world_cell(world, (weir_coord){0, 0, 0}).fill == 0 &&
+                weir_world_cell(world, (weir_coord){1, 0, 0}).fill == 1);
+    weir_world_destroy(world);
+}
+
 static void what_reaches_over_the_bounds_is_cut_and_what_lies_outside_refused(void **state)
 {
     weir_world *world = make(SMALL, NULL);
@@ -263,6 +307,8 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **state)
         weir_world_fill_sphere(world, (weir_sphere){{0, 0, 0}, NAN}, WEIR_WATER, 1),
         weir_world_fill_sphere(world, (weir_sphere){{0, 0, 0}, 0}, WEIR_WATER, 1),
         weir_world_fill_sphere(world, (weir_sphere){{0, 0, 0}, INFINITY}, WEIR_WATER, 1),
+        weir_world_fill_sphere(world, (weir_sphere){{1e200, 0, 0}, 1e200}, WEIR_WATER, 1),
+        weir_world_fill_sphere(world, (weir_sphere){{0, 0, 0}, 1e200}, WEIR_WATER, 1),
         weir_world_build(world, one, 0),
         weir_world_build(world, turned, 255),
         weir_world_dig(world, none),
@@ -491,7 +537,7 @@ static void the_order_of_birth_does_not_show(void **state)
 static void play(weir_world *world, int32_t round, int32_t *id)
 {
     assert_int_equal(weir_world_fill(world, box(-4, round, -4, 4, round + 3, 4), WEIR_WATER, 1), WEIR_OK);
-    assert_int_equal(weir_world_drain_sphere(world, (weir_sphere){{0, (float)round, 0}, 2}), WEIR_OK);
+    assert_int_equal(weir_world_drain_sphere(world, (weir_sphere){{0, round, 0}, 2}), WEIR_OK);
     assert_int_equal(weir_world_build(world, box(-12, -12, round, 3, -9, round + 1), 255), WEIR_OK);
     assert_int_equal(weir_world_dig(world, box(-12, -12, round, 0, -11, round + 1)), WEIR_OK);
     assert_int_equal(weir_world_set_flow(world, box(-2, 0, -2, 2, 8, 2), (weir_vec){0.25f, 0, 0}), WEIR_OK);
@@ -668,6 +714,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fill_brings_cells_up_and_down_and_books_both),
         cmocka_unit_test(a_sphere_has_the_cells_whose_centre_it_has),
+        cmocka_unit_test(a_sphere_far_away_is_as_round_as_here),
         cmocka_unit_test(what_reaches_over_the_bounds_is_cut_and_what_lies_outside_refused),
         cmocka_unit_test(to_fill_with_nothing_or_to_drain_makes_no_bricks),
         cmocka_unit_test(the_whole_of_an_endless_world_is_drained_by_its_bricks),

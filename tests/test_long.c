@@ -32,10 +32,10 @@ static weir_box random_box(scene_random *random)
 static weir_sphere random_sphere(scene_random *random)
 {
     weir_sphere sphere;
-    sphere.centre.x = 0.5f * (float)scene_random_between(random, 0, 2 * EDGE);
-    sphere.centre.y = 0.5f * (float)scene_random_between(random, 0, 2 * EDGE);
-    sphere.centre.z = 0.5f * (float)scene_random_between(random, 0, 2 * EDGE);
-    sphere.radius = 0.5f * (float)scene_random_between(random, 2, 14);
+    sphere.centre.x = 0.5 * scene_random_between(random, 0, 2 * EDGE);
+    sphere.centre.y = 0.5 * scene_random_between(random, 0, 2 * EDGE);
+    sphere.centre.z = 0.5 * scene_random_between(random, 0, 2 * EDGE);
+    sphere.radius = 0.5 * scene_random_between(random, 2, 14);
     return sphere;
 }
 

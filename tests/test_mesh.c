@@ -532,7 +532,7 @@ static void change_something(weir_world *world, uint32_t *random)
     case 1: assert_ok(weir_world_drain(world, box)); break;
     case 2: assert_ok(weir_world_build(world, box, 255)); break;
     case 3: assert_ok(weir_world_dig(world, box)); break;
-    case 4: assert_ok(weir_world_dig_sphere(world, (weir_sphere){{20, 20, 20}, (float)edge + 3})); break;
+    case 4: assert_ok(weir_world_dig_sphere(world, (weir_sphere){{20, 20, 20}, edge + 3})); break;
     default: test_step(world, edge); break;
     }
 }

@@ -373,7 +373,7 @@ static void a_games_own_terrain_is_the_same_on_the_device(void **state)
 
 // ---- Queries ---------------------------------------------------------------------------------------------------------------
 
-static void same_floats(float a, float b)
+static void same_numbers(double a, double b)
 {
     assert_memory_equal(&a, &b, sizeof a);
 }
@@ -388,8 +388,8 @@ static void ask_all(const pair *p, int32_t first)
             for (int32_t i = 0; i < 40; i++) {
                 weir_coord at = {(7 * i) % 36, (5 * i) % 24, (3 * i) % 20};
                 weir_cell a = weir_world_cell(p->cpu, at), b = weir_world_cell(p->device, at);
-                same_floats(a.fill, b.fill);
-                same_floats(a.pressure, b.pressure);
+                same_numbers(a.fill, b.fill);
+                same_numbers(a.pressure, b.pressure);
                 assert_memory_equal(&a.flow, &b.flow, sizeof a.flow);
                 assert_int_equal(a.material, b.material);
                 assert_int_equal(a.solid, b.solid);
@@ -401,27 +401,28 @@ static void ask_all(const pair *p, int32_t first)
             assert_int_equal(a.drops, b.drops);
             assert_int_equal(a.open_cells, b.open_cells);
             assert_int_equal(a.wet_cells, b.wet_cells);
-            same_floats(a.mean_fill, b.mean_fill);
-            same_floats(a.max_fill, b.max_fill);
-            same_floats(a.max_flow, b.max_flow);
-            same_floats(a.max_pressure, b.max_pressure);
+            same_numbers(a.mean_fill, b.mean_fill);
+            same_numbers(a.max_fill, b.max_fill);
+            same_numbers(a.max_flow, b.max_flow);
+            same_numbers(a.max_pressure, b.max_pressure);
             assert_memory_equal(&a.mean_flow, &b.mean_flow, sizeof a.mean_flow);
             break;
         }
         case 2:
             for (int32_t i = 0; i < 12; i++) {
-                weir_vec from = {1.5f + 3 * (float)i, 23, 10}, to = {0.3f, -1, 0.1f * (float)(i - 6)};
+                const weir_point from = {1.5 + 3 * i, 23, 10};
+                const weir_vec to = {0.3f, -1, 0.1f * (float)(i - 6)};
                 weir_hit a = weir_world_ray(p->cpu, from, to, 40, 0.5f), b = weir_world_ray(p->device, from, to, 40, 0.5f);
                 assert_int_equal(a.kind, b.kind);
                 assert_memory_equal(&a.cell, &b.cell, sizeof a.cell);
-                same_floats(a.distance, b.distance);
+                same_numbers(a.distance, b.distance);
             }
             break;
-        case 3: same_floats(weir_world_surface(p->cpu, 20, 15, 0, 24), weir_world_surface(p->device, 20, 15, 0, 24)); break;
+        case 3: same_numbers(weir_world_surface(p->cpu, 20, 15, 0, 24), weir_world_surface(p->device, 20, 15, 0, 24)); break;
         case 4: assert_true(weir_world_column(p->cpu, 7, 7, 0, 24) == weir_world_column(p->device, 7, 7, 0, 24)); break;
         case 5: {
-            weir_vec min = {15.3f, 0.5f, 7.1f}, max = {31.9f, 9.7f, 18.2f};
-            same_floats(weir_world_submerged(p->cpu, min, max), weir_world_submerged(p->device, min, max));
+            weir_point min = {15.3, 0.5, 7.1}, max = {31.9, 9.7, 18.2};
+            same_numbers(weir_world_submerged(p->cpu, min, max), weir_world_submerged(p->device, min, max));
             break;
         }
         case 6: {
@@ -557,7 +558,7 @@ static void play_dye(weir_solver solver, const weir_rule_def *rule, dye_options 
         step_pair(&p, 4);
         check_same(&p);
         weir_coord at = {10 + i, 4, 10};
-        same_floats(weir_world_channel(p.cpu, "dye", at), weir_world_channel(p.device, "dye", at));
+        same_numbers(weir_world_channel(p.cpu, "dye", at), weir_world_channel(p.device, "dye", at));
     }
     BOTH(p, weir_world_fill(world, test_box(20, 12, 4, 26, 18, 10), WEIR_WATER, 1));
     BOTH(p, weir_world_set_channel(world, test_box(20, 12, 4, 26, 18, 10), "dye", 0.5f));
@@ -639,7 +640,7 @@ static void a_rule_sees_the_same_at_every_place(void **state)
         check_same(&p);
         weir_coord at = {10, 4, 10};
         assert_true(weir_world_channel(p.device, "spread", at) > 0.0f);
-        same_floats(weir_world_channel(p.cpu, "mixed", at), weir_world_channel(p.device, "mixed", at));
+        same_numbers(weir_world_channel(p.cpu, "mixed", at), weir_world_channel(p.device, "mixed", at));
         assert_true(runs_on_host(p.device, "mix") == on_host);
         end_pair(&p);
     }

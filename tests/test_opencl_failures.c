@@ -192,7 +192,7 @@ static void check_lost(weir_world *world, const char *what)
     assert_string_equal(sentence, weir_error_message());
     assert_int_equal(weir_world_drain(world, test_box(0, 0, 0, 5, 5, 5)), WEIR_ERROR_DEVICE);
     assert_string_equal(sentence, weir_error_message());
-    assert_int_equal(weir_world_advance(world, 1, NULL), WEIR_ERROR_DEVICE);
+    assert_int_equal(weir_world_advance(world, 1, NULL, NULL), WEIR_ERROR_DEVICE);
     assert_string_equal(sentence, weir_error_message());
 }
 
@@ -237,7 +237,7 @@ static bool live_until_lost(weir_world *world, bool ask, bool behind)
         float fill[8];
         assert_true(weir_world_ledger(world).held > 0);
         assert_ok(weir_world_read_fill(world, test_box(0, 0, 0, 2, 2, 2), fill));
-        weir_world_ray(world, (weir_vec){2, 17, 2}, (weir_vec){0.2f, -1, 0.3f}, 30, 0.5f);
+        weir_world_ray(world, (weir_point){2, 17, 2}, (weir_vec){0.2f, -1, 0.3f}, 30, 0.5f);
         weir_world_surface(world, 12, 5, 0, 18);
         assert_true(weir_world_box_sum(world, test_box(0, 0, 0, 20, 18, 12)).drops > 0);
         assert_true(weir_world_hash(world) != 0);

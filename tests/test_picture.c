@@ -356,7 +356,7 @@ static weir_world *place_scene(int32_t far)
     weir_world *world = test_make(&def);
     assert_ok(weir_world_build(world, test_box(far - 12, -2, far - 12, far + 12, 0, far + 12), 255));
     assert_ok(weir_world_build(world, test_box(far - 6, 0, far - 2, far - 3, 7, far + 2), 255));
-    assert_ok(weir_world_fill_sphere(world, (weir_sphere){{(float)far, 6, (float)far}, 5}, WEIR_WATER, 1));
+    assert_ok(weir_world_fill_sphere(world, (weir_sphere){{far, 6, far}, 5}, WEIR_WATER, 1));
     test_step(world, 4);
     return world;
 }

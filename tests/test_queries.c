@@ -158,6 +158,78 @@ static void a_sum_over_an_endless_world_is_quick_and_right(void **state)
     weir_world_destroy(world);
 }
 
+// Terrain that is kept, as arrays, as single shares and cut by the box, counted both ways: by what is kept, and brick by brick.
+static void a_sum_over_much_terrain_is_that_over_its_cells(void **state)
+{
+    weir_world *world = make_unbounded();
+    uint32_t random = 5;
+    assert_int_equal(weir_world_build(world, box(-40, -9, -40, 40, -2, 40), 255), WEIR_OK);
+    for (int32_t i = 0; i < 30; i++) {
+        const weir_sphere sphere = {
+            {random_between(&random, -40, 40), random_between(&random, -9, 9), random_between(&random, -40, 40)},
+            random_between(&random, 1, 9)};
+        const uint8_t share = i % 3 ? 255 : 127;
+        assert_int_equal(i % 4 == 1 ? weir_world_dig_sphere(world, sphere) : weir_world_build_sphere(world, sphere, share),
+                         WEIR_OK);
+    }
+    assert_int_equal(weir_world_fill(world, box(-20, -9, -20, 20, 4, 20), WEIR_WATER, 0.75f), WEIR_OK);
+    assert_int_equal(weir_world_step(world), WEIR_OK);
+    const weir_box all = box(-50, -20, -50, 50, 20, 50);
+    assert_sums(weir_world_box_sum(world, all), count_cells(world, all));
+    for (int32_t i = 0; i < 12; i++) {
+        const int32_t x = (int32_t)(random_next(&random) % 60) - 40, y = (int32_t)(random_next(&random) % 12) - 10,
+                      z = (int32_t)(random_next(&random) % 60) - 40, edge = i % 2 ? 7 : 60;
+        const weir_box part = box(x, y, z, x + edge, y + edge, z + edge);
+        assert_sums(weir_world_box_sum(world, part), count_cells(world, part));
+    }
+    weir_world_destroy(world);
+}
+
+typedef struct asked_ground {
+    int32_t height;
+    int64_t bricks;  // asked for
+} asked_ground;
+
+static void ask_ground(void *user, weir_coord origin, uint8_t shares[512])
+{
+    asked_ground *ground = user;
+    ground->bricks++;
+    for (int32_t i = 0; i < 512; i++) shares[i] = origin.y + (i >> 3 & 7) < ground->height ? 255 : 0;
+}
+
+// The game is asked no more for a larger box, where nobody could wait for the answer.
+static void a_sum_over_the_games_own_terrain_ends(void **state)
+{
+    asked_ground ground = {.height = -3};
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    def.terrain = ask_ground;
+    def.terrain_user = &ground;
+    weir_world *world;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(-9, -3, -9, 9, 3, 9), WEIR_WATER, 0.5f), WEIR_OK);
+    for (int32_t i = 0; i < 3; i++) assert_int_equal(weir_world_step(world), WEIR_OK);
+    const weir_box near = box(-30, -30, -30, 30, 30, 30);
+    assert_sums(weir_world_box_sum(world, near), count_cells(world, near));
+    const weir_box_sum most = weir_world_box_sum(world, box(-128, -128, -128, 128, 128, 128));
+    assert_int_equal(most.open_cells, 256 * 256 * 131);
+
+    const int64_t asked = ground.bricks;
+    const weir_box_sum all = weir_world_box_sum(world, EVERYTHING);
+    const weir_box_sum more = weir_world_box_sum(world, box(-128, -128, -128, 128, 128, 129));
+    assert_int_equal(ground.bricks, asked);
+    assert_true(all.open_cells == INT64_MAX);
+    assert_true(more.open_cells > 256 * 256 * 131 &&
+                more.open_cells < 256 * 256 * 257);  // what is solid in live bricks is known
+    for (int32_t i = 0; i < 2; i++) {
+        const weir_box_sum sum = i ? all : more;
+        assert_true(sum.drops == most.drops && sum.wet_cells == most.wet_cells && sum.max_fill == most.max_fill);
+        assert_true(sum.max_flow == most.max_flow && sum.max_pressure == most.max_pressure);
+        assert_memory_equal(&sum.mean_flow, &most.mean_flow, sizeof sum.mean_flow);
+    }
+    weir_world_destroy(world);
+}
+
 static void fills_are_read_in_order_and_are_0_outside(void **state)
 {
     weir_world *world = make_scene();
@@ -233,27 +305,28 @@ static void a_ray_finds_water_and_terrain_and_says_where(void **state)
     assert_int_equal(weir_world_build(world, box(0, 0, 0, 40, 2, 40), 255), WEIR_OK);
     assert_int_equal(weir_world_fill(world, box(0, 2, 0, 20, 10, 40), WEIR_WATER, 0.5f), WEIR_OK);
 
-    weir_hit hit = weir_world_ray(world, (weir_vec){5.5f, 30, 5.5f}, (weir_vec){0, -3, 0}, 100, 0.5f);
+    weir_hit hit = weir_world_ray(world, (weir_point){5.5f, 30, 5.5f}, (weir_vec){0, -3, 0}, 100, 0.5f);
     assert_true(hit.kind == WEIR_HIT_WATER && hit.cell.y == 9 && hit.distance == 20 && hit.normal.y == 1 && hit.normal.x == 0);
-    hit = weir_world_ray(world, (weir_vec){5.5f, 30, 5.5f}, (weir_vec){0, -3, 0}, 100, 0.75f);
+    hit = weir_world_ray(world, (weir_point){5.5f, 30, 5.5f}, (weir_vec){0, -3, 0}, 100, 0.75f);
     assert_true(hit.kind == WEIR_HIT_TERRAIN && hit.cell.y == 1 && hit.distance == 28);
-    hit = weir_world_ray(world, (weir_vec){5.5f, 30, 5.5f}, (weir_vec){0, -3, 0}, 19.5f, 0);
+    hit = weir_world_ray(world, (weir_point){5.5f, 30, 5.5f}, (weir_vec){0, -3, 0}, 19.5f, 0);
     assert_int_equal(hit.kind, WEIR_HIT_NONE);
-    hit = weir_world_ray(world, (weir_vec){5.5f, 5, 5.5f}, (weir_vec){1, 1, 1}, 100, 0);
+    hit = weir_world_ray(world, (weir_point){5.5f, 5, 5.5f}, (weir_vec){1, 1, 1}, 100, 0);
     assert_true(hit.kind == WEIR_HIT_WATER && hit.distance == 0 && hit.cell.x == 5 && hit.normal.x == 0 && hit.normal.y == 0);
 
     // A camera outside the world looks into it, and a ray that leaves it meets nothing.
-    hit = weir_world_ray(world, (weir_vec){140, 5.5f, 20.5f}, (weir_vec){-1, 0, 0}, 1000, 0.1f);
+    hit = weir_world_ray(world, (weir_point){140, 5.5f, 20.5f}, (weir_vec){-1, 0, 0}, 1000, 0.1f);
     assert_true(hit.kind == WEIR_HIT_WATER && hit.cell.x == 19 && hit.distance == 120 && hit.normal.x == 1);
-    hit = weir_world_ray(world, (weir_vec){-10, 5.5f, 20.5f}, (weir_vec){1, 0, 0}, 1000, 0.1f);
+    hit = weir_world_ray(world, (weir_point){-10, 5.5f, 20.5f}, (weir_vec){1, 0, 0}, 1000, 0.1f);
     assert_true(hit.kind == WEIR_HIT_WATER && hit.cell.x == 0 && hit.distance == 10 && hit.normal.x == -1);
-    assert_int_equal(weir_world_ray(world, (weir_vec){30, 30, 30}, (weir_vec){1, 2, 3}, 1e9f, 0).kind, WEIR_HIT_NONE);
-    assert_int_equal(weir_world_ray(world, (weir_vec){-5, 30, 30}, (weir_vec){-1, 0, 0}, 1e9f, 0).kind, WEIR_HIT_NONE);
+    assert_int_equal(weir_world_ray(world, (weir_point){30, 30, 30}, (weir_vec){1, 2, 3}, 1e9f, 0).kind, WEIR_HIT_NONE);
+    assert_int_equal(weir_world_ray(world, (weir_point){-5, 30, 30}, (weir_vec){-1, 0, 0}, 1e9f, 0).kind, WEIR_HIT_NONE);
 
-    const weir_vec down = {0, -1, 0}, from = {5, 30, 5};
+    const weir_point from = {5, 30, 5};
+    const weir_vec down = {0, -1, 0};
     assert_int_equal(weir_world_ray(world, from, (weir_vec){0, 0, 0}, 100, 0).kind, WEIR_HIT_NONE);
     assert_int_equal(weir_world_ray(world, from, (weir_vec){NAN, 0, 0}, 100, 0).kind, WEIR_HIT_NONE);
-    assert_int_equal(weir_world_ray(world, (weir_vec){0, INFINITY, 0}, down, 100, 0).kind, WEIR_HIT_NONE);
+    assert_int_equal(weir_world_ray(world, (weir_point){0, INFINITY, 0}, down, 100, 0).kind, WEIR_HIT_NONE);
     assert_int_equal(weir_world_ray(world, from, down, NAN, 0).kind, WEIR_HIT_NONE);
     assert_int_equal(weir_world_ray(world, from, down, INFINITY, 0).kind, WEIR_HIT_WATER);
     weir_world_destroy(world);
@@ -263,17 +336,17 @@ static void a_ray_crosses_a_long_emptiness(void **state)
 {
     weir_world *world = make_unbounded();
     assert_int_equal(weir_world_fill(world, box(1000000, 0, 0, 1000008, 8, 8), WEIR_WATER, 1), WEIR_OK);
-    weir_hit hit = weir_world_ray(world, (weir_vec){0.5f, 4.5f, 4.5f}, (weir_vec){1, 0, 0}, 2e6f, 0.5f);
+    weir_hit hit = weir_world_ray(world, (weir_point){0.5f, 4.5f, 4.5f}, (weir_vec){1, 0, 0}, 2e6f, 0.5f);
     assert_true(hit.kind == WEIR_HIT_WATER && hit.cell.x == 1000000 && hit.normal.x == -1);
     assert_int_equal(weir_world_build(world, box(500, 4, 4, 501, 5, 5), 255), WEIR_OK);
-    hit = weir_world_ray(world, (weir_vec){0.5f, 4.5f, 4.5f}, (weir_vec){1, 0, 0}, 2e6f, 0.5f);
+    hit = weir_world_ray(world, (weir_point){0.5f, 4.5f, 4.5f}, (weir_vec){1, 0, 0}, 2e6f, 0.5f);
     assert_true(hit.kind == WEIR_HIT_TERRAIN && hit.cell.x == 500 && hit.distance == 499.5f);
     weir_world_destroy(world);
 }
 
-static bool stops(const weir_world *world, weir_vec at, float min_fill)
+static bool stops(const weir_world *world, weir_point at, float min_fill)
 {
-    weir_cell cell = weir_world_cell(world, (weir_coord){(int32_t)floorf(at.x), (int32_t)floorf(at.y), (int32_t)floorf(at.z)});
+    weir_cell cell = weir_world_cell(world, (weir_coord){(int32_t)floor(at.x), (int32_t)floor(at.y), (int32_t)floor(at.z)});
     return cell.solid >= 128 || (cell.fill > 0 && cell.fill >= min_fill);
 }
 
@@ -285,23 +358,24 @@ static void what_a_ray_hits_is_the_first_there_is(void **state)
     uint32_t random = 3;
     int32_t hits[3] = {0, 0, 0};
     for (int32_t i = 0; i < 200; i++) {
-        weir_vec o = {random_between(&random, -12, 19), random_between(&random, -5, 19), random_between(&random, -12, 19)};
+        weir_point o = {random_between(&random, -12, 19), random_between(&random, -5, 19), random_between(&random, -12, 19)};
         weir_vec d = {random_between(&random, -1, 1), random_between(&random, -1, 1), random_between(&random, -1, 1)};
-        float length = sqrtf(d.x * d.x + d.y * d.y + d.z * d.z);
+        double length = sqrt((double)d.x * d.x + (double)d.y * d.y + (double)d.z * d.z);
         weir_hit hit = weir_world_ray(world, o, d, 60, 0.3f);
         hits[hit.kind]++;
-        float end = hit.kind == WEIR_HIT_NONE ? 60 : hit.distance;
-        for (float t = 0; t < end - 0.002f; t += 0.01f) {
-            weir_vec at = {o.x + d.x / length * t, o.y + d.y / length * t, o.z + d.z / length * t};
+        double end = hit.kind == WEIR_HIT_NONE ? 60 : hit.distance;
+        for (double t = 0; t < end - 1e-9; t += 0.01) {
+            weir_point at = {o.x + d.x / length * t, o.y + d.y / length * t, o.z + d.z / length * t};
             bool inside = at.x >= -13 && at.x < 20 && at.y >= -13 && at.y < 20 && at.z >= -13 && at.z < 20;
             assert_false(inside && stops(world, at, 0.3f));
         }
         if (hit.kind == WEIR_HIT_NONE) continue;
-        assert_true(
-            stops(world, (weir_vec){(float)hit.cell.x + 0.5f, (float)hit.cell.y + 0.5f, (float)hit.cell.z + 0.5f}, 0.3f));
-        weir_vec at = {o.x + d.x / length * hit.distance, o.y + d.y / length * hit.distance, o.z + d.z / length * hit.distance};
-        assert_true(fabsf(at.x - (float)hit.cell.x - 0.5f) < 0.501f && fabsf(at.y - (float)hit.cell.y - 0.5f) < 0.501f &&
-                    fabsf(at.z - (float)hit.cell.z - 0.5f) < 0.501f);
+        weir_point middle = {hit.cell.x + 0.5, hit.cell.y + 0.5, hit.cell.z + 0.5};
+        assert_true(stops(world, middle, 0.3f));
+        double t = hit.distance;
+        weir_point at = {o.x + d.x / length * t, o.y + d.y / length * t, o.z + d.z / length * t};
+        assert_true(fabs(at.x - middle.x) < 0.5 + 1e-9 && fabs(at.y - middle.y) < 0.5 + 1e-9 &&
+                    fabs(at.z - middle.z) < 0.5 + 1e-9);
     }
     assert_true(hits[WEIR_HIT_NONE] > 5 && hits[WEIR_HIT_WATER] > 5 && hits[WEIR_HIT_TERRAIN] > 5);
     weir_world_destroy(world);
@@ -338,18 +412,66 @@ static void a_thing_is_under_water_by_the_part_that_is(void **state)
     weir_world *world = make_unbounded();
     assert_int_equal(weir_world_fill(world, box(-8, -8, -8, 8, 0, 8), WEIR_WATER, 1), WEIR_OK);
     assert_int_equal(weir_world_fill(world, box(-8, 0, -8, 8, 1, 8), WEIR_WATER, 0.5f), WEIR_OK);
-    assert_true(weir_world_submerged(world, (weir_vec){-2, -4, -2}, (weir_vec){2, -1, 2}) == 1);
-    assert_true(fabsf(weir_world_submerged(world, (weir_vec){-2, -0.5f, -2}, (weir_vec){2, 1.5f, 2}) - 0.5f) < 1e-6f);
-    assert_true(weir_world_submerged(world, (weir_vec){-2, 0.5f, -2}, (weir_vec){2, 0.9f, 2}) == 0);
-    assert_true(fabsf(weir_world_submerged(world, (weir_vec){7.5f, -3, 0}, (weir_vec){9.5f, -2, 1}) - 0.25f) < 1e-6f);
-    assert_true(fabsf(weir_world_submerged(world, (weir_vec){0.1f, 0.49f, 0.1f}, (weir_vec){0.11f, 0.51f, 0.11f}) - 0.5f) <
+    assert_true(weir_world_submerged(world, (weir_point){-2, -4, -2}, (weir_point){2, -1, 2}) == 1);
+    assert_true(fabsf(weir_world_submerged(world, (weir_point){-2, -0.5f, -2}, (weir_point){2, 1.5f, 2}) - 0.5f) < 1e-6f);
+    assert_true(weir_world_submerged(world, (weir_point){-2, 0.5f, -2}, (weir_point){2, 0.9f, 2}) == 0);
+    assert_true(fabsf(weir_world_submerged(world, (weir_point){7.5f, -3, 0}, (weir_point){9.5f, -2, 1}) - 0.25f) < 1e-6f);
+    assert_true(fabsf(weir_world_submerged(world, (weir_point){0.1f, 0.49f, 0.1f}, (weir_point){0.11f, 0.51f, 0.11f}) - 0.5f) <
                 1e-4f);
-    assert_true(weir_world_submerged(world, (weir_vec){0, 0, 0}, (weir_vec){0, 1, 1}) == 0);
-    assert_true(weir_world_submerged(world, (weir_vec){0, -3, 0}, (weir_vec){NAN, 1, 1}) == 0);
-    assert_true(weir_world_submerged(world, (weir_vec){-3e38f, -3e38f, -3e38f}, (weir_vec){3e38f, 3e38f, 3e38f}) == 0);
-    float vast = weir_world_submerged(world, (weir_vec){-80, -80, -80}, (weir_vec){80, 80, 80});
+    assert_true(weir_world_submerged(world, (weir_point){0, 0, 0}, (weir_point){0, 1, 1}) == 0);
+    assert_true(weir_world_submerged(world, (weir_point){0, -3, 0}, (weir_point){NAN, 1, 1}) == 0);
+    assert_true(weir_world_submerged(world, (weir_point){-3e38f, -3e38f, -3e38f}, (weir_point){3e38f, 3e38f, 3e38f}) == 0);
+    float vast = weir_world_submerged(world, (weir_point){-80, -80, -80}, (weir_point){80, 80, 80});
     assert_true(fabsf(vast - 16 * 16 * 8.5f / (160.0f * 160 * 160)) < 1e-7f);
     weir_world_destroy(world);
+}
+
+// Where a float would tell only every eighth, or every sixty-fourth, cell from the next.
+static void far_away_places_are_told_as_well_as_here(void **state)
+{
+    static const int32_t places[] = {100000003, -100000003, 999999961, -999999983};
+    weir_world *here = make_unbounded();
+    assert_int_equal(weir_world_fill(here, box(0, 0, 0, 9, 3, 5), WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_fill(here, box(0, 3, 0, 9, 4, 5), WEIR_WATER, 0.75f), WEIR_OK);
+    assert_int_equal(weir_world_build(here, box(3, 1, 2, 4, 8, 4), 255), WEIR_OK);
+    for (int32_t i = 0; i < 4; i++) {
+        const int32_t at = places[i];
+        weir_world *there = make_unbounded();
+        assert_int_equal(weir_world_fill(there, box(at, at, at, at + 9, at + 3, at + 5), WEIR_WATER, 1), WEIR_OK);
+        assert_int_equal(weir_world_fill(there, box(at, at + 3, at, at + 9, at + 4, at + 5), WEIR_WATER, 0.75f), WEIR_OK);
+        assert_int_equal(weir_world_build(there, box(at + 3, at + 1, at + 2, at + 4, at + 8, at + 4), 255), WEIR_OK);
+
+        int32_t hits[3] = {0, 0, 0};
+        uint32_t random = 17;
+        for (int32_t ray = 0; ray < 200; ray++) {
+            // In 64ths, which a double holds exactly so far away too.
+            const weir_point o = {(double)(random_next(&random) % 1024) / 64 - 3,
+                                  (double)(random_next(&random) % 640) / 64 + 4.5,
+                                  (double)(random_next(&random) % 640) / 64 - 3};
+            const weir_vec d = {random_between(&random, -1, 1), random_between(&random, -2, 0.2f),
+                                random_between(&random, -1, 1)};
+            const weir_hit a = weir_world_ray(here, o, d, 24, 0.5f);
+            const weir_hit b = weir_world_ray(there, (weir_point){at + o.x, at + o.y, at + o.z}, d, 24, 0.5f);
+            assert_int_equal(a.kind, b.kind);
+            hits[a.kind]++;
+            if (a.kind == WEIR_HIT_NONE) continue;
+            assert_true(b.cell.x == at + a.cell.x && b.cell.y == at + a.cell.y && b.cell.z == at + a.cell.z);
+            assert_memory_equal(&a.normal, &b.normal, sizeof a.normal);
+            assert_true(fabs(a.distance - b.distance) < 1e-9);
+        }
+        assert_true(hits[WEIR_HIT_NONE] > 5 && hits[WEIR_HIT_WATER] > 5 && hits[WEIR_HIT_TERRAIN] > 5);
+
+        const weir_point min = {at + 2.25, at + 2.5, at + 0.125}, max = {at + 3.0, at + 4.5, at + 1.5};
+        assert_true(fabsf(weir_world_submerged(there, min, max) - 1.25f / 2) < 1e-6f);
+        assert_true(weir_world_surface(there, at + 1, at + 1, at, at + 10) == at + 3.75);
+        weir_world_destroy(there);
+    }
+    // Far from where it began a ray still knows where it is.
+    const weir_hit far = weir_world_ray(here, (weir_point){-1e8 - 0.25, 0.5, 0.5}, (weir_vec){1, 0, 0}, 2e8, 0.5f);
+    assert_true(far.kind == WEIR_HIT_WATER && far.cell.x == 0 && far.distance == 1e8 + 0.25);
+    assert_int_equal(weir_world_ray(here, (weir_point){-1e8 - 0.25, 0.5, 0.5}, (weir_vec){1, 0, 0}, 1e8, 0.5f).kind,
+                     WEIR_HIT_NONE);
+    weir_world_destroy(here);
 }
 
 // ---- Bricks and accounts ---------------------------------------------------------------------------------------------------
@@ -473,6 +595,8 @@ int main(void)
         cmocka_unit_test(flow_at_a_cell_is_the_mean_of_its_faces_also_across_bricks),
         cmocka_unit_test(the_sum_over_a_box_is_that_over_its_cells),
         cmocka_unit_test(a_sum_over_an_endless_world_is_quick_and_right),
+        cmocka_unit_test(a_sum_over_much_terrain_is_that_over_its_cells),
+        cmocka_unit_test(a_sum_over_the_games_own_terrain_ends),
         cmocka_unit_test(fills_are_read_in_order_and_are_0_outside),
         cmocka_unit_test(values_of_a_box_are_those_of_its_cells),
         cmocka_unit_test(the_extent_holds_water_and_terrain_and_nothing_else),
@@ -481,6 +605,7 @@ int main(void)
         cmocka_unit_test(what_a_ray_hits_is_the_first_there_is),
         cmocka_unit_test(the_surface_is_raised_or_lowered_by_what_lies_there),
         cmocka_unit_test(a_thing_is_under_water_by_the_part_that_is),
+        cmocka_unit_test(far_away_places_are_told_as_well_as_here),
         cmocka_unit_test(bricks_come_in_coordinate_order_also_the_first_few),
         cmocka_unit_test(a_mark_tells_what_changed_since),
         cmocka_unit_test(the_account_is_exact_after_edits_and_updates),

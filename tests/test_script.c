@@ -130,6 +130,21 @@ static void probes_and_questions_tell_what_is_there(void **state)
     end(&p);
 }
 
+static void places_far_away_are_told_as_well_as_here(void **state)
+{
+    played p = play("x = 100000003\n"
+                    "world{}\n"
+                    "fill(sphere(x + 0.5, 4.5, 0.5, 0.25))\n"
+                    "probe('cell', function() return cell(x, 4, 0).fill end)\n"
+                    "probe('under', function() return submerged({x + 0.5, 4, 0, x + 2.5, 5, 1}) end)\n"
+                    "probe('water', function() return volume() end)\n",
+                    0);
+    assert_true(scene_probe(p.run, "cell") == 1.0);
+    assert_true(fabs(scene_probe(p.run, "under") - 0.25) < 1e-6);
+    assert_true(scene_probe(p.run, "water") == 1.0);
+    end(&p);
+}
+
 static void size_and_seed_come_from_outside(void **state)
 {
     static const char text[] =
@@ -404,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_makes_the_same_world_as_c),
         cmocka_unit_test(probes_and_questions_tell_what_is_there),
+        cmocka_unit_test(places_far_away_are_told_as_well_as_here),
         cmocka_unit_test(size_and_seed_come_from_outside),
         cmocka_unit_test(a_script_goes_on_from_a_snapshot),
         cmocka_unit_test(wrong_scripts_are_told_file_and_line),

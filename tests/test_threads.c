@@ -195,16 +195,18 @@ static void ask_everything(weir_world *world, weir_mesher *mesher)
     assert_ok(weir_world_read_pressure(world, all, values));
     assert_ok(weir_world_read_terrain(world, all, shares));
     assert_true(weir_world_extent(world, &extent));
-    weir_world_ray(world, (weir_vec){34, 18, 10}, (weir_vec){-1, -0.5f, 0}, 60, 0.5f);
+    weir_world_ray(world, (weir_point){34, 18, 10}, (weir_vec){-1, -0.5f, 0}, 60, 0.5f);
     weir_world_surface(world, 10, 10, 0, HEIGHT);
     weir_world_column(world, 10, 10, 0, HEIGHT);
-    weir_world_submerged(world, (weir_vec){2, 4, 2}, (weir_vec){8, 9, 8});
+    weir_world_submerged(world, (weir_point){2, 4, 2}, (weir_point){8, 9, 8});
     weir_world_mean_flow(world, all);
     weir_world_channel(world, "dye", (weir_coord){5, 5, 5});
     assert_true(weir_world_changed(world, &mark, bricks, 4096) > 0);
     assert_true(weir_world_bricks(world, bricks, 4096) > 0);
     weir_world_params(world);
     weir_world_bounds(world);
+    weir_world_advanced(world);
+    weir_world_updates_per_step(world);
     assert_exact(world);
     assert_ok(weir_mesher_update(mesher, NULL));
     static uint8_t pixels[24 * 16 * 3];
@@ -218,7 +220,9 @@ static void refuse_the_rest(weir_world *world)
     const weir_params params = weir_world_params(world);
     const weir_rule_def rule = dye_rule(&fading);
     assert_int_equal(weir_world_step(world), WEIR_ERROR_BUSY);
-    assert_int_equal(weir_world_advance(world, 0.1, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_advance(world, 0.1, NULL, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_advance_begin(world, 0.1, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_set_updates_per_step(world, 2), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_step_begin(world), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_set_params(world, &params), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_add_rule(world, &rule), WEIR_ERROR_BUSY);
@@ -231,7 +235,7 @@ static void edit(weir_world *world, int32_t round, bool own_terrain)
     const int32_t x = 4 * round;
     int32_t id = 0;
     assert_ok(weir_world_fill(world, test_box(x, 15, 8, x + 5, 19, 16), WEIR_WATER, 0.75f));
-    assert_ok(weir_world_drain_sphere(world, (weir_sphere){{10, 8, (float)x}, 4}));
+    assert_ok(weir_world_drain_sphere(world, (weir_sphere){{10, 8, x}, 4}));
     assert_ok(weir_world_add_force(world, test_box(x, 0, 0, x + 8, 9, 9), (weir_vec){0, 0.02f, 0}, &id));
     assert_ok(weir_world_add_emitter(world, test_box(x, 17, 14, x + 2, 18, 17), WEIR_WATER, 1.0f, NULL));
     if (round % 2) assert_ok(weir_world_remove(world, id));
@@ -239,7 +243,7 @@ static void edit(weir_world *world, int32_t round, bool own_terrain)
     assert_ok(weir_world_set_channel(world, test_box(x, 0, 0, x + 8, HEIGHT, DEPTH), "dye", 0.5f));
     if (own_terrain) {
         assert_ok(weir_world_dig(world, test_box(x, 0, 10, x + 6, 3, 18)));
-        assert_ok(weir_world_build_sphere(world, (weir_sphere){{(float)x + 16, 5, 12}, 3}, 255));
+        assert_ok(weir_world_build_sphere(world, (weir_sphere){{x + 16, 5, 12}, 3}, 255));
     } else {
         assert_ok(weir_terrain_changed(world, test_box(0, 0, 0, WIDTH, 8, DEPTH)));
     }

@@ -313,6 +313,11 @@ static void terrain_lies_elsewhere(subject *s)
     SET(s, terrain_kept(s, true)->coord.x, 77);
 }
 
+static void terrain_has_another_count(subject *s)
+{
+    SET(s, terrain_kept(s, true)->solid, 9);
+}
+
 static void terrain_is_an_array_of_one_share(subject *s)
 {
     static uint8_t one_share[BRICK_CELLS];
@@ -476,6 +481,7 @@ static const breakage BREAKAGES[] = {
     {"counted", terrain_is_counted_wrongly},
     {"not found at its coordinate", terrain_lies_elsewhere},
     {"an array of it", terrain_is_an_array_of_one_share},
+    {"and counts 9", terrain_has_another_count},
     {"comes after", sources_out_of_order},
     {"owes 65536", source_owes_too_much},
     {"not its own", rule_shares_a_channel},

@@ -91,7 +91,7 @@ static inline scene_run *test_open(const char *scene, weir_solver solver, int32_
 
 static inline const char *test_solver_name(weir_solver solver)
 {
-    return solver == WEIR_SOLVER_CLASSIC ? "classic" : "momentum";
+    return weir_solver_name(solver);
 }
 
 #endif

@@ -36,11 +36,6 @@ typedef enum weir_look {
 // The name of a look, as above; NULL if there is no such look.
 WEIR_API const char *weir_look_name(weir_look look);
 
-// A place between cells. Doubles: a world reaches farther than a float can tell cells apart.
-typedef struct weir_point {
-    double x, y, z;
-} weir_point;
-
 #define WEIR_CAMERA_FOV 35.0f  // degrees, where none is said
 
 // Looks from `position` to `target`, y up (straight up or down, -z is up in the picture).

@@ -19,17 +19,24 @@ typedef struct weir_coord {
     int32_t x, y, z;
 } weir_coord;
 
+// A direction, a flow, an acceleration.
 typedef struct weir_vec {
     float x, y, z;
 } weir_vec;
+
+// A place between cells: the cell (x, y, z) reaches from x to x + 1 and so on. Doubles: a world reaches farther than a float can tell
+// cells apart.
+typedef struct weir_point {
+    double x, y, z;
+} weir_point;
 
 typedef struct weir_box {
     weir_coord min, max;
 } weir_box;
 
 typedef struct weir_sphere {
-    weir_vec centre;
-    float radius;
+    weir_point centre;
+    double radius;
 } weir_sphere;
 
 typedef enum weir_material { WEIR_NOTHING, WEIR_WATER } weir_material;
@@ -38,6 +45,9 @@ typedef enum weir_material { WEIR_NOTHING, WEIR_WATER } weir_material;
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 typedef enum weir_solver { WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_COUNT } weir_solver;
+
+// "momentum" and so on; NULL past the last.
+WEIR_API const char *weir_solver_name(weir_solver solver);
 
 // Where the rules run; all give the same bits.
 typedef enum weir_backend { WEIR_BACKEND_CPU, WEIR_BACKEND_OPENCL, WEIR_BACKEND_COUNT } weir_backend;
@@ -118,6 +128,19 @@ typedef struct weir_world_def {
 
 WEIR_API weir_world_def weir_world_def_default(void);
 
+// The most that one call of weir_world_advance may do. Zero in any field means its default.
+typedef struct weir_advance_limit {
+    int32_t updates;     // 0: one second's worth
+    float milliseconds;  // that the updates may take: after the first none is begun that would end later, were it to take as
+                         // long as those before it. 0: half of the time passed, at most 50; INFINITY: any
+} weir_advance_limit;
+
+// What a call of weir_world_advance did.
+typedef struct weir_advanced {
+    int32_t updates;  // that were run
+    double dropped;   // seconds that the limits left no room for; they are not made up for
+} weir_advanced;
+
 // What a cell holds. flow is the mean of its opposite faces' flow, pressure in cells of water height times gravity.
 typedef struct weir_cell {
     float fill;  // 1: full
@@ -132,14 +155,18 @@ typedef enum weir_hit_kind { WEIR_HIT_NONE, WEIR_HIT_WATER, WEIR_HIT_TERRAIN } w
 typedef struct weir_hit {
     weir_hit_kind kind;
     weir_coord cell;
-    float distance;     // from the ray's origin, in cells
+    double distance;    // from the ray's origin, in cells
     weir_coord normal;  // of the face through which the ray entered; 0 if it began inside
 } weir_hit;
+
+// Cells in the largest box in which a sum asks for all of the game's own terrain.
+#define WEIR_BOX_SUM_ASKED 16777216
 
 // What a box holds.
 typedef struct weir_box_sum {
     int64_t drops;       // water in the box
-    int64_t open_cells;  // cells that terrain leaves open (share below 128)
+    int64_t open_cells;  // cells that terrain leaves open (share below 128), at most INT64_MAX. If the box has more than
+                         // WEIR_BOX_SUM_ASKED cells, the game's own terrain is known in live bricks only, and open elsewhere
     int64_t wet_cells;   // cells with more than the `empty` threshold
     float mean_fill;     // over open cells
     float max_fill;

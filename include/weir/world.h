@@ -29,17 +29,29 @@ WEIR_API void weir_world_destroy(weir_world *world);
 // refuses further steps and edits with the same sentence.
 WEIR_API weir_status weir_world_step(weir_world *world);
 
-// Runs as many updates as fit into the seconds passed since the last call, at the world's rate; the rest is kept for the next
-// call. At most one second's worth per call, so that a game that hung does not hang again. *updates, if not NULL, gets the number.
-WEIR_API weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updates);
+// How many updates a step has, from 1 to 10000.
+WEIR_API int32_t weir_world_updates_per_step(const weir_world *world);
+WEIR_API weir_status weir_world_set_updates_per_step(weir_world *world, int32_t updates);
+
+// Runs the updates that fall due in the seconds passed since the last call, at the world's rate. If one is due at least one is run,
+// and no more than the limit allows (NULL: its defaults): where updates are too slow for the rate the water gets slower, not the game.
+// What is less than an update is kept for the next call, whole updates that were not run are dropped. How many are run never changes
+// what one of them computes. *updates, if not NULL, gets the number. After a failure what was not run is still due.
+WEIR_API weir_status weir_world_advance(weir_world *world, double seconds, const weir_advance_limit *limit, int32_t *updates);
+
+// What the last advance did, or the last background one that was ended.
+WEIR_API weir_advanced weir_world_advanced(const weir_world *world);
 
 // Starts a step on a background thread. Queries read the state before it until weir_world_step_end.
 WEIR_API weir_status weir_world_step_begin(weir_world *world);
 
-// Whether the background step has finished (true when none runs).
+// The same for an advance. Nothing is started if no update is due; weir_world_step_end is allowed then too.
+WEIR_API weir_status weir_world_advance_begin(weir_world *world, double seconds, const weir_advance_limit *limit);
+
+// Whether the background step or advance has finished (true when none runs).
 WEIR_API bool weir_world_step_done(const weir_world *world);
 
-// Waits for the background step, makes its result the current state, applies the edits that waited, and returns the status
+// Waits for the background step or advance, makes its result the current state, applies the edits that waited, and returns the status
 // of the step or of the first edit that failed.
 WEIR_API weir_status weir_world_step_end(weir_world *world);
 
@@ -98,6 +110,8 @@ WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 // checkpoint; without one it is dry.
 
 WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
+
+// Its time grows with the water and the terrain that is kept, not with the box: a box from INT32_MIN to INT32_MAX is the whole world.
 WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
 
 // Values of all cells of a box into an array, x fastest, then y, then z; the same values as in weir_cell. The box must hold a cell.
@@ -112,18 +126,18 @@ WEIR_API bool weir_world_extent(const weir_world *world, weir_box *box);
 
 // The first water (fill of at least min_fill) or terrain that a ray meets within max_distance cells. Its time grows with the bricks
 // on its way, empty ones included, so give a distance that you can see.
-WEIR_API weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance,
+WEIR_API weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec direction, double max_distance,
                                  float min_fill);
 
 // Height of the water surface in the column x, z between y_min and y_max: the top of the highest cell that is at least half full,
 // lowered or raised by the fill at the surface; NaN if the column is dry. Cells are scanned from y_max down.
-WEIR_API float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
+WEIR_API double weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
 
 // Sum of fills in the column x, z for y_min <= y < y_max: the height the water would have if it stood level.
 WEIR_API double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max);
 
-// Share of a box of floats that is under water, 0 to 1, counting part cells by the part covered: for things that float.
-WEIR_API float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max);
+// Share of a box between any two places that is under water, 0 to 1, counting part cells by the part covered: for things that float.
+WEIR_API float weir_world_submerged(const weir_world *world, weir_point min, weir_point max);
 
 // Mean flow of the water in a box, weighted by mass; 0 if dry.
 WEIR_API weir_vec weir_world_mean_flow(const weir_world *world, weir_box box);

@@ -41,9 +41,10 @@ struct world_edit {
 
 // ---- Arguments -------------------------------------------------------------------------------------------------------------
 
-static bool finite_vec(weir_vec v)
+// Whether the square of a length can be reckoned with, which no world comes near.
+static bool is_length(double length)
 {
-    return isfinite(v.x) && isfinite(v.y) && isfinite(v.z);
+    return fabs(length) < 1e100;
 }
 
 static weir_status place_outside(const weir_world *world, weir_box b)
@@ -76,11 +77,11 @@ static int32_t cell_at(double coordinate)
 
 static weir_status place_sphere(const weir_world *world, weir_sphere sphere, region *place)
 {
-    weir_vec c = sphere.centre;
+    weir_point c = sphere.centre;
     double r = sphere.radius;
-    if (!finite_vec(c))
+    if (!is_length(c.x) || !is_length(c.y) || !is_length(c.z))
         return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's centre (%g, %g, %g) is not a place", c.x, c.y, c.z);
-    if (!(r > 0) || !isfinite(r)) return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's radius is %g; it must be above 0", r);
+    if (!(r > 0) || !is_length(r)) return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's radius is %g; it must be above 0", r);
     weir_box box = {{cell_at(c.x - r), cell_at(c.y - r), cell_at(c.z - r)},
                     {cell_at(c.x + r) + 1, cell_at(c.y + r) + 1, cell_at(c.z + r) + 1}};
     *place = (region){.box = box, .round = true, .sphere = sphere};

@@ -4,6 +4,7 @@
 // background step is the same on a thread of its own; queries read a frozen copy meanwhile.
 #include "world/solver.h"
 
+#include "base/clock.h"
 #include <assert.h>
 #include <fenv.h>
 #include <math.h>
@@ -12,8 +13,17 @@
 #include <stdio.h>
 #include <string.h>
 
-// A background step.
+// Some updates in a row: those of a step, or of an advance.
+typedef struct update_run {
+    int32_t count;   // at most so many
+    double seconds;  // that they may take
+    double due;      // whole updates that an advance owes, those of `count` among them; 0: a step
+    int32_t done;
+} update_run;
+
+// A background step or advance.
 typedef struct background {
+    update_run run;
     pthread_t thread;
     atomic_bool finished;
     weir_status status;
@@ -81,9 +91,12 @@ static weir_status update(weir_world *world)
     return status;
 }
 
-static weir_status step(weir_world *world)
+// The clock decides how many updates are run, never what one of them computes.
+static weir_status run_updates(weir_world *world, update_run *run)
 {
-    for (int32_t i = 0; i < world->updates_per_step; i++) {
+    const double start = clock_seconds();
+    for (run->done = 0; run->done < run->count; run->done++) {
+        if (run->done > 0 && (clock_seconds() - start) * (run->done + 1) / run->done > run->seconds) break;
         weir_status status = update(world);
         if (status != WEIR_OK) return status;
     }
@@ -91,6 +104,11 @@ static weir_status step(weir_world *world)
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
+
+const char *weir_solver_name(weir_solver solver)
+{
+    return (unsigned)solver < WEIR_SOLVER_COUNT ? solver_list[solver]->name : NULL;
+}
 
 weir_world_def weir_world_def_default(void)
 {
@@ -100,6 +118,12 @@ weir_world_def weir_world_def_default(void)
 static bool box_is_empty(weir_box b)
 {
     return b.min.x == 0 && b.min.y == 0 && b.min.z == 0 && b.max.x == 0 && b.max.y == 0 && b.max.z == 0;
+}
+
+static weir_status check_updates_per_step(int32_t updates, int32_t least, const char *meaning)
+{
+    if (updates >= least && updates <= 10000) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT, "%d updates per step; it must be from %d%s to 10000", updates, least, meaning);
 }
 
 static weir_status check_def(const weir_world_def *def)
@@ -129,9 +153,8 @@ static weir_status check_def(const weir_world_def *def)
     if (!(def->rate >= 0.0f) || def->rate > 1e6f)
         return status_fail(WEIR_ERROR_ARGUMENT, "a rate of %g updates per second; it must be from 0 (default) to 1000000",
                            (double)def->rate);
-    if (def->updates_per_step < 0 || def->updates_per_step > 10000)
-        return status_fail(WEIR_ERROR_ARGUMENT, "%d updates per step; it must be from 0 (default) to 10000",
-                           def->updates_per_step);
+    weir_status status = check_updates_per_step(def->updates_per_step, 0, " (default)");
+    if (status != WEIR_OK) return status;
     if (def->checkpoint_every < -1)
         return status_fail(WEIR_ERROR_ARGUMENT, "a checkpoint every %d updates; it must be -1 (none), 0 (default) or more",
                            def->checkpoint_every);
@@ -221,46 +244,95 @@ static weir_status refuse_busy(void)
     return status_fail(WEIR_ERROR_BUSY, "a background step is running; call weir_world_step_end first");
 }
 
-weir_status weir_world_step(weir_world *world)
+int32_t weir_world_updates_per_step(const weir_world *world)
 {
-    return world->busy ? refuse_busy() : step(world);
+    return world->updates_per_step;
 }
 
-weir_status weir_world_advance(weir_world *world, double seconds, int32_t *updates)
+weir_status weir_world_set_updates_per_step(weir_world *world, int32_t updates)
 {
+    if (world->busy) return refuse_busy();
+    weir_status status = check_updates_per_step(updates, 1, "");
+    if (status == WEIR_OK) world->updates_per_step = updates;
+    return status;
+}
+
+static update_run run_of_step(const weir_world *world)
+{
+    return (update_run){.count = world->updates_per_step, .seconds = INFINITY};
+}
+
+weir_status weir_world_step(weir_world *world)
+{
+    if (world->busy) return refuse_busy();
+    update_run run = run_of_step(world);
+    return run_updates(world, &run);
+}
+
+// Takes the updates that fall due, and says how many of them the limit allows.
+static weir_status run_of_advance(weir_world *world, double seconds, const weir_advance_limit *limit, update_run *run)
+{
+    const weir_advance_limit usual = {0}, most = limit ? *limit : usual;
+    if (!(seconds >= 0.0) || isinf(seconds)) return status_fail(WEIR_ERROR_ARGUMENT, "cannot advance by %g seconds", seconds);
+    if (most.updates < 0 || !(most.milliseconds >= 0.0f))
+        return status_fail(WEIR_ERROR_ARGUMENT, "cannot limit an advance to %d updates and %g milliseconds", most.updates,
+                           (double)most.milliseconds);
+    const double rate = (double)world->rate;
+    const double owed = fmin(world->updates_owed + seconds * rate, 1e15);  // as far as a double counts
+    // A hair less than a whole update counts as one, so that frames of a tenth of a second give ten updates in a second, not nine.
+    run->due = floor(owed + 1e-6);
+    world->updates_owed = owed - run->due;
+    run->count = (int32_t)fmin(run->due, most.updates > 0 ? most.updates : fmax(rate, 1.0));
+    // By half of the time passed a game that waits for its updates takes twice as long as without them at most, or one update longer.
+    run->seconds = most.milliseconds > 0.0f ? (double)most.milliseconds * 1e-3 : fmin(0.5 * seconds, 0.05);
+    return WEIR_OK;
+}
+
+static void book_advance(weir_world *world, const update_run *run, weir_status status)
+{
+    const double left = run->due - run->done;
+    world->advanced = (weir_advanced){.updates = run->done};
+    if (status == WEIR_OK)
+        world->advanced.dropped = left / (double)world->rate;
+    else
+        world->updates_owed += left;
+}
+
+weir_status weir_world_advance(weir_world *world, double seconds, const weir_advance_limit *limit, int32_t *updates)
+{
+    update_run run = {0};
     if (updates) *updates = 0;
     if (world->busy) return refuse_busy();
-    if (!(seconds >= 0.0) || isinf(seconds)) return status_fail(WEIR_ERROR_ARGUMENT, "cannot advance by %g seconds", seconds);
-    double rate = (double)world->rate, most = rate > 1.0 ? rate : 1.0;
-    world->updates_owed += seconds * rate;
-    if (world->updates_owed > most) world->updates_owed = most;
-    // A hair less than a whole update counts as one, so that frames of a tenth of a second give ten updates in a second, not nine.
-    while (world->updates_owed >= 1.0 - 1e-6) {
-        weir_status status = update(world);
-        if (status != WEIR_OK) return status;
-        world->updates_owed -= 1.0;
-        if (updates) ++*updates;
-    }
-    return WEIR_OK;
+    weir_status status = run_of_advance(world, seconds, limit, &run);
+    if (status != WEIR_OK) return status;
+    status = run_updates(world, &run);
+    book_advance(world, &run, status);
+    if (updates) *updates = run.done;
+    return status;
+}
+
+weir_advanced weir_world_advanced(const weir_world *world)
+{
+    return world->advanced;
 }
 
 static void *step_in_background(void *context)
 {
     weir_world *world = context;
     background *task = world->background;
-    task->status = step(world);
+    task->status = run_updates(world, &task->run);
     if (task->status != WEIR_OK) snprintf(task->message, sizeof task->message, "%s", weir_error_message());
     atomic_store(&task->finished, true);
     return NULL;
 }
 
-weir_status weir_world_step_begin(weir_world *world)
+static weir_status begin(weir_world *world, update_run run)
 {
-    if (world->busy) return refuse_busy();
     if (world->lost[0]) return world_lost(world);
     weir_status status = world_freeze(world);
     if (status != WEIR_OK) return status;
     background *task = world->background;
+    task->run = run;
     atomic_store(&task->finished, false);
     world->busy = true;
     if (pthread_create(&task->thread, NULL, step_in_background, world) != 0) {
@@ -269,6 +341,22 @@ weir_status weir_world_step_begin(weir_world *world)
         return status_fail(WEIR_ERROR_THREAD, "the background thread could not be started");
     }
     return WEIR_OK;
+}
+
+weir_status weir_world_step_begin(weir_world *world)
+{
+    return world->busy ? refuse_busy() : begin(world, run_of_step(world));
+}
+
+weir_status weir_world_advance_begin(weir_world *world, double seconds, const weir_advance_limit *limit)
+{
+    update_run run = {0};
+    if (world->busy) return refuse_busy();
+    weir_status status = run_of_advance(world, seconds, limit, &run);
+    if (status != WEIR_OK) return status;
+    if (run.count > 0) status = begin(world, run);
+    if (run.count == 0 || status != WEIR_OK) book_advance(world, &run, status);
+    return status;
 }
 
 bool weir_world_step_done(const weir_world *world)
@@ -283,6 +371,7 @@ weir_status weir_world_step_end(weir_world *world)
     background *task = world->background;
     pthread_join(task->thread, NULL);
     world->busy = false;
+    if (task->run.due > 0) book_advance(world, &task->run, task->status);
     weir_status edits = world_apply_queue(world);
     return task->status == WEIR_OK ? edits : status_fail(task->status, "%s", task->message);
 }

@@ -145,40 +145,62 @@ static weir_vec flow_of(const box_total *total)
                       (float)((double)total->momentum[2] / mass)};
 }
 
-static int64_t solid_in_brick(weir_box box, weir_coord brick, const brick_mask *open)
+static int64_t solid_in_mask(const brick_mask *cells, const brick_mask *open)
 {
-    brick_mask cells;
     int64_t count = 0;
-    region_box_mask(box, brick, &cells);
-    for (int32_t z = 0; z < BRICK_EDGE; z++) count += __builtin_popcountll(cells.plane[z] & ~open->plane[z]);
+    for (int32_t z = 0; z < BRICK_EDGE; z++) count += __builtin_popcountll(cells->plane[z] & ~open->plane[z]);
+    return count;
+}
+
+static int64_t solid_kept(const terrain *t, weir_box box)
+{
+    const weir_coord low = {(box.min.x + 7) >> 3, (box.min.y + 7) >> 3, (box.min.z + 7) >> 3};  // bricks wholly in the box
+    const weir_coord high = {box.max.x >> 3, box.max.y >> 3, box.max.z >> 3};
+    int64_t count = 0;
+    for (int32_t i = 0; i < t->slot_count; i++) {
+        const terrain_brick *kept = &t->slot[i];
+        const weir_coord c = kept->coord;
+        brick_mask cells, open;
+        if (!kept->used || kept->solid == 0) continue;
+        if (c.x >= low.x && c.y >= low.y && c.z >= low.z && c.x < high.x && c.y < high.y && c.z < high.z) {
+            count += kept->solid;
+        } else if (region_box_mask(box, c, &cells)) {
+            terrain_open(t, c, &open);
+            count += solid_in_mask(&cells, &open);
+        }
+    }
+    return count;
+}
+
+static int64_t solid_in_live_bricks(const brick_pool *pool, weir_box box)
+{
+    int64_t count = 0;
+    brick_mask cells;
+    region_walk walk = region_walk_live(pool, box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;)
+        if (region_box_mask(box, pool->coord[brick], &cells)) count += solid_in_mask(&cells, &pool->open[brick]);
     return count;
 }
 
 // Cells of a box inside the world that terrain closes. Only kept terrain can be solid, and often less of that is kept than the
-// box has bricks; the game's own has to be asked brick by brick.
+// box has bricks. The game's own has to be asked brick by brick, which is for boxes of a size that a game can mean.
 static int64_t solid_cells(const weir_world *world, weir_box box)
 {
     const terrain *t = &world->terrain;
     const brick_pool *pool = world_bricks(world);
     weir_box bricks = region_bricks(box);
-    brick_mask open;
+    brick_mask cells, open;
     int64_t count = 0;
-    if (!t->source && t->slot_count < region_volume(bricks)) {
-        for (int32_t i = 0; i < t->slot_count; i++) {
-            weir_coord c = t->slot[i].coord;
-            if (!t->slot[i].used || !region_box_mask(box, c, &open)) continue;
-            terrain_open(t, c, &open);
-            count += solid_in_brick(box, c, &open);
-        }
-        return count;
-    }
+    if (!t->source && t->slot_count < region_volume(bricks)) return solid_kept(t, box);
+    if (t->source && region_volume(box) > WEIR_BOX_SUM_ASKED) return solid_in_live_bricks(pool, box);
     for (int32_t z = bricks.min.z; z < bricks.max.z; z++) {
         for (int32_t y = bricks.min.y; y < bricks.max.y; y++) {
             for (int32_t x = bricks.min.x; x < bricks.max.x; x++) {
                 weir_coord c = {x, y, z};
                 int32_t brick = bricks_find(pool, c);
                 if (brick == BRICK_NOTHING) terrain_open(t, c, &open);
-                count += solid_in_brick(box, c, brick == BRICK_NOTHING ? &open : &pool->open[brick]);
+                region_box_mask(box, c, &cells);
+                count += solid_in_mask(&cells, brick == BRICK_NOTHING ? &open : &pool->open[brick]);
             }
         }
     }
@@ -235,7 +257,7 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
     return *y_min < *y_max;
 }
 
-float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
+double weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
     bring_water(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}}, false);
@@ -250,8 +272,7 @@ float weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t 
         }
         int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
         // What lies in the cell above stands on this one, what is missing here lowers it.
-        if (drops >= WEIR_FULL / 2)
-            return (float)(y + (double)((drops < WEIR_FULL ? drops : WEIR_FULL) + (int64_t)above) * PER_DROP);
+        if (drops >= WEIR_FULL / 2) return y + (double)((drops < WEIR_FULL ? drops : WEIR_FULL) + (int64_t)above) * PER_DROP;
         above = drops;
     }
     return NAN;
@@ -296,9 +317,9 @@ static double overlap(double a_min, double a_max, double b_min, double b_max)
 }
 
 // Water lies at the bottom of its cell: a thing in the upper half of a half full cell is dry.
-float weir_world_submerged(const weir_world *world, weir_vec min, weir_vec max)
+float weir_world_submerged(const weir_world *world, weir_point min, weir_point max)
 {
-    double volume = ((double)max.x - min.x) * ((double)max.y - min.y) * ((double)max.z - min.z);
+    double volume = (max.x - min.x) * (max.y - min.y) * (max.z - min.z);
     bool sound = min.x < max.x && min.y < max.y && min.z < max.z && isfinite(volume);
     if (!sound) return 0;
     weir_box box = {{cell_below(min.x), cell_below(min.y), cell_below(min.z)},
@@ -388,7 +409,7 @@ static void ray_leave(ray *r, int32_t size)
 
 static weir_hit ray_hit(const ray *r, weir_hit_kind kind)
 {
-    weir_hit hit = {.kind = kind, .cell = {r->cell[0], r->cell[1], r->cell[2]}, .distance = (float)r->t};
+    weir_hit hit = {.kind = kind, .cell = {r->cell[0], r->cell[1], r->cell[2]}, .distance = r->t};
     int32_t normal[3] = {0, 0, 0};
     if (r->entered >= 0) normal[r->entered] = r->direction[r->entered] > 0 ? -1 : 1;
     hit.normal = (weir_coord){normal[0], normal[1], normal[2]};
@@ -396,7 +417,7 @@ static weir_hit ray_hit(const ray *r, weir_hit_kind kind)
 }
 
 // The ray sees what is inside the world. It may come from outside, as that of a camera does, and is gone where it leaves.
-weir_hit weir_world_ray(const weir_world *world, weir_vec origin, weir_vec direction, float max_distance, float min_fill)
+weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec direction, double max_distance, float min_fill)
 {
     weir_hit none = {.kind = WEIR_HIT_NONE};
     double length =

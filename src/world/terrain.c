@@ -138,6 +138,13 @@ static bool all_one_share(const uint8_t *shares)
     return memcmp(shares, shares + 1, BRICK_CELLS - 1) == 0;
 }
 
+static uint16_t count_solid(const uint8_t *shares)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < BRICK_CELLS; i++) count += shares[i] >= TERRAIN_SOLID;
+    return (uint16_t)count;
+}
+
 static void open_from_shares(const uint8_t *shares, brick_mask *open)
 {
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
@@ -245,7 +252,9 @@ uint8_t *terrain_write(terrain *t, weir_coord brick)
 void terrain_tidy(terrain *t, weir_coord brick)
 {
     terrain_brick *kept = find(t, brick);
-    if (!kept || !kept->shares || !all_one_share(kept->shares)) return;
+    if (!kept || !kept->shares) return;
+    kept->solid = count_solid(kept->shares);
+    if (!all_one_share(kept->shares)) return;
     kept->share = kept->shares[0];
     memory_free(t->mem, kept->shares, BRICK_CELLS);
     kept->shares = NULL;
@@ -302,6 +311,10 @@ const char *terrain_validate(const terrain *t)
             return broken("the terrain of (%d, %d, %d) is all open, and kept", c.x, c.y, c.z);
         if (kept->shares && all_one_share(kept->shares))
             return broken("the terrain of (%d, %d, %d) has one share, and an array of it", c.x, c.y, c.z);
+        const int32_t all = kept->share >= TERRAIN_SOLID ? BRICK_CELLS : 0,
+                      solid = kept->shares ? count_solid(kept->shares) : all;
+        if (kept->solid != solid)
+            return broken("the terrain of (%d, %d, %d) has %d solid cells, and counts %d", c.x, c.y, c.z, solid, kept->solid);
     }
     return NULL;
 }

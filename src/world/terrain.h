@@ -15,7 +15,8 @@ typedef struct terrain_brick {
     weir_coord coord;
     uint8_t *shares;  // 512, or NULL: all cells have `share`
     uint8_t share;
-    uint8_t used;  // the slot is taken
+    uint8_t used;    // the slot is taken
+    uint16_t solid;  // cells that count as solid, 0 to 512
 } terrain_brick;
 
 typedef struct terrain {
@@ -44,7 +45,7 @@ bool terrain_open(const terrain *t, weir_coord brick, brick_mask *open);
 weir_status terrain_prepare(terrain *t, weir_coord brick);
 // The writable shares of a prepared brick.
 uint8_t *terrain_write(terrain *t, weir_coord brick);
-// Gives arrays that hold one share only back.
+// After writing: counts solid cells anew, and gives an array that holds one share only back.
 void terrain_tidy(terrain *t, weir_coord brick);
 
 // Whether a cell lies inside the world's box (always true when unbounded, within WEIR_COORD_LIMIT).

@@ -103,7 +103,8 @@ struct weir_world {
     int32_t rule_count;
     float rate;
     int32_t updates_per_step;
-    double updates_owed;  // time that weir_world_advance has been given and not used, in updates
+    double updates_owed;     // time that weir_world_advance has been given and not used, in updates
+    weir_advanced advanced;  // what the last advance did
     // Background step.
     bool busy;            // a background step runs or waits to be ended
     brick_pool front;     // frozen bricks for queries while busy

@@ -197,10 +197,9 @@ static weir_box clip(const plain_world *w, weir_box b)
 static bool in_shape(plain_shape shape, weir_coord c)
 {
     if (!inside(shape.box, c)) return false;
-    double radius = (double)shape.sphere.radius;
+    double radius = shape.sphere.radius;
     if (radius <= 0) return true;
-    double x = c.x + 0.5 - (double)shape.sphere.centre.x, y = c.y + 0.5 - (double)shape.sphere.centre.y;
-    double z = c.z + 0.5 - (double)shape.sphere.centre.z;
+    double x = c.x + 0.5 - shape.sphere.centre.x, y = c.y + 0.5 - shape.sphere.centre.y, z = c.z + 0.5 - shape.sphere.centre.z;
     return x * x + y * y + z * z <= radius * radius;
 }
 
