@@ -154,7 +154,7 @@ inline float row_residual(float left[8], const pressure_row *r, const float y0[8
     EACH_X
     {
         float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
-        float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]), faces = clear ? 6.0f : faces_of_bits(open, x);
+        float sum = rule_around(x0, x1, y0[x], y1[x], z0[x], z1[x]), faces = clear ? 6.0f : faces_of_bits(open, x);
         left[x] = (float)(int)BIT(active, x) * (r->divergence[x] + sum - faces * r->p[x]);
         largest = rule_max(largest, rule_abs(left[x]));
     }

@@ -619,7 +619,7 @@ inline void march_iterate(float next[8], const float v[10], local const float4 *
     read_row(y1, tile, MARCH_ROWS, at + 1);
     read_row(z0, tile, MARCH_ROWS, at - MARCH_PITCH);
     read_row(z1, tile, MARCH_ROWS, at + MARCH_PITCH);
-    EACH_X next[x] = ((v[x] + v[x + 2]) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
+    EACH_X next[x] = rule_around(v[x], v[x + 2], y0[x], y1[x], z0[x], z1[x]);
     if (terrain) {
         uint faces = spread_bits(bits) + spread_bits(bits >> 2) + 8u * spread_bits(~bits >> 1);
         faces += open[at - 1] + open[at + 1] + open[at - MARCH_PITCH] + open[at + MARCH_PITCH];

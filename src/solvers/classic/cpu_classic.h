@@ -3,6 +3,7 @@
 #define WEIR_CLASSIC_CPU_CLASSIC_H
 
 #include "cells/gradient.h"
+#include "cells/neighbours.h"
 #include "compute/cpu_boxes.h"
 #include "compute/cpu_forces.h"
 #include "solvers/classic/cpu_args.h"
@@ -375,7 +376,7 @@ KERNEL classic_inverse(const int count, const int stride, float *restrict out, c
 {
     LANES
     for (int i = 0; i < count; i++) {
-        float faces = ((o[i - 1] + o[i + 1]) + (below[i] + above[i])) + (o[i - stride] + o[i + stride]);
+        float faces = rule_around(o[i - 1], o[i + 1], o[i - stride], o[i + stride], below[i], above[i]);
         float inverse = 1.0f / rule_max(faces, 1.0f);
         out[i] = faces > 0.0f ? o[i] * inverse : 0.0f;
     }
@@ -388,7 +389,7 @@ KERNEL classic_divergence(const int count, const int stride, float *restrict out
 {
     LANES
     for (int i = 0; i < count; i++) {
-        out[i] = open[i] * ((m[i] - 1.0f) + (((x[i] - x[i + 1]) + (z[i] - z1[i])) + (y[i] - y[i + stride])));
+        out[i] = open[i] * ((m[i] - 1.0f) + rule_inflow(x[i], x[i + 1], y[i], y[i + stride], z[i], z1[i]));
         p[i] = rule_classic_pressure(0.0f, out[i], inverse[i]);
     }
 }
@@ -399,7 +400,7 @@ KERNEL classic_iterate(const int count, const int stride, float *restrict out, c
 {
     LANES
     for (int i = 0; i < count; i++) {
-        float sum = ((p[i - 1] + p[i + 1]) + (below[i] + above[i])) + (p[i - stride] + p[i + stride]);
+        float sum = rule_around(p[i - 1], p[i + 1], p[i - stride], p[i + stride], below[i], above[i]);
         out[i] = rule_classic_pressure(sum, divergence[i], inverse[i]);
     }
 }

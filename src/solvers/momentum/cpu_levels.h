@@ -4,6 +4,7 @@
 #ifndef WEIR_MOMENTUM_CPU_LEVELS_H
 #define WEIR_MOMENTUM_CPU_LEVELS_H
 
+#include "cells/neighbours.h"
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/cpu_pressure.h"
 
@@ -465,7 +466,7 @@ static void make_diagonal(const pyramid_level *level, int32_t brick, const brick
         for (int c = 0; c < PLANE; c++) {
             float border =
                 (rule_border(diagonal[c], tx[c]) + rule_border(border_z[c], tz[c])) + rule_border(border_y[c], ty[c]);
-            diagonal[c] = border + (((x[c] + x_above[c]) + (lz[c] + lz[c + PZ])) + (ly[c] + ly[c + PY]));
+            diagonal[c] = border + rule_around(x[c], x_above[c], ly[c], ly[c + PY], lz[c], lz[c + PZ]);
         }
     }
 }

@@ -2,6 +2,7 @@
 #ifndef WEIR_MOMENTUM_CPU_PRESSURE_H
 #define WEIR_MOMENTUM_CPU_PRESSURE_H
 
+#include "cells/neighbours.h"
 #include "compute/cpu_brick.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
@@ -50,7 +51,7 @@ static void divergence_brick(const momentum_args *a, int32_t brick, const float 
         float *restrict to = a->divergence + at + PLANE * z;
         LANES
         for (int c = 0; c < PLANE; c++) {
-            float net = ((x[c] - x_high[c]) + (z_low[c] - z_high[c])) + (Fy[c] - Fy[c + PY]);
+            float net = rule_inflow(x[c], x_high[c], Fy[c], Fy[c + PY], z_low[c], z_high[c]);
             to[c] = rule_divergence(plane[c], net, a->excess_rate, a->excess_cap);
         }
     }

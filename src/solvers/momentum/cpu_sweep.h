@@ -12,6 +12,7 @@
 #ifndef WEIR_MOMENTUM_CPU_SWEEP_H
 #define WEIR_MOMENTUM_CPU_SWEEP_H
 
+#include "cells/neighbours.h"
 #include "solvers/momentum/carry.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
@@ -225,16 +226,10 @@ KERNEL dust_plane(int lanes, int y0, int y1, float *F, const float *m_l, const f
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             if (sign < 0) {
                 LANES
-                for (int i = v; i < v + GROUP; i++) {
-                    float falls = m_l[i] < LIMIT_FULL - dust ? open_l[i] * m[i] : 0.0f;
-                    F[i] -= m[i] < dust ? falls : 0.0f;
-                }
+                for (int i = v; i < v + GROUP; i++) F[i] -= rule_dust(m[i], m_l[i], open_l[i], dust, LIMIT_FULL - dust);
             } else {
                 LANES
-                for (int i = v; i < v + GROUP; i++) {
-                    float falls = m[i] < LIMIT_FULL - dust ? open[i] * m_l[i] : 0.0f;
-                    F[i] += m_l[i] < dust ? falls : 0.0f;
-                }
+                for (int i = v; i < v + GROUP; i++) F[i] += rule_dust(m_l[i], m[i], open[i], dust, LIMIT_FULL - dust);
             }
         }
     }
@@ -248,7 +243,7 @@ KERNEL mass_plane(int lanes, int y0, int y1, float *restrict m2, const float *re
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++)
-                m2[i] = m[i] + (((F_x[i] - F_x[i + 1]) + (F_z[i] - F_z_next[i])) + (F_y[i] - F_y[i + SY]));
+                m2[i] = m[i] + rule_inflow(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
         }
     }
 }

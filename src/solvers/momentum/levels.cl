@@ -233,6 +233,7 @@ typedef struct coarse_row {
     float e[8], x_low, x_high;
 } coarse_row;
 
+// In the order of rule_around, for cells and for vectors of them.
 #define WEIGHTED_SUM(x0, x1, y0, y1, z0, z1, e_x0, e_x1, e_y0, e_y1, e_z0, e_z1) \
     ((((x0) * (e_x0) + (x1) * (e_x1)) + ((z0) * (e_z0) + (z1) * (e_z1))) + ((y0) * (e_y0) + (y1) * (e_y1)))
 
@@ -359,7 +360,7 @@ inline void store_equations(const coarse_row *r, float diagonal[8], const float 
     {
         float borders = (border_x[x] + border_z[x]) + border_y[x];
         diagonal[x] =
-            borders + (((r->x_link[x] + r->x_link[x + 1]) + (r->z_link[x] + r->z_next[x])) + (r->y_link[x] + r->y_next[x]));
+            borders + rule_around(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x]);
         plain &= (r->x_link[x] == PLAIN_WEIGHT) & (r->y_link[x] == PLAIN_WEIGHT) & (r->y_next[x] == PLAIN_WEIGHT) &
                  (r->z_link[x] == PLAIN_WEIGHT) & (r->z_next[x] == PLAIN_WEIGHT) & (diagonal[x] == PLAIN_DIAGONAL);
     }

@@ -92,7 +92,7 @@ inline void make_cell(coarse_cell *c, global float *pyramid, const device_level 
     c->y1 = high[1];
     c->z0 = low[2];
     c->z1 = high[2];
-    c->diagonal = ((border[0] + border[2]) + border[1]) + (((c->x0 + c->x1) + (c->z0 + c->z1)) + (c->y0 + c->y1));
+    c->diagonal = ((border[0] + border[2]) + border[1]) + rule_around(c->x0, c->x1, c->y0, c->y1, c->z0, c->z1);
     CHANNEL(DEVICE_DIAGONAL)[at.self] = c->diagonal;
 }
 

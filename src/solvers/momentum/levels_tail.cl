@@ -101,7 +101,7 @@ inline void tail_equations(local tail_room *r, int count)
             r->weight[axis][at] = low[axis];
         }
         const float borders = (border[0] + border[2]) + border[1];
-        const float diagonal = borders + (((low[0] + high[0]) + (low[2] + high[2])) + (low[1] + high[1]));
+        const float diagonal = borders + rule_around(low[0], high[0], low[1], high[1], low[2], high[2]);
         r->cell[TAIL_DIAGONAL][cell] = diagonal;
         r->cell[TAIL_INVERSE][cell] = rule_inverse(diagonal);
     }

@@ -61,6 +61,13 @@ RULE int rule_limited(float m, float out, float in, float dust, float full, floa
     return ((out > m) & (m >= dust)) | (in > rule_room(m, out, full, cap));
 }
 
+// What falls out of a cell that holds mere dust: all of it, into a cell below that is open and not full.
+RULE float rule_dust(float fill, float fill_below, float open_below, float dust, float full)
+{
+    float falls = fill_below < full ? open_below * fill : 0.0f;
+    return fill < dust ? falls : 0.0f;
+}
+
 // What is left of an unlimited flux F between a low and a high cell with these shares.
 RULE float rule_limited_flux(float F, float q_low, float h_low, float q_high, float h_high)
 {

@@ -269,7 +269,7 @@ inline float3 fallen(local const move_tile *t, local const float *fill, float m_
         open = down ? plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2))
                     : plane_open(t, at.x, at.y, z);
     }
-    const float dust = down ? -(open * from) : open * from;
+    const float falls = rule_dust(from, to, open, n.dust, n.full), dust = down ? -falls : falls;
     return (float3)(n.down_axis == 0 ? dust : 0.0f, n.down_axis == 1 ? dust : 0.0f, n.down_axis == 2 ? dust : 0.0f);
 }
 
@@ -284,7 +284,7 @@ inline void put_moved(local float *at, float3 moved)
 // fill before and after.
 inline float2 new_fill(local const float *at, float3 in, float up, float before)
 {
-    return (float2)(before, before + (((in.x - at[MOVED_X + 1]) + (in.z - up)) + (in.y - at[MOVED_Y + WIDTH])));
+    return (float2)(before, before + rule_inflow(in.x, at[MOVED_X + 1], in.y, at[MOVED_Y + WIDTH], in.z, up));
 }
 
 // Momentum that comes in through one side of a control volume less what goes out through the other.

@@ -28,7 +28,7 @@ inline void smooth_row(pressure_row *r, local const float4 *tile)
     EACH_X
     {
         float x0 = x > 0 ? r->p[(x + 7) & 7] : r->x_low, x1 = x < 7 ? r->p[(x + 1) & 7] : r->x_high;
-        float sum = ((x0 + x1) + (z0[x] + z1[x])) + (y0[x] + y1[x]);
+        float sum = rule_around(x0, x1, y0[x], y1[x], z0[x], z1[x]);
         next[x] = rule_smooth(r->p[x], sum, r->divergence[x], r->inverse[x], r->floor[x]);
     }
     EACH_X r->p[x] = next[x];
@@ -256,7 +256,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     read_row(Z_high, F_z, Y_ROWS, Z_FACE(y, z + 1));
     EACH_X
     {
-        float net = ((X[x] - X[x + 1]) + (Z[x] - Z_high[x])) + (Y[x] - Y_high[x]);
+        float net = rule_inflow(X[x], X[x + 1], Y[x], Y_high[x], Z[x], Z_high[x]);
         r.divergence[x] = rule_divergence(m[x], net, n.excess_rate, n.excess_cap);
     }
     local float4 *tile = m_tile, *other = F_y;

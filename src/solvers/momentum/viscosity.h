@@ -2,7 +2,7 @@
 #ifndef WEIR_MOMENTUM_VISCOSITY_H
 #define WEIR_MOMENTUM_VISCOSITY_H
 
-#include "cells/language.h"
+#include "cells/neighbours.h"
 
 // How a neighbouring face pulls at a flow: not at all unless the cells at that face hold half a fill together.
 RULE float rule_pull(float f, float f_there, float fills_there)
@@ -13,7 +13,7 @@ RULE float rule_pull(float f, float f_there, float fills_there)
 // Flow after the pull of the neighbours before and behind on each axis; w is 1 if both cells are open, and 0 if not.
 RULE float rule_viscosity(float f, float w, float x0, float x1, float y0, float y1, float z0, float z1, float viscosity)
 {
-    return w * (f + viscosity * (((x0 + x1) + (z0 + z1)) + (y0 + y1)));
+    return w * (f + viscosity * rule_around(x0, x1, y0, y1, z0, z1));
 }
 
 #endif
