@@ -158,6 +158,17 @@ WEIR_API weir_status weir_world_save(const weir_world *world, const char *path);
 // solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
 WEIR_API weir_status weir_world_load(weir_world *world, const char *path);
 
+// The same bytes into memory: *size gets how many there are. NULL for `bytes` only asks for that; with too little room the answer is
+// WEIR_ERROR_LIMIT, and what `bytes` then holds is no snapshot.
+WEIR_API weir_status weir_world_save_memory(const weir_world *world, void *bytes, size_t room, size_t *size);
+WEIR_API weir_status weir_world_load_memory(weir_world *world, const void *bytes, size_t size);
+
+// The same bytes through functions of the game's own, for a save file that holds more than water, or a network. They are called on the
+// calling thread and must not touch this world. Loading reads to the end of the snapshot and not a byte further, so that other things may
+// follow it. A function that fails ends it with WEIR_ERROR_FILE.
+WEIR_API weir_status weir_world_save_to(const weir_world *world, weir_write *write, void *user);
+WEIR_API weir_status weir_world_load_from(weir_world *world, weir_read *read, void *user);
+
 // ---- Rules of the game's own -----------------------------------------------------------------------------------------------
 
 // Adds a rule. Rules of one place run in the order in which they were added. At most 8 rules; names must differ.
