@@ -83,7 +83,7 @@ WEIR_API weir_status weir_world_set_channel(weir_world *world, weir_box box, con
 
 // An emitter adds, a drain takes `rate` cells' worth of water per update, spread evenly over its box, exactly to the drop in
 // the long run. An emitter never fills a cell above 1, and what finds no room is not owed; a drain never takes what is not there.
-// *id gets a number for weir_world_remove; it may be NULL.
+// *id gets a number for weir_world_remove and the others that change it; it may be NULL.
 WEIR_API weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id);
 WEIR_API weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id);
 
@@ -92,6 +92,12 @@ WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_
 
 // Ends an emitter, drain or force.
 WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
+
+// Gives an emitter, drain or force another box, an emitter or drain another rate, a force another acceleration, from the next update on.
+// What an emitter or drain still owes, less than a drop, it goes on owing, so that no drop is lost or doubled by the change.
+WEIR_API weir_status weir_world_move_source(weir_world *world, int32_t id, weir_box box);
+WEIR_API weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate);
+WEIR_API weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceleration);
 
 // ---- Queries ---------------------------------------------------------------------------------------------------------------
 // They never disturb the simulation. Places outside the world are dry and solid. A world that has lost its device answers from its
@@ -105,6 +111,10 @@ WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box,
 WEIR_API weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow);
 WEIR_API weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure);
 WEIR_API weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares);
+
+// All emitters, drains and forces in the order of their numbers: writes up to `room` of them and returns how many there are. What was
+// queued during a background step is not among them before it ends.
+WEIR_API int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_t room);
 
 // The box, in whole bricks cut to the bounds, of all water and of all terrain that is Weir's own; false, and an empty box, if
 // there is neither.

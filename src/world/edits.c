@@ -3,41 +3,12 @@
 // Every edit becomes a world_edit whose arguments have been checked and whose region has been cut to the world. It is applied
 // at once, or waits in the queue while a background step runs. Applying has two halves: first everything that can fail (bricks,
 // copies of terrain), then the change itself, which cannot. So an edit that fails has changed nothing.
-#include "world/region.h"
-#include "world/world.h"
+#include "world/edits.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RATE_MAX 1e6f                    // cells' worth per update of one emitter or drain
-#define RATE_UNIT (65536.0 * WEIR_FULL)  // world_source.rate counts 1/65536 drops
-#define FORCE_MAX 1.0f
-
-typedef enum edit_kind {
-    EDIT_FILL,     // drops; 0 drains
-    EDIT_SHAPE,    // share, or shares of the box `whole`: own terrain
-    EDIT_ASK,      // the game's terrain has changed
-    EDIT_FLOW,     // flow
-    EDIT_CHANNEL,  // channel, value
-    EDIT_ADD,      // source
-    EDIT_REMOVE    // source.id
-} edit_kind;
-
-struct world_edit {
-    edit_kind kind;
-    region place;
-    int32_t drops;
-    uint8_t share;
-    const uint8_t *shares;  // NULL: all cells get `share`; else 0 leaves a cell as it is
-    uint8_t *kept;          // the same while the edit waits
-    weir_box whole;
-    weir_vec flow;
-    int32_t channel;
-    float value;
-    world_source source;
-};
 
 // ---- Arguments -------------------------------------------------------------------------------------------------------------
 
@@ -56,7 +27,7 @@ static weir_status place_outside(const weir_world *world, weir_box b)
                        b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z, min.x, min.y, min.z, max.x, max.y, max.z);
 }
 
-static weir_status place_box(const weir_world *world, weir_box box, region *place)
+weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
 {
     if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
         return status_fail(WEIR_ERROR_ARGUMENT, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
@@ -87,7 +58,7 @@ static weir_status place_sphere(const weir_world *world, weir_sphere sphere, reg
     return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
 }
 
-static weir_status check_fill(weir_material material, float fill)
+weir_status edit_check_fill(weir_material material, float fill)
 {
     if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
     if (fill > 0 && material != WEIR_WATER) {
@@ -97,7 +68,7 @@ static weir_status check_fill(weir_material material, float fill)
     return WEIR_OK;
 }
 
-static weir_status check_vec(const char *what, weir_vec v, float limit)
+weir_status edit_check_vec(const char *what, weir_vec v, float limit)
 {
     const char *axes = "xyz";
     float parts[3] = {v.x, v.y, v.z};
@@ -377,47 +348,6 @@ static weir_status apply_ask(weir_world *world, const world_edit *edit)
     return WEIR_OK;
 }
 
-// ---- Emitters, drains, forces ----------------------------------------------------------------------------------------------
-
-static weir_status apply_add(weir_world *world, const world_edit *edit)
-{
-    if (world->source_count == world->source_room) {
-        int32_t room = world->source_room ? 2 * world->source_room : 8;
-        world_source *grown = memory_resize(&world->mem, world->sources, (size_t)world->source_room * sizeof *grown,
-                                            (size_t)room * sizeof *grown);
-        if (!grown) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters, drains and forces", room);
-        world->sources = grown;
-        world->source_room = room;
-    }
-    world->sources[world->source_count++] = edit->source;
-    return WEIR_OK;
-}
-
-static weir_status apply_remove(weir_world *world, const world_edit *edit)
-{
-    int32_t i = 0;
-    while (i < world->source_count && world->sources[i].id != edit->source.id) i++;
-    // Not there only if it was added while a step ran and that addition then failed, which has been said already.
-    if (i == world->source_count) return WEIR_OK;
-    world->source_count--;
-    memmove(&world->sources[i], &world->sources[i + 1], (size_t)(world->source_count - i) * sizeof world->sources[0]);
-    return WEIR_OK;
-}
-
-// Whether an id belongs to something that acts now or will when the queue has been applied.
-static bool source_known(const weir_world *world, int32_t id)
-{
-    bool known = false;
-    for (int32_t i = 0; i < world->source_count; i++) known |= world->sources[i].id == id;
-    for (int32_t i = 0; i < world->queue_count; i++) {
-        const world_edit *edit = &world->queue[i];
-        if (edit->source.id != id) continue;
-        if (edit->kind == EDIT_ADD) known = true;
-        if (edit->kind == EDIT_REMOVE) known = false;
-    }
-    return known;
-}
-
 // ---- Now or later ----------------------------------------------------------------------------------------------------------
 
 // Brings the bricks here that an edit looks at, many at a time: those of its region and what lies next to them.
@@ -426,7 +356,7 @@ static weir_status bring_region(weir_world *world, const world_edit *edit)
     if (world->lost[0]) return world_lost(world);
     int32_t rim = edit->kind == EDIT_ASK ? BRICK_EDGE + 1 : 1;
     weir_box box = edit->place.box;
-    if (edit->kind == EDIT_ADD || edit->kind == EDIT_REMOVE) return WEIR_OK;
+    if (edit_of_source(edit->kind)) return WEIR_OK;
     box.min = (weir_coord){box.min.x - rim, box.min.y - rim, box.min.z - rim};
     box.max = (weir_coord){box.max.x + rim, box.max.y + rim, box.max.z + rim};
     region_bring(&world->bricks, box);
@@ -441,8 +371,11 @@ static weir_status change(weir_world *world, const world_edit *edit)
     case EDIT_ASK: return apply_ask(world, edit);
     case EDIT_FLOW: return apply_flow(world, edit);
     case EDIT_CHANNEL: return apply_channel(world, edit);
-    case EDIT_ADD: return apply_add(world, edit);
-    case EDIT_REMOVE: return apply_remove(world, edit);
+    case EDIT_ADD:
+    case EDIT_REMOVE:
+    case EDIT_MOVE:
+    case EDIT_RATE:
+    case EDIT_FORCE: return edit_apply_source(world, edit);
     }
     return WEIR_OK;
 }
@@ -477,7 +410,7 @@ static weir_status enqueue(weir_world *world, const world_edit *edit)
     return WEIR_OK;
 }
 
-static weir_status submit(weir_world *world, const world_edit *edit)
+weir_status edit_submit(weir_world *world, const world_edit *edit)
 {
     return world->busy ? enqueue(world, edit) : apply(world, edit);
 }
@@ -520,21 +453,21 @@ static int32_t drops_of(float fill)
 weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill)
 {
     world_edit edit = {.kind = EDIT_FILL};
-    weir_status status = check_fill(material, fill);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    weir_status status = edit_check_fill(material, fill);
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     if (status != WEIR_OK) return status;
     edit.drops = drops_of(fill);
-    return submit(world, &edit);
+    return edit_submit(world, &edit);
 }
 
 weir_status weir_world_fill_sphere(weir_world *world, weir_sphere sphere, weir_material material, float fill)
 {
     world_edit edit = {.kind = EDIT_FILL};
-    weir_status status = check_fill(material, fill);
+    weir_status status = edit_check_fill(material, fill);
     if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
     if (status != WEIR_OK) return status;
     edit.drops = drops_of(fill);
-    return submit(world, &edit);
+    return edit_submit(world, &edit);
 }
 
 weir_status weir_world_drain(weir_world *world, weir_box box)
@@ -558,8 +491,8 @@ static weir_status shape_box(weir_world *world, weir_box box, uint8_t share)
 {
     world_edit edit = {.kind = EDIT_SHAPE, .share = share};
     weir_status status = check_shape(world);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 static weir_status shape_sphere(weir_world *world, weir_sphere sphere, uint8_t share)
@@ -567,7 +500,7 @@ static weir_status shape_sphere(weir_world *world, weir_sphere sphere, uint8_t s
     world_edit edit = {.kind = EDIT_SHAPE, .share = share};
     weir_status status = check_shape(world);
     if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 static weir_status check_share(uint8_t share)
@@ -597,8 +530,8 @@ weir_status weir_world_build_shares(weir_world *world, weir_box box, const uint8
     assert(shares);
     world_edit edit = {.kind = EDIT_SHAPE, .shares = shares, .whole = box};
     weir_status status = check_shape(world);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share)
@@ -610,17 +543,17 @@ weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8
 weir_status weir_terrain_changed(weir_world *world, weir_box box)
 {
     world_edit edit = {.kind = EDIT_ASK};
-    weir_status status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    weir_status status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
     float speed = world_speed(world);
     world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f}};
-    weir_status status = check_vec("flow", flow, world->params.max_flow * speed);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    weir_status status = edit_check_vec("flow", flow, world->params.max_flow * speed);
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value)
@@ -630,70 +563,6 @@ weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *
     if (edit.channel < 0) return status_fail(WEIR_ERROR_ARGUMENT, "no rule of this world has a channel \"%.64s\"", channel);
     if (!isfinite(value))
         return status_fail(WEIR_ERROR_ARGUMENT, "the value for \"%.64s\" is %g; it must be finite", channel, value);
-    weir_status status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
-}
-
-static weir_status add_source(weir_world *world, world_edit *edit, int32_t *id)
-{
-    if (world->next_source_id == INT32_MAX) {
-        return status_fail(WEIR_ERROR_LIMIT, "this world has had %d emitters, drains and forces, all that it can number",
-                           INT32_MAX - 1);
-    }
-    edit->source.id = world->next_source_id;
-    edit->source.box = edit->place.box;
-    weir_status status = submit(world, edit);
-    if (status != WEIR_OK) return status;
-    world->next_source_id++;
-    if (id) *id = edit->source.id;
-    return WEIR_OK;
-}
-
-static weir_status add_rated(weir_world *world, world_edit *edit, weir_box box, float rate, int32_t *id)
-{
-    if (!(rate > 0 && rate <= RATE_MAX)) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; it must be a number above 0, up to %g cells per update", rate,
-                           RATE_MAX);
-    }
-    edit->source.rate = (int64_t)(rate * RATE_UNIT + 0.5);
-    if (edit->source.rate == 0) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; the smallest that can be counted is %g cells per update", rate,
-                           1 / RATE_UNIT);
-    }
-    weir_status status = place_box(world, box, &edit->place);
-    if (status != WEIR_OK) return status;
-    if (region_volume(edit->place.box) > WORLD_SOURCE_CELLS) {
-        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter or drain can have %d",
-                           region_volume(edit->place.box), WORLD_SOURCE_CELLS);
-    }
-    return add_source(world, edit, id);
-}
-
-weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id)
-{
-    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_EMITTER, .material = material}};
-    weir_status status = check_fill(material, 1);
-    return status == WEIR_OK ? add_rated(world, &edit, box, rate, id) : status;
-}
-
-weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id)
-{
-    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_DRAIN}};
-    return add_rated(world, &edit, box, rate, id);
-}
-
-weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id)
-{
-    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_FORCE, .force = acceleration}};
-    weir_status status = check_vec("acceleration", acceleration, FORCE_MAX);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? add_source(world, &edit, id) : status;
-}
-
-weir_status weir_world_remove(weir_world *world, int32_t id)
-{
-    if (!source_known(world, id))
-        return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain or force %d in this world", id);
-    world_edit edit = {.kind = EDIT_REMOVE, .source = {.id = id}};
-    return submit(world, &edit);
+    weir_status status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
