@@ -78,6 +78,14 @@ WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 // Sets the flow of the water in a box, in cells per update, each component within max_flow (classic: half of it).
 WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
 
+// The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
+// Fills may be as large as a cell of this solver can hold (momentum: just below 4), so that whatever was read can be written; what is
+// written into solid cells has no effect. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
+// the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
+// the cell and the value.
+WEIR_API weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill);
+WEIR_API weir_status weir_world_write_flow(weir_world *world, weir_box box, const weir_vec *flow);
+
 // Sets one of a game rule's channels in a box.
 WEIR_API weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value);
 

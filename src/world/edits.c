@@ -37,6 +37,18 @@ weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
     return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
 }
 
+weir_status edit_place_values(const weir_world *world, weir_box box, const void *values, size_t value_bytes, world_edit *edit)
+{
+    weir_status status = edit_place_box(world, box, &edit->place);
+    if (status != WEIR_OK) return status;
+    if (region_volume(box) > (double)(SIZE_MAX / 2 / value_bytes))
+        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells, more than an array can hold", region_volume(box));
+    edit->values = values;
+    edit->value_bytes = value_bytes;
+    edit->whole = box;
+    return WEIR_OK;
+}
+
 // The cell in which a coordinate lies; one just outside the world for what an int32 could not say.
 static int32_t cell_at(double coordinate)
 {
@@ -92,10 +104,59 @@ static float *face(const brick_pool *pool, int32_t brick, int32_t cell, int32_t 
     return bricks_floats(pool, CHANNEL_FLOW_X + axis, brick) + cell;
 }
 
+// ---- One value per cell ----------------------------------------------------------------------------------------------------
+
+// To the nearest drop. As a double: a float above 2 cannot have a half of one added.
+static int32_t drops_of(float fill)
+{
+    return (int32_t)((double)fill * WEIR_FULL + 0.5);
+}
+
+static int32_t wanted_drops(const world_edit *edit, weir_coord cell)
+{
+    if (!edit->values) return edit->drops;
+    const float *fills = edit->values;
+    return drops_of(fills[region_index(edit->whole, cell)]);
+}
+
+static uint8_t wanted_share(const world_edit *edit, weir_coord cell)
+{
+    const uint8_t *shares = edit->values;
+    return shares[region_index(edit->whole, cell)];
+}
+
+// As a channel has it: the classic rules move half of that.
+static void wanted_flow(const weir_world *world, const world_edit *edit, weir_coord cell, float parts[3])
+{
+    weir_vec flow = edit->flow;
+    if (edit->values) {
+        const weir_vec *flows = edit->values;
+        float speed = world_speed(world);
+        flow = flows[region_index(edit->whole, cell)];
+        flow = (weir_vec){flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f};
+    }
+    parts[0] = flow.x;
+    parts[1] = flow.y;
+    parts[2] = flow.z;
+}
+
+// Whether water is to be put into a brick.
+static bool brick_gets_water(const void *context, weir_coord brick)
+{
+    const world_edit *edit = context;
+    brick_mask cells;
+    if (!region_mask(&edit->place, brick, &cells)) return false;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells.plane[z]; left;)
+            if (wanted_drops(edit, brick_cell(brick, region_take(&left) + 64 * z)) > 0) return true;
+    }
+    return false;
+}
+
 // ---- Water -----------------------------------------------------------------------------------------------------------------
 
-// Brings the cells of a mask to one number of drops.
-static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, int32_t drops)
+// Brings the cells of a mask to the drops that they are to have.
+static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, const world_edit *edit)
 {
     brick_pool *pool = &world->bricks;
     bricks_write(pool, brick);
@@ -105,7 +166,7 @@ static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
-            int32_t more = drops - mass[cell];
+            int32_t drops = wanted_drops(edit, brick_cell(pool->coord[brick], cell)), more = drops - mass[cell];
             if (more == 0) continue;
             if (more > 0)
                 world->added += more;
@@ -144,17 +205,20 @@ static void still_brick(weir_world *world, int32_t brick, const brick_mask *cell
 
 static weir_status apply_fill(weir_world *world, const world_edit *edit)
 {
-    if (edit->drops > 0) {
-        weir_status status = world_touch(world, edit->place.box);
-        if (status != WEIR_OK) return status;
-    }
+    const bool all_wet = !edit->values && edit->drops > 0;
+    weir_status status = WEIR_OK;
+    if (all_wet)
+        status = world_touch(world, edit->place.box);
+    else if (edit->values)
+        status = world_touch_some(world, edit->place.box, brick_gets_water, edit);
+    if (status != WEIR_OK) return status;
     world->change++;
     brick_mask cells;
     region_walk walk = region_walk_live(&world->bricks, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) fill_brick(world, brick, &cells, edit->drops);
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) fill_brick(world, brick, &cells, edit);
     }
-    if (edit->drops > 0) return WEIR_OK;
+    if (all_wet) return WEIR_OK;
 
     walk = region_walk_live(&world->bricks, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
@@ -163,22 +227,34 @@ static weir_status apply_fill(weir_world *world, const world_edit *edit)
     return WEIR_OK;
 }
 
-// The flow of a cell's water is that of its faces, so each wet cell sets all six. Those that lead into terrain stay shut.
-static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, weir_vec flow)
+// The flow of a cell's water is that of its faces, so each wet cell sets all six. Those that lead into terrain stay shut, and one between
+// two wet cells of the region gets the mean of what they are to have.
+static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, const world_edit *edit)
 {
     brick_pool *pool = &world->bricks;
     bricks_read(pool, brick);
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    const float parts[3] = {flow.x, flow.y, flow.z};
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
             if (mass[cell] == 0) continue;
+            const weir_coord here = brick_cell(pool->coord[brick], cell);
+            float flow[3];
+            wanted_flow(world, edit, here, flow);
             for (int32_t way = 0; way < 6; way++) {
                 int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
                 int32_t there = region_step(pool, brick, cell, axis, side, &next);
-                float *place = face(pool, brick, cell, axis, side);
-                if (place) *place = mask_has(&pool->open[there], next) ? parts[axis] : 0;
+                float *place = face(pool, brick, cell, axis, side), value = flow[axis];
+                if (!place) continue;
+                weir_coord beside = here;
+                *(axis == 0 ? &beside.x : axis == 1 ? &beside.y : &beside.z) += side;
+                if (edit->values && region_holds(edit->place.box, beside)) {
+                    bricks_read(pool, there);
+                    float other[3];
+                    wanted_flow(world, edit, beside, other);
+                    if (bricks_ints(pool, CHANNEL_MASS, there)[next] > 0) value = 0.5f * (value + other[axis]);
+                }
+                *place = mask_has(&pool->open[there], next) ? value : 0;
             }
             pool->changed[brick] = world->change;
         }
@@ -194,7 +270,7 @@ static weir_status apply_flow(weir_world *world, const world_edit *edit)
     brick_mask cells;
     region_walk walk = region_walk_live(&world->bricks, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) flow_brick(world, brick, &cells, edit->flow);
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) flow_brick(world, brick, &cells, edit);
     }
     return WEIR_OK;
 }
@@ -293,23 +369,13 @@ static weir_status prepare_terrain(weir_world *world, const region *place)
     return WEIR_OK;
 }
 
-// What a cell is to become; 0 for one that stays as it is.
-static uint8_t wanted_share(const world_edit *edit, int32_t x, int32_t y, int32_t z)
-{
-    const weir_box *b = &edit->whole;
-    const size_t size_x = (size_t)((int64_t)b->max.x - b->min.x), size_y = (size_t)((int64_t)b->max.y - b->min.y);
-    return edit->shares[(size_t)((int64_t)x - b->min.x) +
-                        size_x * ((size_t)((int64_t)y - b->min.y) + size_y * (size_t)((int64_t)z - b->min.z))];
-}
-
 static void shape_cells(const world_edit *edit, weir_coord brick, const brick_mask *cells, uint8_t *shares)
 {
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z]; left;) {
             int32_t i = region_take(&left);
-            uint8_t share =
-                edit->shares ? wanted_share(edit, 8 * brick.x + (i & 7), 8 * brick.y + (i >> 3), 8 * brick.z + z) : edit->share;
-            if (share > 0 || !edit->shares) shares[i + 64 * z] = share;
+            uint8_t share = edit->values ? wanted_share(edit, brick_cell(brick, i + 64 * z)) : edit->share;
+            if (share > 0 || !edit->values) shares[i + 64 * z] = share;
         }
     }
 }
@@ -400,11 +466,11 @@ static weir_status enqueue(weir_world *world, const world_edit *edit)
         world->queue_room = room;
     }
     world_edit waiting = *edit;
-    if (edit->shares) {
-        size_t size = (size_t)region_volume(edit->whole);
-        waiting.shares = waiting.kept = malloc(size);
-        if (!waiting.kept) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for the shares of %zu cells", size);
-        memcpy(waiting.kept, edit->shares, size);
+    if (edit->values) {
+        size_t size = (size_t)region_volume(edit->whole) * edit->value_bytes;
+        waiting.values = waiting.kept = malloc(size);
+        if (!waiting.kept) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %zu bytes of an edit that waits", size);
+        memcpy(waiting.kept, edit->values, size);
     }
     world->queue[world->queue_count++] = waiting;
     return WEIR_OK;
@@ -444,11 +510,6 @@ void world_free_edits(weir_world *world)
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------
-
-static int32_t drops_of(float fill)
-{
-    return (int32_t)(fill * WEIR_FULL + 0.5f);
-}
 
 weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill)
 {
@@ -528,9 +589,9 @@ weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share)
 weir_status weir_world_build_shares(weir_world *world, weir_box box, const uint8_t *shares)
 {
     assert(shares);
-    world_edit edit = {.kind = EDIT_SHAPE, .shares = shares, .whole = box};
+    world_edit edit = {.kind = EDIT_SHAPE};
     weir_status status = check_shape(world);
-    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    if (status == WEIR_OK) status = edit_place_values(world, box, shares, sizeof *shares, &edit);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 

@@ -7,10 +7,10 @@
 #include "world/world.h"
 
 typedef enum edit_kind {
-    EDIT_FILL,     // drops; 0 drains
-    EDIT_SHAPE,    // share, or shares of the box `whole`: own terrain
+    EDIT_FILL,     // drops, 0 drains; or values: a float per cell
+    EDIT_SHAPE,    // own terrain: share, 0 digs; or values: a uint8_t per cell, 0 leaves it as it is
     EDIT_ASK,      // the game's terrain has changed
-    EDIT_FLOW,     // flow
+    EDIT_FLOW,     // flow; or values: a weir_vec per cell, in cells per update
     EDIT_CHANNEL,  // channel, value
     // Of emitters, drains and forces, which touch no brick:
     EDIT_ADD,     // source
@@ -25,10 +25,11 @@ struct world_edit {
     region place;
     int32_t drops;
     uint8_t share;
-    const uint8_t *shares;  // NULL: all cells get `share`; else 0 leaves a cell as it is
-    uint8_t *kept;          // the same while the edit waits
+    const void *values;  // one per cell of the box `whole`, x fastest, then y, then z; NULL: all cells get the same
+    size_t value_bytes;  // of one
+    void *kept;          // the same values while the edit waits
     weir_box whole;
-    weir_vec flow;
+    weir_vec flow;  // as a channel has it
     int32_t channel;
     float value;
     world_source source;
@@ -46,6 +47,9 @@ weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
 weir_status edit_check_fill(weir_material material, float fill);
 // Whether all parts of a vector are within a limit; the sentence calls it `what`.
 weir_status edit_check_vec(const char *what, weir_vec v, float limit);
+
+// Cuts the box to the world and gives the edit its values, all cells of the box as it was.
+weir_status edit_place_values(const weir_world *world, weir_box box, const void *values, size_t value_bytes, world_edit *edit);
 
 // Applies an edit at once, or keeps a copy of it while a background step runs.
 weir_status edit_submit(weir_world *world, const world_edit *edit);
