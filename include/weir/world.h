@@ -40,7 +40,8 @@ WEIR_API weir_status weir_world_step_begin(weir_world *world);
 WEIR_API bool weir_world_step_done(const weir_world *world);
 
 // Waits for the background step, makes its result the current state, applies the edits that waited, and returns the status
-// of the step or of the first edit that failed.
+// of the step or of the first edit that failed. The sentence of an edit begins with which it was: "edit 2 of 3 that waited,
+// weir_world_fill of (0, 0, 0) to (8, 8, 8): ..."; those that failed after it are told to the log.
 WEIR_API weir_status weir_world_step_end(weir_world *world);
 
 // ---- Parameters ------------------------------------------------------------------------------------------------------------
@@ -51,8 +52,9 @@ WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
-// Applied at once between updates, or queued in order while a background step runs. Boxes and spheres that reach over the world's
-// bounds are cut to them; ones wholly outside are refused. An edit that fails changes nothing.
+// Applied at once between updates, or queued in order while a background step runs; arguments and sizes are checked at the call
+// either way. Boxes and spheres that reach over the world's bounds are cut to them; ones wholly outside are refused. An edit that
+// fails changes nothing.
 
 // Brings every open cell to this fill (0 to 1), up or down. A cell belongs to a sphere if its centre does.
 WEIR_API weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill);

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,11 +351,6 @@ static bool next_brick(weir_box bricks, weir_coord *at)
 static weir_status prepare_terrain(weir_world *world, const region *place)
 {
     weir_box bricks = region_bricks(place->box);
-    if (region_volume(bricks) > BRICK_MAX) {
-        return status_fail(WEIR_ERROR_LIMIT,
-                           "the region covers %.0f bricks of 8 x 8 x 8 cells; terrain can be changed in %d at once",
-                           region_volume(bricks), BRICK_MAX);
-    }
     brick_mask cells;
     weir_coord at = bricks.min;
     do {
@@ -455,6 +451,17 @@ static weir_status apply(weir_world *world, const world_edit *edit)
     return status;
 }
 
+// What no world could hold is refused at the call, also if it would only be applied later.
+static weir_status check_size(const world_edit *edit)
+{
+    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) return world_check_touch(edit->place.box);
+    const double bricks = region_volume(region_bricks(edit->place.box));
+    if (edit->kind != EDIT_SHAPE || bricks <= BRICK_MAX) return WEIR_OK;
+    return status_fail(WEIR_ERROR_LIMIT,
+                       "the region covers %.0f bricks of 8 x 8 x 8 cells; terrain can be changed in %d at once", bricks,
+                       BRICK_MAX);
+}
+
 // The queue is not in the world's memory: that belongs to the background step for as long as the queue is in use.
 static weir_status enqueue(weir_world *world, const world_edit *edit)
 {
@@ -478,7 +485,53 @@ static weir_status enqueue(weir_world *world, const world_edit *edit)
 
 weir_status edit_submit(weir_world *world, const world_edit *edit)
 {
+    weir_status status = check_size(edit);
+    if (status != WEIR_OK) return status;
     return world->busy ? enqueue(world, edit) : apply(world, edit);
+}
+
+// ---- The queue -------------------------------------------------------------------------------------------------------------
+
+// The function of the public face that makes such an edit.
+static const char *edit_call(const world_edit *edit)
+{
+    const bool round = edit->place.round;
+    switch (edit->kind) {
+    case EDIT_FILL:
+        if (edit->values) return "weir_world_write_fill";
+        if (edit->drops > 0) return round ? "weir_world_fill_sphere" : "weir_world_fill";
+        return round ? "weir_world_drain_sphere" : "weir_world_drain";
+    case EDIT_SHAPE:
+        if (edit->values) return "weir_world_build_shares";
+        if (edit->share > 0) return round ? "weir_world_build_sphere" : "weir_world_build";
+        return round ? "weir_world_dig_sphere" : "weir_world_dig";
+    case EDIT_ASK: return "weir_terrain_changed";
+    case EDIT_FLOW: return edit->values ? "weir_world_write_flow" : "weir_world_set_flow";
+    case EDIT_CHANNEL: return "weir_world_set_channel";
+    case EDIT_ADD:
+        if (edit->source.kind == SOURCE_FORCE) return "weir_world_add_force";
+        return edit->source.kind == SOURCE_DRAIN ? "weir_world_add_drain" : "weir_world_add_emitter";
+    case EDIT_REMOVE: return "weir_world_remove";
+    case EDIT_MOVE: return "weir_world_move_source";
+    case EDIT_RATE: return "weir_world_set_rate";
+    case EDIT_FORCE: return "weir_world_set_force";
+    }
+    return "an edit";
+}
+
+// Puts which edit it was in front of the sentence of its failure.
+static void fail_queued(const weir_world *world, int32_t index, weir_status status)
+{
+    const world_edit *edit = &world->queue[index];
+    const weir_box b = edit->place.box;
+    char what[128];
+    if (edit_of_source(edit->kind))
+        snprintf(what, sizeof what, "%d", edit->source.id);
+    else
+        snprintf(what, sizeof what, "(%d, %d, %d) to (%d, %d, %d)", b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z);
+    status_fail(status, "edit %d of %d that waited, %s of %s: %s", index + 1, world->queue_count, edit_call(edit), what,
+                weir_error_message());
+    world_log(world, WEIR_LOG_WARNING, "%s", weir_error_message());
 }
 
 weir_status world_apply_queue(weir_world *world)
@@ -488,6 +541,7 @@ weir_status world_apply_queue(weir_world *world)
     char sentence[256] = "";
     for (int32_t i = 0; i < world->queue_count; i++) {
         weir_status status = apply(world, &world->queue[i]);
+        if (status != WEIR_OK) fail_queued(world, i, status);
         free(world->queue[i].kept);
         if (status == WEIR_OK || first != WEIR_OK) continue;
         first = status;
