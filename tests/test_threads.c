@@ -176,6 +176,94 @@ static void a_games_job_system_gives_the_same_hash(void **state)
     }
 }
 
+// ---- Two worlds on one job system ------------------------------------------------------------------------------------------
+
+// Threads that take pieces of whatever lies in the list, each under its own number. Those who call wait.
+enum { SHARED_THREADS = 3, SHARED_JOBS = 4 };
+
+typedef struct shared_job {
+    weir_task *task;
+    void *context;
+    int32_t count, next, done;
+} shared_job;
+
+typedef struct shared_jobs {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    shared_job *list[SHARED_JOBS];
+    bool ended;
+    pthread_t threads[SHARED_THREADS];
+    atomic_int started;
+} shared_jobs;
+
+static shared_job *job_with_work(const shared_jobs *jobs)
+{
+    for (int32_t i = 0; i < SHARED_JOBS; i++)
+        if (jobs->list[i] && jobs->list[i]->next < jobs->list[i]->count) return jobs->list[i];
+    return NULL;
+}
+
+static void *work_on_shared(void *argument)
+{
+    shared_jobs *jobs = argument;
+    const int32_t me = atomic_fetch_add(&jobs->started, 1);
+    pthread_mutex_lock(&jobs->lock);
+    while (!jobs->ended) {
+        shared_job *j = job_with_work(jobs);
+        if (!j) {
+            pthread_cond_wait(&jobs->changed, &jobs->lock);
+            continue;
+        }
+        int32_t begin = j->next, end = begin + JOB_PIECE < j->count ? begin + JOB_PIECE : j->count;
+        j->next = end;
+        pthread_mutex_unlock(&jobs->lock);
+        j->task(j->context, begin, end, me);
+        pthread_mutex_lock(&jobs->lock);
+        j->done += end - begin;
+        if (j->done == j->count) pthread_cond_broadcast(&jobs->changed);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return NULL;
+}
+
+static void run_on_shared(void *user, weir_task *task, void *context, int32_t count)
+{
+    shared_jobs *jobs = user;
+    shared_job j = {.task = task, .context = context, .count = count};
+    int32_t place = 0;
+    pthread_mutex_lock(&jobs->lock);
+    while (jobs->list[place]) place++;
+    jobs->list[place] = &j;
+    pthread_cond_broadcast(&jobs->changed);
+    while (j.done < j.count) pthread_cond_wait(&jobs->changed, &jobs->lock);
+    jobs->list[place] = NULL;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void two_worlds_share_a_job_system(void **state)
+{
+    shared_jobs jobs = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    for (int32_t i = 0; i < SHARED_THREADS; i++)
+        assert_int_equal(pthread_create(&jobs.threads[i], NULL, work_on_shared, &jobs), 0);
+    weir_world *worlds[2];
+    for (int32_t s = 0; s < 2; s++) {
+        weir_world_def def = busy_def(SOLVERS[s], 1, NULL);
+        def.jobs = (weir_jobs){.run = run_on_shared, .workers = SHARED_THREADS, .user = &jobs};
+        worlds[s] = make_busy(&def);
+    }
+    for (int32_t i = 0; i < UPDATES; i++) {
+        for (int32_t s = 0; s < 2; s++) assert_ok(weir_world_step_begin(worlds[s]));
+        for (int32_t s = 0; s < 2; s++) assert_ok(weir_world_step_end(worlds[s]));
+    }
+    for (int32_t s = 0; s < 2; s++) assert_int_equal(finish(worlds[s]), hash_on_one_thread(SOLVERS[s]));
+    assert_true(jobs.started > 0);
+    pthread_mutex_lock(&jobs.lock);
+    jobs.ended = true;
+    pthread_cond_broadcast(&jobs.changed);
+    pthread_mutex_unlock(&jobs.lock);
+    for (int32_t i = 0; i < SHARED_THREADS; i++) assert_int_equal(pthread_join(jobs.threads[i], NULL), 0);
+}
+
 // ---- Background steps ------------------------------------------------------------------------------------------------------
 
 // What a game may ask while a step runs. All of it is of the state before the step.
@@ -399,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_on_many_threads_give_one_hash),
         cmocka_unit_test(a_games_job_system_gives_the_same_hash),
+        cmocka_unit_test(two_worlds_share_a_job_system),
         cmocka_unit_test(a_game_asks_and_edits_during_background_steps),
         cmocka_unit_test(a_games_terrain_is_asked_during_background_steps),
         cmocka_unit_test(a_world_goes_from_thread_to_thread),
