@@ -291,6 +291,8 @@ static void ask_everything(weir_world *world, weir_mesher *mesher)
     weir_world_channel(world, "dye", (weir_coord){5, 5, 5});
     assert_true(weir_world_changed(world, &mark, bricks, 4096) > 0);
     assert_true(weir_world_bricks(world, bricks, 4096) > 0);
+    weir_source sources[32];
+    assert_true(weir_world_sources(world, sources, 32) > 0);
     weir_world_params(world);
     weir_world_bounds(world);
     assert_exact(world);
@@ -312,6 +314,9 @@ static void refuse_the_rest(weir_world *world)
     assert_int_equal(weir_world_add_rule(world, &rule), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_save(world, "nowhere.weir"), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_load(world, "nowhere.weir"), WEIR_ERROR_BUSY);
+    size_t size;
+    assert_int_equal(weir_world_save_memory(world, NULL, 0, &size), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_load_memory(world, "", 0), WEIR_ERROR_BUSY);
 }
 
 static void edit(weir_world *world, int32_t round, bool own_terrain)
@@ -322,7 +327,16 @@ static void edit(weir_world *world, int32_t round, bool own_terrain)
     assert_ok(weir_world_drain_sphere(world, (weir_sphere){{10, 8, (float)x}, 4}));
     assert_ok(weir_world_add_force(world, test_box(x, 0, 0, x + 8, 9, 9), (weir_vec){0, 0.02f, 0}, &id));
     assert_ok(weir_world_add_emitter(world, test_box(x, 17, 14, x + 2, 18, 17), WEIR_WATER, 1.0f, NULL));
+    assert_ok(weir_world_move_source(world, id, test_box(x, 0, 0, x + 6, 9, 9)));
+    assert_ok(weir_world_set_force(world, id, (weir_vec){0, 0.01f, 0}));
     if (round % 2) assert_ok(weir_world_remove(world, id));
+    weir_source oldest;
+    assert_true(weir_world_sources(world, &oldest, 1) > 0);
+    assert_int_not_equal(oldest.kind, WEIR_SOURCE_FORCE);
+    assert_ok(weir_world_set_rate(world, oldest.id, 0.5f + (float)round));
+    float fills[4 * 4 * 4];
+    for (int32_t i = 0; i < 64; i++) fills[i] = (float)(i % 5) / 4;
+    assert_ok(weir_world_write_fill(world, test_box(x, 14, 2, x + 4, 18, 6), fills));
     assert_ok(weir_world_set_flow(world, test_box(0, 0, 0, 10, 10, 10), (weir_vec){0.1f, 0, -0.1f}));
     assert_ok(weir_world_set_channel(world, test_box(x, 0, 0, x + 8, HEIGHT, DEPTH), "dye", 0.5f));
     if (own_terrain) {
