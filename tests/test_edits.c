@@ -608,18 +608,78 @@ static void shares_of_a_box_are_built_cell_by_cell_also_from_the_queue(void **st
     weir_world_destroy(queued);
 }
 
-static void the_first_failure_of_the_queue_is_told_and_the_rest_still_done(void **state)
+static void what_no_world_can_hold_is_refused_when_it_is_queued(void **state)
 {
     weir_world *world = make_unbounded();
     assert_int_equal(weir_world_step_begin(world), WEIR_OK);
-    assert_int_equal(weir_world_fill(world, ALL, WEIR_WATER, 1), WEIR_OK);
-    assert_int_equal(weir_world_build(world, ALL, 255), WEIR_OK);
-    assert_int_equal(weir_world_fill(world, box(0, 0, 0, 1, 1, 1), WEIR_WATER, 1), WEIR_OK);
-    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_LIMIT);
-    assert_null(strstr(weir_error_message(), "terrain"));
-    assert_held(world, 1);
+    assert_int_equal(weir_world_fill(world, ALL, WEIR_WATER, 1), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_fill_sphere(world, (weir_sphere){{0, 0, 0}, 1e8f}, WEIR_WATER, 1), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_build(world, ALL, 255), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_dig_sphere(world, (weir_sphere){{0, 0, 0}, 1e8f}), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_build_shares(world, ALL, (const uint8_t *)""), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_add_drain(world, ALL, 1, NULL), WEIR_ERROR_LIMIT);
+    // What costs no more than the bricks that are there may be as large as it likes.
+    assert_int_equal(weir_world_drain(world, ALL), WEIR_OK);
+    assert_int_equal(weir_world_set_flow(world, ALL, (weir_vec){0.5f, 0, 0}), WEIR_OK);
     assert_int_equal(weir_world_step_end(world), WEIR_OK);
     weir_world_destroy(world);
+}
+
+typedef struct lines {
+    char line[8][256];
+    int32_t count;
+} lines;
+
+static void keep_line(void *user, weir_log_level level, const char *line)
+{
+    lines *l = user;
+    if (level < WEIR_LOG_WARNING) return;
+    assert_true(l->count < 8);
+    strncpy(l->line[l->count++], line, sizeof l->line[0] - 1);
+}
+
+static void the_first_failure_of_the_queue_is_told_and_the_rest_still_done(void **state)
+{
+    lines said = {0};
+    test_memory counted = {0};
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    def.memory_limit = 8 << 20;  // too little for the large ones
+    def.allocator = test_memory_hooks(&counted);
+    def.logger = (weir_logger){.write = keep_line, .user = &said};
+    weir_world *world;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    static float fills[72 * 72 * 72];
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) fills[i] = 1;
+    assert_int_equal(weir_world_step_begin(world), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(0, 0, 0, 1, 1, 1), WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(0, 0, 0, 1, 1, 1), WEIR_WATER, 7), WEIR_ERROR_ARGUMENT);  // does not wait
+    assert_int_equal(weir_world_fill_sphere(world, (weir_sphere){{0.5f, 0, 0}, 40}, WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_build_sphere(world, (weir_sphere){{900, 0, 0}, 200}, 7), WEIR_OK);
+    assert_int_equal(weir_world_write_fill(world, box(-50, 0, 1, 22, 72, 73), fills), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, box(10, 0, 0, 11, 1, 1), WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_MEMORY);
+    const char *beginning = "edit 2 of 5 that waited, weir_world_fill_sphere of (-40, -40, -40) to (41, 41, 41): ";
+    assert_memory_equal(weir_error_message(), beginning, strlen(beginning));
+    assert_true(strlen(weir_error_message()) > strlen(beginning) + 10);  // and what was wrong
+    assert_int_equal(said.count, 3);
+    assert_string_equal(said.line[0], weir_error_message());
+    assert_non_null(strstr(said.line[1], "edit 3 of 5 that waited, weir_world_build_sphere of (700, -200, -200) to "));
+    assert_non_null(strstr(said.line[2], "edit 4 of 5 that waited, weir_world_write_fill of (-50, 0, 1) to (22, 72, 73): "));
+    assert_held(world, 2);
+    assert_int_equal(weir_world_step_end(world), WEIR_OK);
+
+    // Of an emitter, drain or force its number is told.
+    for (int32_t i = 0; i < 8; i++) assert_int_equal(weir_world_add_force(world, SMALL, (weir_vec){0, 0, 0}, NULL), WEIR_OK);
+    assert_int_equal(weir_world_step_begin(world), WEIR_OK);
+    assert_int_equal(weir_world_add_drain(world, SMALL, 1, NULL), WEIR_OK);
+    while (!weir_world_step_done(world)) {
+    }
+    counted.fail_at = counted.calls + 1;
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_MEMORY);
+    assert_non_null(strstr(weir_error_message(), "edit 1 of 1 that waited, weir_world_add_drain of 9: memory ran out"));
+    weir_world_destroy(world);
+    assert_int_equal(counted.bytes, 0);
 }
 
 // ---- Rules of the game's own -----------------------------------------------------------------------------------------------
@@ -732,6 +792,7 @@ int main(void)
         cmocka_unit_test(the_order_of_birth_does_not_show),
         cmocka_unit_test(edits_during_a_background_step_are_those_after_it),
         cmocka_unit_test(shares_of_a_box_are_built_cell_by_cell_also_from_the_queue),
+        cmocka_unit_test(what_no_world_can_hold_is_refused_when_it_is_queued),
         cmocka_unit_test(the_first_failure_of_the_queue_is_told_and_the_rest_still_done),
         cmocka_unit_test(a_world_stays_within_its_memory_limit),
         cmocka_unit_test(a_rule_must_be_sound),

@@ -59,10 +59,15 @@ quietly cmake --build "$place/build"
 quietly cmake --install "$place/build" --prefix "$place/shared"
 use_installed "$place/shared"
 
-echo "-- the shared library shows the public face and nothing else"
-nm -D --defined-only "$place/shared/lib/libweir.so" | awk '{print $3}' >"$place/names"
-grep -q '^weir_world_step$' "$place/names"
-if grep -v '^weir_' "$place/names"; then
-    echo "the library exports the names above, which do not begin with weir_"
-    exit 1
-fi
+# $1: a shared library; $2: a function of its public face
+shows_public_face() {
+    nm -D --defined-only "$place/shared/lib/$1" | awk '{print $3}' >"$place/names"
+    grep -q "^$2\$" "$place/names" || { echo "$1 does not export $2" && exit 1; }
+    if grep -v '^weir_' "$place/names"; then
+        echo "$1 exports the names above, which do not begin with weir_"
+        exit 1
+    fi
+}
+echo "-- the shared libraries show the public face and nothing else"
+shows_public_face libweir.so weir_world_step
+shows_public_face libweir-formats.so weir_vti_write

@@ -176,6 +176,94 @@ static void a_games_job_system_gives_the_same_hash(void **state)
     }
 }
 
+// ---- Two worlds on one job system ------------------------------------------------------------------------------------------
+
+// Threads that take pieces of whatever lies in the list, each under its own number. Those who call wait.
+enum { SHARED_THREADS = 3, SHARED_JOBS = 4 };
+
+typedef struct shared_job {
+    weir_task *task;
+    void *context;
+    int32_t count, next, done;
+} shared_job;
+
+typedef struct shared_jobs {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    shared_job *list[SHARED_JOBS];
+    bool ended;
+    pthread_t threads[SHARED_THREADS];
+    atomic_int started;
+} shared_jobs;
+
+static shared_job *job_with_work(const shared_jobs *jobs)
+{
+    for (int32_t i = 0; i < SHARED_JOBS; i++)
+        if (jobs->list[i] && jobs->list[i]->next < jobs->list[i]->count) return jobs->list[i];
+    return NULL;
+}
+
+static void *work_on_shared(void *argument)
+{
+    shared_jobs *jobs = argument;
+    const int32_t me = atomic_fetch_add(&jobs->started, 1);
+    pthread_mutex_lock(&jobs->lock);
+    while (!jobs->ended) {
+        shared_job *j = job_with_work(jobs);
+        if (!j) {
+            pthread_cond_wait(&jobs->changed, &jobs->lock);
+            continue;
+        }
+        int32_t begin = j->next, end = begin + JOB_PIECE < j->count ? begin + JOB_PIECE : j->count;
+        j->next = end;
+        pthread_mutex_unlock(&jobs->lock);
+        j->task(j->context, begin, end, me);
+        pthread_mutex_lock(&jobs->lock);
+        j->done += end - begin;
+        if (j->done == j->count) pthread_cond_broadcast(&jobs->changed);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return NULL;
+}
+
+static void run_on_shared(void *user, weir_task *task, void *context, int32_t count)
+{
+    shared_jobs *jobs = user;
+    shared_job j = {.task = task, .context = context, .count = count};
+    int32_t place = 0;
+    pthread_mutex_lock(&jobs->lock);
+    while (jobs->list[place]) place++;
+    jobs->list[place] = &j;
+    pthread_cond_broadcast(&jobs->changed);
+    while (j.done < j.count) pthread_cond_wait(&jobs->changed, &jobs->lock);
+    jobs->list[place] = NULL;
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void two_worlds_share_a_job_system(void **state)
+{
+    shared_jobs jobs = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    for (int32_t i = 0; i < SHARED_THREADS; i++)
+        assert_int_equal(pthread_create(&jobs.threads[i], NULL, work_on_shared, &jobs), 0);
+    weir_world *worlds[2];
+    for (int32_t s = 0; s < 2; s++) {
+        weir_world_def def = busy_def(SOLVERS[s], 1, NULL);
+        def.jobs = (weir_jobs){.run = run_on_shared, .workers = SHARED_THREADS, .user = &jobs};
+        worlds[s] = make_busy(&def);
+    }
+    for (int32_t i = 0; i < UPDATES; i++) {
+        for (int32_t s = 0; s < 2; s++) assert_ok(weir_world_step_begin(worlds[s]));
+        for (int32_t s = 0; s < 2; s++) assert_ok(weir_world_step_end(worlds[s]));
+    }
+    for (int32_t s = 0; s < 2; s++) assert_int_equal(finish(worlds[s]), hash_on_one_thread(SOLVERS[s]));
+    assert_true(jobs.started > 0);
+    pthread_mutex_lock(&jobs.lock);
+    jobs.ended = true;
+    pthread_cond_broadcast(&jobs.changed);
+    pthread_mutex_unlock(&jobs.lock);
+    for (int32_t i = 0; i < SHARED_THREADS; i++) assert_int_equal(pthread_join(jobs.threads[i], NULL), 0);
+}
+
 // ---- Background steps ------------------------------------------------------------------------------------------------------
 
 // What a game may ask while a step runs. All of it is of the state before the step.
@@ -203,6 +291,8 @@ static void ask_everything(weir_world *world, weir_mesher *mesher)
     weir_world_channel(world, "dye", (weir_coord){5, 5, 5});
     assert_true(weir_world_changed(world, &mark, bricks, 4096) > 0);
     assert_true(weir_world_bricks(world, bricks, 4096) > 0);
+    weir_source sources[32];
+    assert_true(weir_world_sources(world, sources, 32) > 0);
     weir_world_params(world);
     weir_world_bounds(world);
     weir_world_advanced(world);
@@ -228,6 +318,9 @@ static void refuse_the_rest(weir_world *world)
     assert_int_equal(weir_world_add_rule(world, &rule), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_save(world, "nowhere.weir"), WEIR_ERROR_BUSY);
     assert_int_equal(weir_world_load(world, "nowhere.weir"), WEIR_ERROR_BUSY);
+    size_t size;
+    assert_int_equal(weir_world_save_memory(world, NULL, 0, &size), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_load_memory(world, "", 0), WEIR_ERROR_BUSY);
 }
 
 static void edit(weir_world *world, int32_t round, bool own_terrain)
@@ -238,7 +331,16 @@ static void edit(weir_world *world, int32_t round, bool own_terrain)
     assert_ok(weir_world_drain_sphere(world, (weir_sphere){{10, 8, x}, 4}));
     assert_ok(weir_world_add_force(world, test_box(x, 0, 0, x + 8, 9, 9), (weir_vec){0, 0.02f, 0}, &id));
     assert_ok(weir_world_add_emitter(world, test_box(x, 17, 14, x + 2, 18, 17), WEIR_WATER, 1.0f, NULL));
+    assert_ok(weir_world_move_source(world, id, test_box(x, 0, 0, x + 6, 9, 9)));
+    assert_ok(weir_world_set_force(world, id, (weir_vec){0, 0.01f, 0}));
     if (round % 2) assert_ok(weir_world_remove(world, id));
+    weir_source oldest;
+    assert_true(weir_world_sources(world, &oldest, 1) > 0);
+    assert_int_not_equal(oldest.kind, WEIR_SOURCE_FORCE);
+    assert_ok(weir_world_set_rate(world, oldest.id, 0.5f + (float)round));
+    float fills[4 * 4 * 4];
+    for (int32_t i = 0; i < 64; i++) fills[i] = (float)(i % 5) / 4;
+    assert_ok(weir_world_write_fill(world, test_box(x, 14, 2, x + 4, 18, 6), fills));
     assert_ok(weir_world_set_flow(world, test_box(0, 0, 0, 10, 10, 10), (weir_vec){0.1f, 0, -0.1f}));
     assert_ok(weir_world_set_channel(world, test_box(x, 0, 0, x + 8, HEIGHT, DEPTH), "dye", 0.5f));
     if (own_terrain) {
@@ -403,6 +505,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_on_many_threads_give_one_hash),
         cmocka_unit_test(a_games_job_system_gives_the_same_hash),
+        cmocka_unit_test(two_worlds_share_a_job_system),
         cmocka_unit_test(a_game_asks_and_edits_during_background_steps),
         cmocka_unit_test(a_games_terrain_is_asked_during_background_steps),
         cmocka_unit_test(a_world_goes_from_thread_to_thread),

@@ -1,4 +1,4 @@
-// Status codes, version, and the hooks through which a game lends Weir its memory, its log and its threads.
+// Status codes, version, and the hooks through which a game lends Weir its memory, its log, its threads and its save files.
 #ifndef WEIR_BASE_H
 #define WEIR_BASE_H
 
@@ -83,6 +83,11 @@ typedef struct weir_jobs {
     int32_t workers;
     void *user;
 } weir_jobs;
+
+// Bytes out and in, for snapshots that a game keeps its own way. write takes some of the bytes, at least one, and returns how many: 0 or
+// less is a failure. read gives up to `size` bytes and returns how many: 0 is the end, less than 0 a failure.
+typedef int64_t weir_write(void *user, const void *bytes, int64_t size);
+typedef int64_t weir_read(void *user, void *bytes, int64_t size);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,8 @@ WEIR_API weir_status weir_world_advance_begin(weir_world *world, double seconds,
 WEIR_API bool weir_world_step_done(const weir_world *world);
 
 // Waits for the background step or advance, makes its result the current state, applies the edits that waited, and returns the status
-// of the step or of the first edit that failed.
+// of the step or of the first edit that failed. The sentence of an edit begins with which it was: "edit 2 of 3 that waited,
+// weir_world_fill of (0, 0, 0) to (8, 8, 8): ..."; those that failed after it are told to the log.
 WEIR_API weir_status weir_world_step_end(weir_world *world);
 
 // ---- Parameters ------------------------------------------------------------------------------------------------------------
@@ -63,8 +64,9 @@ WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
-// Applied at once between updates, or queued in order while a background step runs. Boxes and spheres that reach over the world's
-// bounds are cut to them; ones wholly outside are refused. An edit that fails changes nothing.
+// Applied at once between updates, or queued in order while a background step runs; arguments and sizes are checked at the call
+// either way. Boxes and spheres that reach over the world's bounds are cut to them; ones wholly outside are refused. An edit that
+// fails changes nothing.
 
 // Brings every open cell to this fill (0 to 1), up or down. A cell belongs to a sphere if its centre does.
 WEIR_API weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill);
@@ -90,12 +92,20 @@ WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 // Sets the flow of the water in a box, in cells per update, each component within max_flow (classic: half of it).
 WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
 
+// The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
+// Fills may be as large as a cell of this solver can hold (momentum: just below 4), so that whatever was read can be written; what is
+// written into solid cells has no effect. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
+// the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
+// the cell and the value.
+WEIR_API weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill);
+WEIR_API weir_status weir_world_write_flow(weir_world *world, weir_box box, const weir_vec *flow);
+
 // Sets one of a game rule's channels in a box.
 WEIR_API weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value);
 
 // An emitter adds, a drain takes `rate` cells' worth of water per update, spread evenly over its box, exactly to the drop in
 // the long run. An emitter never fills a cell above 1, and what finds no room is not owed; a drain never takes what is not there.
-// *id gets a number for weir_world_remove; it may be NULL.
+// *id gets a number for weir_world_remove and the others that change it; it may be NULL.
 WEIR_API weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id);
 WEIR_API weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id);
 
@@ -104,6 +114,12 @@ WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_
 
 // Ends an emitter, drain or force.
 WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
+
+// Gives an emitter, drain or force another box, an emitter or drain another rate, a force another acceleration, from the next update on.
+// What an emitter or drain still owes, less than a drop, it goes on owing, so that no drop is lost or doubled by the change.
+WEIR_API weir_status weir_world_move_source(weir_world *world, int32_t id, weir_box box);
+WEIR_API weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate);
+WEIR_API weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceleration);
 
 // ---- Queries ---------------------------------------------------------------------------------------------------------------
 // They never disturb the simulation. Places outside the world are dry and solid. A world that has lost its device answers from its
@@ -119,6 +135,10 @@ WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box,
 WEIR_API weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow);
 WEIR_API weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure);
 WEIR_API weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares);
+
+// All emitters, drains and forces in the order of their numbers: writes up to `room` of them and returns how many there are. What was
+// queued during a background step is not among them before it ends.
+WEIR_API int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_t room);
 
 // The box, in whole bricks cut to the bounds, of all water and of all terrain that is Weir's own; false, and an empty box, if
 // there is neither.
@@ -171,6 +191,17 @@ WEIR_API weir_status weir_world_save(const weir_world *world, const char *path);
 // Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, water, emitters. The
 // solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
 WEIR_API weir_status weir_world_load(weir_world *world, const char *path);
+
+// The same bytes into memory: *size gets how many there are. NULL for `bytes` only asks for that; with too little room the answer is
+// WEIR_ERROR_LIMIT, and what `bytes` then holds is no snapshot.
+WEIR_API weir_status weir_world_save_memory(const weir_world *world, void *bytes, size_t room, size_t *size);
+WEIR_API weir_status weir_world_load_memory(weir_world *world, const void *bytes, size_t size);
+
+// The same bytes through functions of the game's own, for a save file that holds more than water, or a network. They are called on the
+// calling thread and must not touch this world. Loading reads to the end of the snapshot and not a byte further, so that other things may
+// follow it. A function that fails ends it with WEIR_ERROR_FILE.
+WEIR_API weir_status weir_world_save_to(const weir_world *world, weir_write *write, void *user);
+WEIR_API weir_status weir_world_load_from(weir_world *world, weir_read *read, void *user);
 
 // ---- Rules of the game's own -----------------------------------------------------------------------------------------------
 

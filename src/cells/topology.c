@@ -197,7 +197,8 @@ static weir_box bricks_of_box(weir_box box)
 }
 
 // Lists the bricks of a box of bricks that are not there and not solid throughout, x fastest, then y, then z.
-static weir_status find_missing(weir_world *world, weir_box box, birth_list *births)
+static weir_status find_missing(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context,
+                                birth_list *births)
 {
     const brick_pool *pool = &world->bricks;
     for (int32_t z = box.min.z; z < box.max.z; z++) {
@@ -205,6 +206,7 @@ static weir_status find_missing(weir_world *world, weir_box box, birth_list *bir
             for (int32_t x = box.min.x; x < box.max.x; x++) {
                 birth one = {.coord = {x, y, z}};
                 if (bricks_find(pool, one.coord) || !terrain_open(&world->terrain, one.coord, &one.open)) continue;
+                if (wanted && !wanted(context, one.coord)) continue;
                 if (births->count >= BRICK_MAX - pool->live)
                     return status_fail(WEIR_ERROR_LIMIT, "the box needs more than the %d bricks that a world holds at most",
                                        BRICK_MAX);
@@ -261,26 +263,36 @@ weir_status world_topology(weir_world *world)
     return status;
 }
 
-weir_status world_touch(weir_world *world, weir_box box)
+weir_status world_check_touch(weir_box box)
+{
+    weir_box bricks = bricks_of_box(box);
+    double volume = (double)(bricks.max.x - bricks.min.x) * (bricks.max.y - bricks.min.y) * (bricks.max.z - bricks.min.z);
+    if (volume <= TOUCH_MAX) return WEIR_OK;
+    return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
+}
+
+weir_status world_touch_some(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context)
 {
     if (!world_clip(world, &box)) return WEIR_OK;
     brick_pool *pool = &world->bricks;
     weir_box bricks = bricks_of_box(box);
-    double volume = (double)(bricks.max.x - bricks.min.x) * (bricks.max.y - bricks.min.y) * (bricks.max.z - bricks.min.z);
-    if (volume > TOUCH_MAX)
-        return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
-
     birth_list births = {0};
-    weir_status status = find_missing(world, bricks, &births);
+    weir_status status = world_check_touch(box);
+    if (status == WEIR_OK) status = find_missing(world, bricks, wanted, context, &births);
     if (status == WEIR_OK && births.count > pool->capacity - 1 - pool->live) {
         // Grow once, for the box and the rim that its water will want, instead of doubling for the rim right after.
-        int64_t more = births.count + count_rim(world, bricks);
+        int64_t more = births.count + (wanted ? 0 : count_rim(world, bricks));
         if (more > BRICK_MAX - pool->live) more = BRICK_MAX - pool->live;
         status = bricks_reserve(pool, (int32_t)more);
     }
     if (status == WEIR_OK) bear_all(pool, &births);
     free_births(world, &births);
     return status;
+}
+
+weir_status world_touch(weir_world *world, weir_box box)
+{
+    return world_touch_some(world, box, NULL, NULL);
 }
 
 void world_terrain_changed_brick(weir_world *world, weir_coord brick)

@@ -30,6 +30,12 @@ static inline int32_t cell_index(weir_coord cell)
     return (cell.x & 7) + 8 * (cell.y & 7) + 64 * (cell.z & 7);
 }
 
+// The place of a brick's cell.
+static inline weir_coord brick_cell(weir_coord brick, int32_t cell)
+{
+    return (weir_coord){8 * brick.x + (cell & 7), 8 * brick.y + (cell >> 3 & 7), 8 * brick.z + (cell >> 6)};
+}
+
 static inline weir_coord brick_neighbour(weir_coord brick, int32_t k)
 {
     return (weir_coord){brick.x + k % 3 - 1, brick.y + k / 3 % 3 - 1, brick.z + k / 9 - 1};

@@ -3,41 +3,14 @@
 // Every edit becomes a world_edit whose arguments have been checked and whose region has been cut to the world. It is applied
 // at once, or waits in the queue while a background step runs. Applying has two halves: first everything that can fail (bricks,
 // copies of terrain), then the change itself, which cannot. So an edit that fails has changed nothing.
-#include "world/region.h"
+#include "world/edits.h"
 #include "world/solver.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RATE_MAX 1e6f                    // cells' worth per update of one emitter or drain
-#define RATE_UNIT (65536.0 * WEIR_FULL)  // world_source.rate counts 1/65536 drops
-#define FORCE_MAX 1.0f
-
-typedef enum edit_kind {
-    EDIT_FILL,     // drops; 0 drains
-    EDIT_SHAPE,    // share, or shares of the box `whole`: own terrain
-    EDIT_ASK,      // the game's terrain has changed
-    EDIT_FLOW,     // flow
-    EDIT_CHANNEL,  // channel, value
-    EDIT_ADD,      // source
-    EDIT_REMOVE    // source.id
-} edit_kind;
-
-struct world_edit {
-    edit_kind kind;
-    region place;
-    int32_t drops;
-    uint8_t share;
-    const uint8_t *shares;  // NULL: all cells get `share`; else 0 leaves a cell as it is
-    uint8_t *kept;          // the same while the edit waits
-    weir_box whole;
-    weir_vec flow;
-    int32_t channel;
-    float value;
-    world_source source;
-};
 
 // ---- Arguments -------------------------------------------------------------------------------------------------------------
 
@@ -57,7 +30,7 @@ static weir_status place_outside(const weir_world *world, weir_box b)
                        b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z, min.x, min.y, min.z, max.x, max.y, max.z);
 }
 
-static weir_status place_box(const weir_world *world, weir_box box, region *place)
+weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
 {
     if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
         return status_fail(WEIR_ERROR_ARGUMENT, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
@@ -65,6 +38,18 @@ static weir_status place_box(const weir_world *world, weir_box box, region *plac
     }
     *place = (region){.box = box};
     return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
+}
+
+weir_status edit_place_values(const weir_world *world, weir_box box, const void *values, size_t value_bytes, world_edit *edit)
+{
+    weir_status status = edit_place_box(world, box, &edit->place);
+    if (status != WEIR_OK) return status;
+    if (region_volume(box) > (double)(SIZE_MAX / 2 / value_bytes))
+        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells, more than an array can hold", region_volume(box));
+    edit->values = values;
+    edit->value_bytes = value_bytes;
+    edit->whole = box;
+    return WEIR_OK;
 }
 
 // The cell in which a coordinate lies; one just outside the world for what an int32 could not say.
@@ -88,7 +73,7 @@ static weir_status place_sphere(const weir_world *world, weir_sphere sphere, reg
     return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
 }
 
-static weir_status check_fill(weir_material material, float fill)
+weir_status edit_check_fill(weir_material material, float fill)
 {
     if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
     if (fill > 0 && material != WEIR_WATER) {
@@ -98,7 +83,7 @@ static weir_status check_fill(weir_material material, float fill)
     return WEIR_OK;
 }
 
-static weir_status check_vec(const char *what, weir_vec v, float limit)
+weir_status edit_check_vec(const char *what, weir_vec v, float limit)
 {
     const char *axes = "xyz";
     float parts[3] = {v.x, v.y, v.z};
@@ -122,10 +107,59 @@ static float *face(const brick_pool *pool, int32_t brick, int32_t cell, int32_t 
     return bricks_floats(pool, CHANNEL_FLOW_X + axis, brick) + cell;
 }
 
+// ---- One value per cell ----------------------------------------------------------------------------------------------------
+
+// To the nearest drop. As a double: a float above 2 cannot have a half of one added.
+static int32_t drops_of(float fill)
+{
+    return (int32_t)((double)fill * WEIR_FULL + 0.5);
+}
+
+static int32_t wanted_drops(const world_edit *edit, weir_coord cell)
+{
+    if (!edit->values) return edit->drops;
+    const float *fills = edit->values;
+    return drops_of(fills[region_index(edit->whole, cell)]);
+}
+
+static uint8_t wanted_share(const world_edit *edit, weir_coord cell)
+{
+    const uint8_t *shares = edit->values;
+    return shares[region_index(edit->whole, cell)];
+}
+
+// As a channel has it: the classic rules move half of that.
+static void wanted_flow(const weir_world *world, const world_edit *edit, weir_coord cell, float parts[3])
+{
+    weir_vec flow = edit->flow;
+    if (edit->values) {
+        const weir_vec *flows = edit->values;
+        float speed = world->solver->speed;
+        flow = flows[region_index(edit->whole, cell)];
+        flow = (weir_vec){flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f};
+    }
+    parts[0] = flow.x;
+    parts[1] = flow.y;
+    parts[2] = flow.z;
+}
+
+// Whether water is to be put into a brick.
+static bool brick_gets_water(const void *context, weir_coord brick)
+{
+    const world_edit *edit = context;
+    brick_mask cells;
+    if (!region_mask(&edit->place, brick, &cells)) return false;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = cells.plane[z]; left;)
+            if (wanted_drops(edit, brick_cell(brick, region_take(&left) + 64 * z)) > 0) return true;
+    }
+    return false;
+}
+
 // ---- Water -----------------------------------------------------------------------------------------------------------------
 
-// Brings the cells of a mask to one number of drops.
-static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, int32_t drops)
+// Brings the cells of a mask to the drops that they are to have.
+static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, const world_edit *edit)
 {
     brick_pool *pool = &world->bricks;
     bricks_write(pool, brick);
@@ -135,7 +169,7 @@ static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
-            int32_t more = drops - mass[cell];
+            int32_t drops = wanted_drops(edit, brick_cell(pool->coord[brick], cell)), more = drops - mass[cell];
             if (more == 0) continue;
             if (more > 0)
                 world->added += more;
@@ -174,17 +208,20 @@ static void still_brick(weir_world *world, int32_t brick, const brick_mask *cell
 
 static weir_status apply_fill(weir_world *world, const world_edit *edit)
 {
-    if (edit->drops > 0) {
-        weir_status status = world_touch(world, edit->place.box);
-        if (status != WEIR_OK) return status;
-    }
+    const bool all_wet = !edit->values && edit->drops > 0;
+    weir_status status = WEIR_OK;
+    if (all_wet)
+        status = world_touch(world, edit->place.box);
+    else if (edit->values)
+        status = world_touch_some(world, edit->place.box, brick_gets_water, edit);
+    if (status != WEIR_OK) return status;
     world->change++;
     brick_mask cells;
     region_walk walk = region_walk_live(&world->bricks, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) fill_brick(world, brick, &cells, edit->drops);
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) fill_brick(world, brick, &cells, edit);
     }
-    if (edit->drops > 0) return WEIR_OK;
+    if (all_wet) return WEIR_OK;
 
     walk = region_walk_live(&world->bricks, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
@@ -193,22 +230,34 @@ static weir_status apply_fill(weir_world *world, const world_edit *edit)
     return WEIR_OK;
 }
 
-// The flow of a cell's water is that of its faces, so each wet cell sets all six. Those that lead into terrain stay shut.
-static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, weir_vec flow)
+// The flow of a cell's water is that of its faces, so each wet cell sets all six. Those that lead into terrain stay shut, and one between
+// two wet cells of the region gets the mean of what they are to have.
+static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, const world_edit *edit)
 {
     brick_pool *pool = &world->bricks;
     bricks_read(pool, brick);
     const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    const float parts[3] = {flow.x, flow.y, flow.z};
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
             if (mass[cell] == 0) continue;
+            const weir_coord here = brick_cell(pool->coord[brick], cell);
+            float flow[3];
+            wanted_flow(world, edit, here, flow);
             for (int32_t way = 0; way < 6; way++) {
                 int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
                 int32_t there = region_step(pool, brick, cell, axis, side, &next);
-                float *place = face(pool, brick, cell, axis, side);
-                if (place) *place = mask_has(&pool->open[there], next) ? parts[axis] : 0;
+                float *place = face(pool, brick, cell, axis, side), value = flow[axis];
+                if (!place) continue;
+                weir_coord beside = here;
+                *(axis == 0 ? &beside.x : axis == 1 ? &beside.y : &beside.z) += side;
+                if (edit->values && region_holds(edit->place.box, beside)) {
+                    bricks_read(pool, there);
+                    float other[3];
+                    wanted_flow(world, edit, beside, other);
+                    if (bricks_ints(pool, CHANNEL_MASS, there)[next] > 0) value = 0.5f * (value + other[axis]);
+                }
+                *place = mask_has(&pool->open[there], next) ? value : 0;
             }
             pool->changed[brick] = world->change;
         }
@@ -224,7 +273,7 @@ static weir_status apply_flow(weir_world *world, const world_edit *edit)
     brick_mask cells;
     region_walk walk = region_walk_live(&world->bricks, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) flow_brick(world, brick, &cells, edit->flow);
+        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) flow_brick(world, brick, &cells, edit);
     }
     return WEIR_OK;
 }
@@ -304,11 +353,6 @@ static bool next_brick(weir_box bricks, weir_coord *at)
 static weir_status prepare_terrain(weir_world *world, const region *place)
 {
     weir_box bricks = region_bricks(place->box);
-    if (region_volume(bricks) > BRICK_MAX) {
-        return status_fail(WEIR_ERROR_LIMIT,
-                           "the region covers %.0f bricks of 8 x 8 x 8 cells; terrain can be changed in %d at once",
-                           region_volume(bricks), BRICK_MAX);
-    }
     brick_mask cells;
     weir_coord at = bricks.min;
     do {
@@ -323,23 +367,13 @@ static weir_status prepare_terrain(weir_world *world, const region *place)
     return WEIR_OK;
 }
 
-// What a cell is to become; 0 for one that stays as it is.
-static uint8_t wanted_share(const world_edit *edit, int32_t x, int32_t y, int32_t z)
-{
-    const weir_box *b = &edit->whole;
-    const size_t size_x = (size_t)((int64_t)b->max.x - b->min.x), size_y = (size_t)((int64_t)b->max.y - b->min.y);
-    return edit->shares[(size_t)((int64_t)x - b->min.x) +
-                        size_x * ((size_t)((int64_t)y - b->min.y) + size_y * (size_t)((int64_t)z - b->min.z))];
-}
-
 static void shape_cells(const world_edit *edit, weir_coord brick, const brick_mask *cells, uint8_t *shares)
 {
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z]; left;) {
             int32_t i = region_take(&left);
-            uint8_t share =
-                edit->shares ? wanted_share(edit, 8 * brick.x + (i & 7), 8 * brick.y + (i >> 3), 8 * brick.z + z) : edit->share;
-            if (share > 0 || !edit->shares) shares[i + 64 * z] = share;
+            uint8_t share = edit->values ? wanted_share(edit, brick_cell(brick, i + 64 * z)) : edit->share;
+            if (share > 0 || !edit->values) shares[i + 64 * z] = share;
         }
     }
 }
@@ -378,47 +412,6 @@ static weir_status apply_ask(weir_world *world, const world_edit *edit)
     return WEIR_OK;
 }
 
-// ---- Emitters, drains, forces ----------------------------------------------------------------------------------------------
-
-static weir_status apply_add(weir_world *world, const world_edit *edit)
-{
-    if (world->source_count == world->source_room) {
-        int32_t room = world->source_room ? 2 * world->source_room : 8;
-        world_source *grown = memory_resize(&world->mem, world->sources, (size_t)world->source_room * sizeof *grown,
-                                            (size_t)room * sizeof *grown);
-        if (!grown) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters, drains and forces", room);
-        world->sources = grown;
-        world->source_room = room;
-    }
-    world->sources[world->source_count++] = edit->source;
-    return WEIR_OK;
-}
-
-static weir_status apply_remove(weir_world *world, const world_edit *edit)
-{
-    int32_t i = 0;
-    while (i < world->source_count && world->sources[i].id != edit->source.id) i++;
-    // Not there only if it was added while a step ran and that addition then failed, which has been said already.
-    if (i == world->source_count) return WEIR_OK;
-    world->source_count--;
-    memmove(&world->sources[i], &world->sources[i + 1], (size_t)(world->source_count - i) * sizeof world->sources[0]);
-    return WEIR_OK;
-}
-
-// Whether an id belongs to something that acts now or will when the queue has been applied.
-static bool source_known(const weir_world *world, int32_t id)
-{
-    bool known = false;
-    for (int32_t i = 0; i < world->source_count; i++) known |= world->sources[i].id == id;
-    for (int32_t i = 0; i < world->queue_count; i++) {
-        const world_edit *edit = &world->queue[i];
-        if (edit->source.id != id) continue;
-        if (edit->kind == EDIT_ADD) known = true;
-        if (edit->kind == EDIT_REMOVE) known = false;
-    }
-    return known;
-}
-
 // ---- Now or later ----------------------------------------------------------------------------------------------------------
 
 // Brings the bricks here that an edit looks at, many at a time: those of its region and what lies next to them.
@@ -427,7 +420,7 @@ static weir_status bring_region(weir_world *world, const world_edit *edit)
     if (world->lost[0]) return world_lost(world);
     int32_t rim = edit->kind == EDIT_ASK ? BRICK_EDGE + 1 : 1;
     weir_box box = edit->place.box;
-    if (edit->kind == EDIT_ADD || edit->kind == EDIT_REMOVE) return WEIR_OK;
+    if (edit_of_source(edit->kind)) return WEIR_OK;
     box.min = (weir_coord){box.min.x - rim, box.min.y - rim, box.min.z - rim};
     box.max = (weir_coord){box.max.x + rim, box.max.y + rim, box.max.z + rim};
     region_bring(&world->bricks, box);
@@ -442,8 +435,11 @@ static weir_status change(weir_world *world, const world_edit *edit)
     case EDIT_ASK: return apply_ask(world, edit);
     case EDIT_FLOW: return apply_flow(world, edit);
     case EDIT_CHANNEL: return apply_channel(world, edit);
-    case EDIT_ADD: return apply_add(world, edit);
-    case EDIT_REMOVE: return apply_remove(world, edit);
+    case EDIT_ADD:
+    case EDIT_REMOVE:
+    case EDIT_MOVE:
+    case EDIT_RATE:
+    case EDIT_FORCE: return edit_apply_source(world, edit);
     }
     return WEIR_OK;
 }
@@ -457,6 +453,17 @@ static weir_status apply(weir_world *world, const world_edit *edit)
     return status;
 }
 
+// What no world could hold is refused at the call, also if it would only be applied later.
+static weir_status check_size(const world_edit *edit)
+{
+    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) return world_check_touch(edit->place.box);
+    const double bricks = region_volume(region_bricks(edit->place.box));
+    if (edit->kind != EDIT_SHAPE || bricks <= BRICK_MAX) return WEIR_OK;
+    return status_fail(WEIR_ERROR_LIMIT,
+                       "the region covers %.0f bricks of 8 x 8 x 8 cells; terrain can be changed in %d at once", bricks,
+                       BRICK_MAX);
+}
+
 // The queue is not in the world's memory: that belongs to the background step for as long as the queue is in use.
 static weir_status enqueue(weir_world *world, const world_edit *edit)
 {
@@ -468,19 +475,65 @@ static weir_status enqueue(weir_world *world, const world_edit *edit)
         world->queue_room = room;
     }
     world_edit waiting = *edit;
-    if (edit->shares) {
-        size_t size = (size_t)region_volume(edit->whole);
-        waiting.shares = waiting.kept = malloc(size);
-        if (!waiting.kept) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for the shares of %zu cells", size);
-        memcpy(waiting.kept, edit->shares, size);
+    if (edit->values) {
+        size_t size = (size_t)region_volume(edit->whole) * edit->value_bytes;
+        waiting.values = waiting.kept = malloc(size);
+        if (!waiting.kept) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %zu bytes of an edit that waits", size);
+        memcpy(waiting.kept, edit->values, size);
     }
     world->queue[world->queue_count++] = waiting;
     return WEIR_OK;
 }
 
-static weir_status submit(weir_world *world, const world_edit *edit)
+weir_status edit_submit(weir_world *world, const world_edit *edit)
 {
+    weir_status status = check_size(edit);
+    if (status != WEIR_OK) return status;
     return world->busy ? enqueue(world, edit) : apply(world, edit);
+}
+
+// ---- The queue -------------------------------------------------------------------------------------------------------------
+
+// The function of the public face that makes such an edit.
+static const char *edit_call(const world_edit *edit)
+{
+    const bool round = edit->place.round;
+    switch (edit->kind) {
+    case EDIT_FILL:
+        if (edit->values) return "weir_world_write_fill";
+        if (edit->drops > 0) return round ? "weir_world_fill_sphere" : "weir_world_fill";
+        return round ? "weir_world_drain_sphere" : "weir_world_drain";
+    case EDIT_SHAPE:
+        if (edit->values) return "weir_world_build_shares";
+        if (edit->share > 0) return round ? "weir_world_build_sphere" : "weir_world_build";
+        return round ? "weir_world_dig_sphere" : "weir_world_dig";
+    case EDIT_ASK: return "weir_terrain_changed";
+    case EDIT_FLOW: return edit->values ? "weir_world_write_flow" : "weir_world_set_flow";
+    case EDIT_CHANNEL: return "weir_world_set_channel";
+    case EDIT_ADD:
+        if (edit->source.kind == SOURCE_FORCE) return "weir_world_add_force";
+        return edit->source.kind == SOURCE_DRAIN ? "weir_world_add_drain" : "weir_world_add_emitter";
+    case EDIT_REMOVE: return "weir_world_remove";
+    case EDIT_MOVE: return "weir_world_move_source";
+    case EDIT_RATE: return "weir_world_set_rate";
+    case EDIT_FORCE: return "weir_world_set_force";
+    }
+    return "an edit";
+}
+
+// Puts which edit it was in front of the sentence of its failure.
+static void fail_queued(const weir_world *world, int32_t index, weir_status status)
+{
+    const world_edit *edit = &world->queue[index];
+    const weir_box b = edit->place.box;
+    char what[128];
+    if (edit_of_source(edit->kind))
+        snprintf(what, sizeof what, "%d", edit->source.id);
+    else
+        snprintf(what, sizeof what, "(%d, %d, %d) to (%d, %d, %d)", b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z);
+    status_fail(status, "edit %d of %d that waited, %s of %s: %s", index + 1, world->queue_count, edit_call(edit), what,
+                weir_error_message());
+    world_log(world, WEIR_LOG_WARNING, "%s", weir_error_message());
 }
 
 weir_status world_apply_queue(weir_world *world)
@@ -490,6 +543,7 @@ weir_status world_apply_queue(weir_world *world)
     char sentence[256] = "";
     for (int32_t i = 0; i < world->queue_count; i++) {
         weir_status status = apply(world, &world->queue[i]);
+        if (status != WEIR_OK) fail_queued(world, i, status);
         free(world->queue[i].kept);
         if (status == WEIR_OK || first != WEIR_OK) continue;
         first = status;
@@ -513,29 +567,24 @@ void world_free_edits(weir_world *world)
 
 // ---- The public face -------------------------------------------------------------------------------------------------------
 
-static int32_t drops_of(float fill)
-{
-    return (int32_t)(fill * WEIR_FULL + 0.5f);
-}
-
 weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill)
 {
     world_edit edit = {.kind = EDIT_FILL};
-    weir_status status = check_fill(material, fill);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
+    weir_status status = edit_check_fill(material, fill);
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     if (status != WEIR_OK) return status;
     edit.drops = drops_of(fill);
-    return submit(world, &edit);
+    return edit_submit(world, &edit);
 }
 
 weir_status weir_world_fill_sphere(weir_world *world, weir_sphere sphere, weir_material material, float fill)
 {
     world_edit edit = {.kind = EDIT_FILL};
-    weir_status status = check_fill(material, fill);
+    weir_status status = edit_check_fill(material, fill);
     if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
     if (status != WEIR_OK) return status;
     edit.drops = drops_of(fill);
-    return submit(world, &edit);
+    return edit_submit(world, &edit);
 }
 
 weir_status weir_world_drain(weir_world *world, weir_box box)
@@ -559,8 +608,8 @@ static weir_status shape_box(weir_world *world, weir_box box, uint8_t share)
 {
     world_edit edit = {.kind = EDIT_SHAPE, .share = share};
     weir_status status = check_shape(world);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 static weir_status shape_sphere(weir_world *world, weir_sphere sphere, uint8_t share)
@@ -568,7 +617,7 @@ static weir_status shape_sphere(weir_world *world, weir_sphere sphere, uint8_t s
     world_edit edit = {.kind = EDIT_SHAPE, .share = share};
     weir_status status = check_shape(world);
     if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 static weir_status check_share(uint8_t share)
@@ -596,10 +645,10 @@ weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share)
 weir_status weir_world_build_shares(weir_world *world, weir_box box, const uint8_t *shares)
 {
     assert(shares);
-    world_edit edit = {.kind = EDIT_SHAPE, .shares = shares, .whole = box};
+    world_edit edit = {.kind = EDIT_SHAPE};
     weir_status status = check_shape(world);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    if (status == WEIR_OK) status = edit_place_values(world, box, shares, sizeof *shares, &edit);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8_t share)
@@ -611,17 +660,17 @@ weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8
 weir_status weir_terrain_changed(weir_world *world, weir_box box)
 {
     world_edit edit = {.kind = EDIT_ASK};
-    weir_status status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    weir_status status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
     float speed = world->solver->speed;
     world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f}};
-    weir_status status = check_vec("flow", flow, world->params.max_flow * speed);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
+    weir_status status = edit_check_vec("flow", flow, world->params.max_flow * speed);
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value)
@@ -631,70 +680,6 @@ weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *
     if (edit.channel < 0) return status_fail(WEIR_ERROR_ARGUMENT, "no rule of this world has a channel \"%.64s\"", channel);
     if (!isfinite(value))
         return status_fail(WEIR_ERROR_ARGUMENT, "the value for \"%.64s\" is %g; it must be finite", channel, value);
-    weir_status status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? submit(world, &edit) : status;
-}
-
-static weir_status add_source(weir_world *world, world_edit *edit, int32_t *id)
-{
-    if (world->next_source_id == INT32_MAX) {
-        return status_fail(WEIR_ERROR_LIMIT, "this world has had %d emitters, drains and forces, all that it can number",
-                           INT32_MAX - 1);
-    }
-    edit->source.id = world->next_source_id;
-    edit->source.box = edit->place.box;
-    weir_status status = submit(world, edit);
-    if (status != WEIR_OK) return status;
-    world->next_source_id++;
-    if (id) *id = edit->source.id;
-    return WEIR_OK;
-}
-
-static weir_status add_rated(weir_world *world, world_edit *edit, weir_box box, float rate, int32_t *id)
-{
-    if (!(rate > 0 && rate <= RATE_MAX)) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; it must be a number above 0, up to %g cells per update", rate,
-                           RATE_MAX);
-    }
-    edit->source.rate = (int64_t)(rate * RATE_UNIT + 0.5);
-    if (edit->source.rate == 0) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; the smallest that can be counted is %g cells per update", rate,
-                           1 / RATE_UNIT);
-    }
-    weir_status status = place_box(world, box, &edit->place);
-    if (status != WEIR_OK) return status;
-    if (region_volume(edit->place.box) > WORLD_SOURCE_CELLS) {
-        return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter or drain can have %d",
-                           region_volume(edit->place.box), WORLD_SOURCE_CELLS);
-    }
-    return add_source(world, edit, id);
-}
-
-weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id)
-{
-    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_EMITTER, .material = material}};
-    weir_status status = check_fill(material, 1);
-    return status == WEIR_OK ? add_rated(world, &edit, box, rate, id) : status;
-}
-
-weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id)
-{
-    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_DRAIN}};
-    return add_rated(world, &edit, box, rate, id);
-}
-
-weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id)
-{
-    world_edit edit = {.kind = EDIT_ADD, .source = {.kind = SOURCE_FORCE, .force = acceleration}};
-    weir_status status = check_vec("acceleration", acceleration, FORCE_MAX);
-    if (status == WEIR_OK) status = place_box(world, box, &edit.place);
-    return status == WEIR_OK ? add_source(world, &edit, id) : status;
-}
-
-weir_status weir_world_remove(weir_world *world, int32_t id)
-{
-    if (!source_known(world, id))
-        return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain or force %d in this world", id);
-    world_edit edit = {.kind = EDIT_REMOVE, .source = {.id = id}};
-    return submit(world, &edit);
+    weir_status status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }

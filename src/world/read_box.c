@@ -22,14 +22,6 @@ static weir_status check_box(weir_box box, size_t cell_bytes)
     return WEIR_OK;
 }
 
-// Where in the array of a box a cell of it lies.
-static size_t place_in(weir_box box, int32_t x, int32_t y, int32_t z)
-{
-    size_t size_x = (size_t)((int64_t)box.max.x - box.min.x), size_y = (size_t)((int64_t)box.max.y - box.min.y);
-    return (size_t)((int64_t)x - box.min.x) +
-           size_x * ((size_t)((int64_t)y - box.min.y) + size_y * (size_t)((int64_t)z - box.min.z));
-}
-
 // The part of a box that lies in a brick.
 static weir_box part_in(weir_box box, weir_coord brick)
 {
@@ -63,7 +55,7 @@ static weir_status read_live(const weir_world *world, weir_box box, size_t cell_
         weir_box part = part_in(inside, pool->coord[brick]);
         for (int32_t z = part.min.z; z < part.max.z; z++) {
             for (int32_t y = part.min.y; y < part.max.y; y++) {
-                char *to = (char *)values + cell_bytes * place_in(box, part.min.x, y, z);
+                char *to = (char *)values + cell_bytes * region_index(box, (weir_coord){part.min.x, y, z});
                 read(world, brick, cell_index((weir_coord){part.min.x, y, z}), part.max.x - part.min.x, to);
             }
         }
@@ -136,8 +128,8 @@ weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8
                 terrain_shares(&world->terrain, (weir_coord){bx, by, bz}, of_brick);
                 for (int32_t z = part.min.z; z < part.max.z; z++)
                     for (int32_t y = part.min.y; y < part.max.y; y++)
-                        memcpy(shares + place_in(box, part.min.x, y, z), of_brick + cell_index((weir_coord){part.min.x, y, z}),
-                               (size_t)(part.max.x - part.min.x));
+                        memcpy(shares + region_index(box, (weir_coord){part.min.x, y, z}),
+                               of_brick + cell_index((weir_coord){part.min.x, y, z}), (size_t)(part.max.x - part.min.x));
             }
         }
     }

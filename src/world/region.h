@@ -29,6 +29,19 @@ static inline double region_volume(weir_box box)
     return ((double)box.max.x - box.min.x) * ((double)box.max.y - box.min.y) * ((double)box.max.z - box.min.z);
 }
 
+// Where in the array of a box, x fastest, then y, then z, a cell of it lies.
+static inline size_t region_index(weir_box box, weir_coord cell)
+{
+    size_t size_x = (size_t)((int64_t)box.max.x - box.min.x), size_y = (size_t)((int64_t)box.max.y - box.min.y);
+    return (size_t)((int64_t)cell.x - box.min.x) +
+           size_x * ((size_t)((int64_t)cell.y - box.min.y) + size_y * (size_t)((int64_t)cell.z - box.min.z));
+}
+
+static inline bool region_holds(weir_box box, weir_coord c)
+{
+    return c.x >= box.min.x && c.x < box.max.x && c.y >= box.min.y && c.y < box.max.y && c.z >= box.min.z && c.z < box.max.z;
+}
+
 static inline int32_t region_clamp(int32_t value, int32_t min, int32_t max)
 {
     return value < min ? min : value > max ? max : value;

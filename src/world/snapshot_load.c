@@ -20,7 +20,8 @@ enum {
     ZSTD_BLOCK_LEAST = 4,       // a block of a zstd frame takes at least this many bytes
     ZSTD_BLOCK_MOST = 1 << 17,  // and unpacks to at most this many, which bounds what a file can claim
     BRICK_COORD_MAX = WEIR_COORD_LIMIT / 8,
-    NAME_BYTES = 64
+    NAME_BYTES = 64,
+    STREAM_ROOM = 1 << 16  // bytes, at first, for what a function of the game's gives
 };
 
 // What the solvers keep to: no flow is above 1.
@@ -479,7 +480,7 @@ weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t siz
     return load_payload(world, "checkpoint", SNAPSHOT_VERSION, block, size);
 }
 
-// ---- The file --------------------------------------------------------------------------------------------------------------
+// ---- Where it comes from ---------------------------------------------------------------------------------------------------
 
 static weir_status unpack(weir_world *world, const char *path, uint32_t version, const uint8_t *stored, size_t stored_size,
                           uint64_t size)
@@ -510,35 +511,61 @@ static weir_status unpack(weir_world *world, const char *path, uint32_t version,
 #endif
 }
 
-static weir_status load_file(weir_world *world, const char *path, const uint8_t *file, size_t file_size)
+// What the first bytes of a snapshot say.
+typedef struct header {
+    uint32_t version, flags;
+    uint64_t size, stored_size, hash;
+} header;
+
+static weir_status get_header(const char *path, const uint8_t *bytes, size_t size, header *h)
 {
     const reader r = {.path = path};
-    if (file_size < SNAPSHOT_MAGIC_BYTES || memcmp(file, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES) != 0)
+    if (size < SNAPSHOT_MAGIC_BYTES || memcmp(bytes, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES) != 0)
         return damaged(&r, "this is not a Weir snapshot");
-    if (file_size < SNAPSHOT_HEADER_BYTES) return ends_early(&r);
-    uint32_t version = (uint32_t)load_number(file + 8, 4), flags = (uint32_t)load_number(file + 12, 4);
-    uint64_t size = load_number(file + 16, 8), stored_size = load_number(file + 24, 8), hash = load_number(file + 32, 8);
-    if (version < 1 || version > SNAPSHOT_VERSION) {
+    if (size < SNAPSHOT_HEADER_BYTES) return ends_early(&r);
+    *h = (header){.version = (uint32_t)load_number(bytes + 8, 4),
+                  .flags = (uint32_t)load_number(bytes + 12, 4),
+                  .size = load_number(bytes + 16, 8),
+                  .stored_size = load_number(bytes + 24, 8),
+                  .hash = load_number(bytes + 32, 8)};
+    if (h->version < 1 || h->version > SNAPSHOT_VERSION) {
         return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads versions 1 to %d",
-                           snapshot_tail(path), version, weir_version(), SNAPSHOT_VERSION);
+                           snapshot_tail(path), h->version, weir_version(), SNAPSHOT_VERSION);
     }
-    if (flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return damaged(&r, "flags 0x%x are not known", flags);
-    const uint8_t *stored = file + SNAPSHOT_HEADER_BYTES;
-    if (stored_size != file_size - SNAPSHOT_HEADER_BYTES) {
-        return damaged(&r, "it has %zu bytes after its header and claims %llu", file_size - SNAPSHOT_HEADER_BYTES,
-                       (unsigned long long)stored_size);
+    if (h->flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return damaged(&r, "flags 0x%x are not known", h->flags);
+    return WEIR_OK;
+}
+
+static weir_status load_stored(weir_world *world, const char *path, const header *h, const uint8_t *stored, size_t size)
+{
+    const reader r = {.path = path};
+    if (h->stored_size != size) {
+        return damaged(&r, "it has %zu bytes after its header and claims %llu", size, (unsigned long long)h->stored_size);
     }
-    if (hash_bytes(stored, (size_t)stored_size, 0) != hash)
-        return damaged(&r, "its checksum is wrong: the file has been damaged");
-    if (flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, version, stored, (size_t)stored_size, size);
-    if (size != stored_size) return damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)size);
-    return load_payload(world, path, version, stored, (size_t)stored_size);
+    if (size == 0) return ends_early(&r);
+    if (hash_bytes(stored, size, 0) != h->hash) return damaged(&r, "its checksum is wrong: it has been damaged");
+    if (h->flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, h->version, stored, size, h->size);
+    if (h->size != size) return damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)h->size);
+    return load_payload(world, path, h->version, stored, size);
+}
+
+static weir_status load_whole(weir_world *world, const char *path, const uint8_t *bytes, size_t size)
+{
+    header h;
+    weir_status status = get_header(path, bytes, size, &h);
+    if (status != WEIR_OK) return status;
+    return load_stored(world, path, &h, bytes + SNAPSHOT_HEADER_BYTES, size - SNAPSHOT_HEADER_BYTES);
+}
+
+static weir_status refuse_busy(void)
+{
+    return status_fail(WEIR_ERROR_BUSY, "a snapshot cannot be loaded while a background step runs");
 }
 
 weir_status weir_world_load(weir_world *world, const char *path)
 {
     assert(path);
-    if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a snapshot cannot be loaded while a background step runs");
+    if (world->busy) return refuse_busy();
     struct stat about;
     if (stat(path, &about) != 0)
         return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
@@ -556,9 +583,87 @@ weir_status weir_world_load(weir_world *world, const char *path)
         status = status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path),
                              ferror(file) ? strerror(errno) : "it became shorter");
     } else {
-        status = load_file(world, path, bytes, size);
+        status = load_whole(world, path, bytes, size);
     }
     memory_free(&world->mem, bytes, size);
     fclose(file);
+    return status;
+}
+
+weir_status weir_world_load_memory(weir_world *world, const void *bytes, size_t size)
+{
+    assert(bytes || size == 0);
+    return world->busy ? refuse_busy() : load_whole(world, "the snapshot in memory", bytes, size);
+}
+
+// ---- From a function of the game's -----------------------------------------------------------------------------------------
+
+typedef struct stream {
+    weir_read *read;
+    void *user;
+    uint64_t given;  // bytes so far
+} stream;
+
+static const char *const STREAM_NAME = "the snapshot that was read";
+
+// Reads until `size` bytes are there or the function says that there are no more.
+static weir_status read_bytes(stream *from, uint8_t *bytes, size_t size, size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        int64_t given = from->read(from->user, bytes + *got, (int64_t)(size - *got));
+        if (given < 0 || (uint64_t)given > size - *got) {
+            return status_fail(WEIR_ERROR_FILE, "the game's function for reading a snapshot failed after %llu bytes",
+                               (unsigned long long)from->given);
+        }
+        if (given == 0) return WEIR_OK;
+        *got += (size_t)given;
+        from->given += (uint64_t)given;
+    }
+    return WEIR_OK;
+}
+
+// What a header claims is not believed: the room grows with what has come.
+typedef struct arrived {
+    uint8_t *bytes;
+    size_t size, room;
+} arrived;
+
+static weir_status read_stored(weir_world *world, stream *from, uint64_t claimed, arrived *to)
+{
+    while (to->size < claimed) {
+        if (to->size == to->room) {
+            uint64_t twice = to->room ? 2 * (uint64_t)to->room : STREAM_ROOM, room = claimed < twice ? claimed : twice;
+            uint8_t *grown = room < SIZE_MAX / 2 ? memory_resize(&world->mem, to->bytes, to->room, (size_t)room) : NULL;
+            if (!grown) {
+                return status_fail(WEIR_ERROR_MEMORY, "no memory for %llu bytes of %s", (unsigned long long)room, STREAM_NAME);
+            }
+            to->bytes = grown;
+            to->room = (size_t)room;
+        }
+        size_t got;
+        weir_status status = read_bytes(from, to->bytes + to->size, to->room - to->size, &got);
+        if (status != WEIR_OK) return status;
+        if (got == 0) break;
+        to->size += got;
+    }
+    return WEIR_OK;
+}
+
+weir_status weir_world_load_from(weir_world *world, weir_read *read, void *user)
+{
+    assert(read);
+    if (world->busy) return refuse_busy();
+    stream from = {.read = read, .user = user};
+    uint8_t first[SNAPSHOT_HEADER_BYTES];
+    size_t got;
+    header h;
+    weir_status status = read_bytes(&from, first, sizeof first, &got);
+    if (status == WEIR_OK) status = get_header(STREAM_NAME, first, got, &h);
+    if (status != WEIR_OK) return status;
+    arrived stored = {0};
+    status = read_stored(world, &from, h.stored_size, &stored);
+    if (status == WEIR_OK) status = load_stored(world, STREAM_NAME, &h, stored.bytes, stored.size);
+    memory_free(&world->mem, stored.bytes, stored.room);
     return status;
 }

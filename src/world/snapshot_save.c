@@ -1,5 +1,8 @@
-// Saving: a payload that is counted, then written in chunks through zstd and the checksum into a file beside the old one, which
-// it replaces when it is whole.
+// Saving: a payload that is counted, then sent in chunks through zstd and the checksum to where it is kept. That is a file beside the
+// old one, which it replaces when it is whole, memory of the game's, or a function of the game's.
+//
+// The header tells size and checksum of what follows. A file and memory have room left for it in front; what goes to a function comes in
+// order, so it is packed twice: once to know the header, once to be sent.
 #include "base/hash.h"
 #include "world/snapshot.h"
 #include "world/solver.h"
@@ -19,16 +22,18 @@ enum { CHUNK_BYTES = 1 << 18, ZSTD_LEVEL = 3 };
 
 // ---- Writing ---------------------------------------------------------------------------------------------------------------
 
-// Without a file or a block it only counts, which tells the size of a payload before it is written.
+// Without a chunk it only counts the payload, which tells its size before it is packed.
 typedef struct writer {
-    FILE *file;
+    weir_write *write;  // takes what is stored; NULL: that is only counted and hashed
+    void *user;
     uint8_t *block;  // takes the payload as it is
     uint8_t *chunk;  // CHUNK_BYTES of payload on their way
     size_t used;
     uint64_t size;    // bytes of payload
-    uint64_t stored;  // bytes in the file
+    uint64_t stored;  // bytes behind the header
+    uint64_t sent;    // bytes that `write` has taken, the header among them
     XXH3_state_t hash;
-    int failure;  // errno of the first failure, 0 if none
+    weir_status failure;  // WEIR_ERROR_MEMORY: zstd had none; WEIR_ERROR_FILE: `write` failed
 #ifdef WEIR_HAVE_ZSTD
     ZSTD_CCtx *zstd;
     uint8_t *packed;
@@ -36,11 +41,24 @@ typedef struct writer {
 #endif
 } writer;
 
+static void send_bytes(writer *w, const uint8_t *bytes, size_t size)
+{
+    while (size > 0 && w->failure == WEIR_OK) {
+        int64_t taken = w->write(w->user, bytes, (int64_t)size);
+        if (taken <= 0 || (uint64_t)taken > size) {
+            w->failure = WEIR_ERROR_FILE;
+            return;
+        }
+        bytes += taken;
+        size -= (size_t)taken;
+        w->sent += (uint64_t)taken;
+    }
+}
+
 static void write_stored(writer *w, const void *bytes, size_t size)
 {
-    if (w->failure || size == 0) return;
-    errno = 0;
-    if (fwrite(bytes, 1, size, w->file) != size) w->failure = errno ? errno : EIO;
+    if (w->failure != WEIR_OK || size == 0) return;
+    if (w->write) send_bytes(w, bytes, size);
     XXH3_64bits_update(&w->hash, bytes, size);
     w->stored += size;
 }
@@ -60,11 +78,11 @@ static void flush_chunk(writer *w, bool last)
 #ifdef WEIR_HAVE_ZSTD
     ZSTD_inBuffer in = {w->chunk, w->used, 0};
     size_t left = 1;
-    while (w->zstd && !w->failure && (in.pos < in.size || (last && left > 0))) {
+    while (w->zstd && w->failure == WEIR_OK && (in.pos < in.size || (last && left > 0))) {
         ZSTD_outBuffer out = {w->packed, w->packed_room, 0};
         left = ZSTD_compressStream2(w->zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
         if (ZSTD_isError(left))
-            w->failure = ENOMEM;
+            w->failure = WEIR_ERROR_MEMORY;
         else
             write_stored(w, w->packed, out.pos);
     }
@@ -78,7 +96,7 @@ static void put_bytes(writer *w, const void *bytes, size_t size)
 {
     if (w->block) memcpy(w->block + w->size, bytes, size);
     w->size += size;
-    if (!w->file) return;
+    if (!w->chunk) return;
     const uint8_t *from = bytes;
     while (size > 0) {
         size_t part = CHUNK_BYTES - w->used < size ? CHUNK_BYTES - w->used : size;
@@ -313,28 +331,23 @@ static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const writer *w)
     store_number(header + 32, XXH3_64bits_digest(&w->hash), 8);
 }
 
-// Writes the whole file. The header comes last, when size and checksum are known, into the place that was left for it.
-static int write_file(writer *w, const weir_world *world, const sorted *s, uint64_t size)
+// Sends the world through zstd and the checksum, from the beginning.
+static void pack_world(writer *w, const weir_world *world, const sorted *s, uint64_t size)
 {
-    uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
-    if (fwrite(header, 1, sizeof header, w->file) != sizeof header) return errno ? errno : EIO;
+    w->used = 0;
+    w->size = w->stored = 0;
+    XXH3_64bits_reset(&w->hash);
 #ifdef WEIR_HAVE_ZSTD
     // With the size known beforehand a reader can compare it with what the header says.
-    bool ready = !w->zstd || (!ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
+    bool ready = !w->zstd || (!ZSTD_isError(ZSTD_CCtx_reset(w->zstd, ZSTD_reset_session_only)) &&
+                              !ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
                               !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, size)));
-    if (!ready) return ENOMEM;
+    if (!ready) w->failure = WEIR_ERROR_MEMORY;
 #endif
-    XXH3_64bits_reset(&w->hash);
     put_world(w, world, s);
     flush_chunk(w, true);
     assert(w->size == size);
     (void)size;
-    put_header(header, w);
-    errno = 0;
-    if (w->failure) return w->failure;
-    bool written = fseek(w->file, 0, SEEK_SET) == 0 && fwrite(header, 1, sizeof header, w->file) == sizeof header &&
-                   fflush(w->file) == 0 && fsync(fileno(w->file)) == 0;
-    return written ? 0 : errno ? errno : EIO;
 }
 
 static bool open_writer(memory *mem, writer *w)
@@ -359,23 +372,6 @@ static void close_writer(memory *mem, writer *w)
     memory_free(mem, w->packed, w->packed_room);
     ZSTD_freeCCtx(w->zstd);
 #endif
-}
-
-static weir_status save_to(const weir_world *world, writer *w, const sorted *s, const char *path, const char *beside)
-{
-    writer counter = {0};
-    put_world(&counter, world, s);
-
-    errno = 0;
-    w->file = fopen(beside, "wb");
-    if (!w->file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path), strerror(errno));
-    int failure = write_file(w, world, s, counter.size);
-    if (fclose(w->file) != 0 && !failure) failure = errno;
-    if (!failure && rename(beside, path) != 0) failure = errno;
-    if (!failure) return WEIR_OK;
-    unlink(beside);
-    return status_fail(failure == ENOMEM ? WEIR_ERROR_MEMORY : WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path),
-                       strerror(failure));
 }
 
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size)
@@ -403,37 +399,182 @@ weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size
     return done ? WEIR_OK : status_fail(WEIR_ERROR_MEMORY, "no memory for a checkpoint of %d bricks", world->bricks.live);
 }
 
-weir_status weir_world_save(const weir_world *world, const char *path)
+// ---- Where it is kept --------------------------------------------------------------------------------------------------------
+
+// What saving takes, wherever it goes.
+typedef struct saving {
+    memory mem;  // a copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count
+    writer w;
+    sorted s;
+    uint64_t size;  // of the payload
+} saving;
+
+static void end_saving(saving *to)
 {
-    assert(path);
+    free_sorted(&to->mem, &to->s);
+    close_writer(&to->mem, &to->w);
+}
+
+static weir_status no_memory(const char *name)
+{
+    return status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", snapshot_tail(name));
+}
+
+// Looks whether the world can be saved and brings all of it here. On WEIR_OK call end_saving.
+static weir_status begin_saving(const weir_world *world, const char *name, saving *to)
+{
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
     bricks_bring_all(&world->bricks);
     bricks_catch_up(&world->bricks);
     world_check_query(world);
     if (world->gone) return world_lost(world);
+    *to = (saving){.mem = world->mem};
+    if (!open_writer(&to->mem, &to->w) || !sort_world(world, &to->mem, &to->s)) {
+        end_saving(to);
+        return no_memory(name);
+    }
+    writer counter = {0};
+    put_world(&counter, world, &to->s);
+    to->size = counter.size;
+    return WEIR_OK;
+}
+
+typedef struct file_sink {
+    FILE *file;
+    int failure;  // errno of the first failure, 0 if none
+} file_sink;
+
+static int64_t write_to_file(void *user, const void *bytes, int64_t size)
+{
+    file_sink *sink = user;
+    errno = 0;
+    if (fwrite(bytes, 1, (size_t)size, sink->file) == (size_t)size) return size;
+    sink->failure = errno ? errno : EIO;
+    return -1;
+}
+
+// The header comes last, when size and checksum are known, into the place that was left for it.
+static void write_file(saving *to, const weir_world *world, file_sink *sink)
+{
+    uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
+    writer *w = &to->w;
+    send_bytes(w, header, sizeof header);
+    pack_world(w, world, &to->s, to->size);
+    put_header(header, w);
+    if (w->failure != WEIR_OK) return;
+    errno = 0;
+    bool written = fseek(sink->file, 0, SEEK_SET) == 0 && fwrite(header, 1, sizeof header, sink->file) == sizeof header &&
+                   fflush(sink->file) == 0 && fsync(fileno(sink->file)) == 0;
+    if (!written) sink->failure = errno ? errno : EIO;
+}
+
+static weir_status save_beside(saving *to, const weir_world *world, const char *path, const char *beside)
+{
+    errno = 0;
+    file_sink sink = {.file = fopen(beside, "wb")};
+    if (!sink.file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path), strerror(errno));
+    to->w.write = write_to_file;
+    to->w.user = &sink;
+    write_file(to, world, &sink);
+    if (fclose(sink.file) != 0 && !sink.failure) sink.failure = errno;
+    bool whole = !sink.failure && to->w.failure == WEIR_OK;
+    if (whole && rename(beside, path) != 0) sink.failure = errno;
+    if (whole && !sink.failure) return WEIR_OK;
+    unlink(beside);
+    if (!sink.failure) return no_memory(path);
+    return status_fail(sink.failure == ENOMEM ? WEIR_ERROR_MEMORY : WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path),
+                       strerror(sink.failure));
+}
+
+weir_status weir_world_save(const weir_world *world, const char *path)
+{
+    assert(path);
+    saving to;
+    weir_status status = begin_saving(world, path, &to);
+    if (status != WEIR_OK) return status;
     struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        end_saving(&to);
         return status_fail(WEIR_ERROR_FILE, "cannot write %s: it is not a plain file", snapshot_tail(path));
+    }
     // Through a link to the file itself, so that the rename does not put a file in the link's place.
     char *target = realpath(path, NULL);
     if (target) path = target;
-    // A copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count.
-    memory mem = world->mem;
     size_t beside_size = strlen(path) + 32;
-    char *beside = memory_alloc(&mem, beside_size);
-    writer w = {0};
-    sorted s = {0};
-    bool room = beside && open_writer(&mem, &w) && sort_world(world, &mem, &s);
-    weir_status status;
-    if (room) {
+    char *beside = memory_alloc(&to.mem, beside_size);
+    if (beside) {
         snprintf(beside, beside_size, "%s.tmp-%ld", path, (long)getpid());
-        status = save_to(world, &w, &s, path, beside);
+        status = save_beside(&to, world, path, beside);
     } else {
-        status = status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", snapshot_tail(path));
+        status = no_memory(path);
     }
-    free_sorted(&mem, &s);
-    close_writer(&mem, &w);
-    memory_free(&mem, beside, beside_size);
+    memory_free(&to.mem, beside, beside_size);
     free(target);
+    end_saving(&to);
     return status;
+}
+
+weir_status weir_world_save_to(const weir_world *world, weir_write *write, void *user)
+{
+    assert(write);
+    saving to;
+    weir_status status = begin_saving(world, "a snapshot", &to);
+    if (status != WEIR_OK) return status;
+    writer *w = &to.w;
+    uint8_t header[SNAPSHOT_HEADER_BYTES];
+    pack_world(w, world, &to.s, to.size);
+    put_header(header, w);
+
+    w->write = write;
+    w->user = user;
+    send_bytes(w, header, sizeof header);
+    const uint64_t announced = w->stored;
+    if (w->failure == WEIR_OK) pack_world(w, world, &to.s, to.size);
+    assert(w->failure != WEIR_OK || w->stored == announced);
+    (void)announced;
+    const uint64_t sent = w->sent;
+    status = w->failure;
+    end_saving(&to);
+    if (status == WEIR_ERROR_MEMORY) return no_memory("a snapshot");
+    if (status == WEIR_OK) return WEIR_OK;
+    return status_fail(status, "the game's function for writing a snapshot failed after %llu bytes", (unsigned long long)sent);
+}
+
+typedef struct memory_sink {
+    uint8_t *bytes;
+    size_t room, used;  // used may be more than there is room
+} memory_sink;
+
+static int64_t write_to_memory(void *user, const void *bytes, int64_t size)
+{
+    memory_sink *sink = user;
+    size_t left = sink->used < sink->room ? sink->room - sink->used : 0, fits = left < (size_t)size ? left : (size_t)size;
+    if (fits > 0) memcpy(sink->bytes + sink->used, bytes, fits);
+    sink->used += (size_t)size;
+    return size;
+}
+
+weir_status weir_world_save_memory(const weir_world *world, void *bytes, size_t room, size_t *size)
+{
+    assert(size && (bytes || room == 0));
+    *size = 0;
+    saving to;
+    weir_status status = begin_saving(world, "a snapshot", &to);
+    if (status != WEIR_OK) return status;
+    uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
+    memory_sink sink = {bytes, room, 0};
+    to.w.write = write_to_memory;
+    to.w.user = &sink;
+    send_bytes(&to.w, header, sizeof header);
+    pack_world(&to.w, world, &to.s, to.size);
+    put_header(header, &to.w);
+    status = to.w.failure;
+    end_saving(&to);
+    if (status != WEIR_OK) return no_memory("a snapshot");
+    *size = sink.used;
+    if (!bytes) return WEIR_OK;
+    if (sink.used > room)
+        return status_fail(WEIR_ERROR_LIMIT, "the snapshot has %zu bytes, and there is room for %zu", sink.used, room);
+    memcpy(bytes, header, sizeof header);
+    return WEIR_OK;
 }

@@ -142,6 +142,13 @@ weir_status world_topology(weir_world *world);
 // Makes sure that all bricks of a box that are not solid throughout are there. Fails without changing any water.
 weir_status world_touch(weir_world *world, weir_box box);
 
+// The same for those of them that are wanted.
+typedef bool world_brick_filter(const void *context, weir_coord brick);
+weir_status world_touch_some(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context);
+
+// Whether a box, which lies in the world, has few enough bricks to be touched whatever the world holds.
+weir_status world_check_touch(weir_box box);
+
 // Tells that terrain changed in a brick: its open cells are asked for anew, and it may be born again if it was solid.
 void world_terrain_changed_brick(weir_world *world, weir_coord brick);
 

@@ -1,0 +1,199 @@
+// Emitters, drains and forces from the outside: added, moved, changed, removed and listed. What they do in an update is in sources.c.
+#include "world/edits.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define RATE_MAX 1e6f                    // cells' worth per update of one emitter or drain
+#define RATE_UNIT (65536.0 * WEIR_FULL)  // world_source.rate counts 1/65536 drops
+#define FORCE_MAX 1.0f
+
+// ---- Applying --------------------------------------------------------------------------------------------------------------
+
+static weir_status apply_add(weir_world *world, const world_edit *edit)
+{
+    if (world->source_count == world->source_room) {
+        int32_t room = world->source_room ? 2 * world->source_room : 8;
+        world_source *grown = memory_resize(&world->mem, world->sources, (size_t)world->source_room * sizeof *grown,
+                                            (size_t)room * sizeof *grown);
+        if (!grown) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters, drains and forces", room);
+        world->sources = grown;
+        world->source_room = room;
+    }
+    world->sources[world->source_count++] = edit->source;
+    return WEIR_OK;
+}
+
+weir_status edit_apply_source(weir_world *world, const world_edit *edit)
+{
+    if (edit->kind == EDIT_ADD) return apply_add(world, edit);
+    int32_t i = 0;
+    while (i < world->source_count && world->sources[i].id != edit->source.id) i++;
+    // Not there only if it was added while a step ran and that addition then failed, which has been said already.
+    if (i == world->source_count) return WEIR_OK;
+    world_source *source = &world->sources[i];
+    // Whatever changes, `owed` stays.
+    if (edit->kind == EDIT_MOVE) source->box = edit->place.box;
+    if (edit->kind == EDIT_RATE) source->rate = edit->source.rate;
+    if (edit->kind == EDIT_FORCE) source->force = edit->source.force;
+    if (edit->kind == EDIT_REMOVE) {
+        world->source_count--;
+        memmove(source, source + 1, (size_t)(world->source_count - i) * sizeof *source);
+    }
+    return WEIR_OK;
+}
+
+// ---- Looking them up -------------------------------------------------------------------------------------------------------
+
+// Those of the last finished state: the ones at work may be replaced by a background step that loses its device.
+static const world_source *finished_sources(const weir_world *world, int32_t *count)
+{
+    *count = world->busy ? world->frozen.source_count : world->source_count;
+    return world->busy ? world->frozen.sources : world->sources;
+}
+
+// What acts now, or will when the queue has been applied, under a number. Its number and kind can be relied on, which never change.
+static weir_status find_source(const weir_world *world, int32_t id, const world_source **source)
+{
+    int32_t count;
+    const world_source *sources = finished_sources(world, &count);
+    *source = NULL;
+    for (int32_t i = 0; i < count; i++)
+        if (sources[i].id == id) *source = &sources[i];
+    for (int32_t i = 0; i < world->queue_count; i++) {
+        const world_edit *edit = &world->queue[i];
+        if (edit->source.id != id) continue;
+        if (edit->kind == EDIT_ADD) *source = &edit->source;
+        if (edit->kind == EDIT_REMOVE) *source = NULL;
+    }
+    if (*source) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain or force %d in this world", id);
+}
+
+static weir_source shown(const world_source *source)
+{
+    _Static_assert((int)SOURCE_EMITTER == (int)WEIR_SOURCE_EMITTER && (int)SOURCE_DRAIN == (int)WEIR_SOURCE_DRAIN &&
+                       (int)SOURCE_FORCE == (int)WEIR_SOURCE_FORCE,
+                   "the same kinds inside and out");
+    // As a float this is a rate that, when set again, gives the same number of drops.
+    return (weir_source){.id = source->id,
+                         .kind = (weir_source_kind)source->kind,
+                         .box = source->box,
+                         .material = source->material,
+                         .rate = (float)((double)source->rate / RATE_UNIT),
+                         .acceleration = source->force};
+}
+
+int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_t room)
+{
+    assert(sources || room <= 0);
+    int32_t count;
+    const world_source *from = finished_sources(world, &count);
+    for (int32_t i = 0; i < count && i < room; i++) sources[i] = shown(&from[i]);
+    return count;
+}
+
+// ---- Arguments -------------------------------------------------------------------------------------------------------------
+
+static weir_status check_rate(float rate, int64_t *units)
+{
+    if (!(rate > 0 && rate <= RATE_MAX)) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; it must be a number above 0, up to %g cells per update", rate,
+                           RATE_MAX);
+    }
+    *units = (int64_t)(rate * RATE_UNIT + 0.5);
+    if (*units > 0) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT, "rate is %g; the smallest that can be counted is %g cells per update", rate,
+                       1 / RATE_UNIT);
+}
+
+static weir_status place_source(const weir_world *world, source_kind kind, weir_box box, region *place)
+{
+    weir_status status = edit_place_box(world, box, place);
+    if (status != WEIR_OK || kind == SOURCE_FORCE || region_volume(place->box) <= WORLD_SOURCE_CELLS) return status;
+    return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter or drain can have %d", region_volume(place->box),
+                       WORLD_SOURCE_CELLS);
+}
+
+// ---- The public face -------------------------------------------------------------------------------------------------------
+
+static weir_status add_source(weir_world *world, weir_box box, world_source source, int32_t *id)
+{
+    world_edit edit = {.kind = EDIT_ADD, .source = source};
+    weir_status status = place_source(world, source.kind, box, &edit.place);
+    if (status != WEIR_OK) return status;
+    if (world->next_source_id == INT32_MAX) {
+        return status_fail(WEIR_ERROR_LIMIT, "this world has had %d emitters, drains and forces, all that it can number",
+                           INT32_MAX - 1);
+    }
+    edit.source.id = world->next_source_id;
+    edit.source.box = edit.place.box;
+    status = edit_submit(world, &edit);
+    if (status != WEIR_OK) return status;
+    world->next_source_id++;
+    if (id) *id = edit.source.id;
+    return WEIR_OK;
+}
+
+weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id)
+{
+    world_source source = {.kind = SOURCE_EMITTER, .material = material};
+    weir_status status = edit_check_fill(material, 1);
+    if (status == WEIR_OK) status = check_rate(rate, &source.rate);
+    return status == WEIR_OK ? add_source(world, box, source, id) : status;
+}
+
+weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, int32_t *id)
+{
+    world_source source = {.kind = SOURCE_DRAIN};
+    weir_status status = check_rate(rate, &source.rate);
+    return status == WEIR_OK ? add_source(world, box, source, id) : status;
+}
+
+weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id)
+{
+    weir_status status = edit_check_vec("acceleration", acceleration, FORCE_MAX);
+    return status == WEIR_OK ? add_source(world, box, (world_source){.kind = SOURCE_FORCE, .force = acceleration}, id) : status;
+}
+
+weir_status weir_world_remove(weir_world *world, int32_t id)
+{
+    const world_source *source;
+    weir_status status = find_source(world, id, &source);
+    return status == WEIR_OK ? edit_submit(world, &(world_edit){.kind = EDIT_REMOVE, .source = {.id = id}}) : status;
+}
+
+weir_status weir_world_move_source(weir_world *world, int32_t id, weir_box box)
+{
+    const world_source *source;
+    world_edit edit = {.kind = EDIT_MOVE, .source = {.id = id}};
+    weir_status status = find_source(world, id, &source);
+    if (status == WEIR_OK) status = place_source(world, source->kind, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
+}
+
+weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate)
+{
+    const world_source *source;
+    world_edit edit = {.kind = EDIT_RATE, .source = {.id = id}};
+    weir_status status = find_source(world, id, &source);
+    if (status != WEIR_OK) return status;
+    if (source->kind == SOURCE_FORCE)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is a force, which has no rate; set its acceleration", id);
+    status = check_rate(rate, &edit.source.rate);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
+}
+
+weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceleration)
+{
+    const world_source *source;
+    weir_status status = find_source(world, id, &source);
+    if (status != WEIR_OK) return status;
+    if (source->kind != SOURCE_FORCE) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which accelerates nothing; set its rate", id,
+                           source->kind == SOURCE_EMITTER ? "an emitter" : "a drain");
+    }
+    status = edit_check_vec("acceleration", acceleration, FORCE_MAX);
+    if (status != WEIR_OK) return status;
+    return edit_submit(world, &(world_edit){.kind = EDIT_FORCE, .source = {.id = id, .force = acceleration}});
+}
