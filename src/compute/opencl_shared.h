@@ -10,7 +10,7 @@ typedef uint device_uint;
 typedef uint32_t device_uint;
 #endif
 
-// The numbers of an update: as in pass_args of the CPU backend.
+// The numbers of an update. Those that only one solver has are zero for the others.
 typedef struct device_numbers {
     float gravity_x, gravity_y, gravity_z;
     int down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere

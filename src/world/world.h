@@ -133,7 +133,7 @@ static inline const brick_pool *world_bricks(const weir_world *world)
     return world->busy ? &world->front : &world->bricks;
 }
 
-// ---- topology.c ----
+// ---- cells/topology.c ----
 
 // Brings the brick set in line with the water: a brick lives if it holds mass or touches one that does. Bricks that are solid
 // throughout are not kept. May fail on memory, leaving everything as it was.
@@ -169,7 +169,7 @@ enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter o
 weir_status world_reserve_sources(weir_world *world);
 void world_apply_sources(weir_world *world);
 
-// ---- rules_of_game.c ----
+// ---- cells/game_rules.c ----
 
 // The channel of a game rule's values by its name; -1: none has it.
 int32_t world_channel(const weir_world *world, const char *name);
