@@ -20,7 +20,7 @@
 
 enum {
     SNAPSHOT_MAGIC_BYTES = 8,
-    SNAPSHOT_VERSION = 2,  // and 1, which had no number of V-cycles, is read too
+    SNAPSHOT_VERSION = 2,
     SNAPSHOT_FLAG_ZSTD = 1,
     SNAPSHOT_HEADER_BYTES = 40,
     SNAPSHOT_SOURCE_BYTES = 64,

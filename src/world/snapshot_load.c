@@ -37,7 +37,6 @@ static const char *const STATE_NAMES[SNAPSHOT_STATE_CHANNELS] = {"mass", "flow_x
 typedef struct reader {
     const char *path;
     const uint8_t *at, *end;
-    uint32_t version;
     bool ended;
 } reader;
 
@@ -206,7 +205,7 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     a->removed = get_i64(r);
     a->drained = get_i64(r);
     a->turned = get_i64(r);
-    a->carried = r->version > 1 ? get_i32(r) : 0;
+    a->carried = get_i32(r);
     if (r->ended) return ends_early(r);
 
     if (solver >= WEIR_SOLVER_COUNT) return damaged(r, "solver %u is not one that Weir has", solver);
@@ -462,9 +461,9 @@ static void move_in(weir_world *world, arrival *a)
     *a = old;
 }
 
-static weir_status load_payload(weir_world *world, const char *path, uint32_t version, const uint8_t *payload, size_t size)
+static weir_status load_payload(weir_world *world, const char *path, const uint8_t *payload, size_t size)
 {
-    reader r = {.path = path, .at = payload, .end = payload + size, .version = version};
+    reader r = {.path = path, .at = payload, .end = payload + size};
     arrival a = {0};
     weir_status status = get_world(&r, world, &a);
     // Bricks around the water are left to the next update, as after an edit. To make them here would also end bricks that hold
@@ -477,13 +476,12 @@ static weir_status load_payload(weir_world *world, const char *path, uint32_t ve
 
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size)
 {
-    return load_payload(world, "checkpoint", SNAPSHOT_VERSION, block, size);
+    return load_payload(world, "checkpoint", block, size);
 }
 
 // ---- Where it comes from ---------------------------------------------------------------------------------------------------
 
-static weir_status unpack(weir_world *world, const char *path, uint32_t version, const uint8_t *stored, size_t stored_size,
-                          uint64_t size)
+static weir_status unpack(weir_world *world, const char *path, const uint8_t *stored, size_t stored_size, uint64_t size)
 {
 #ifdef WEIR_HAVE_ZSTD
     const reader r = {.path = path};
@@ -499,12 +497,12 @@ static weir_status unpack(weir_world *world, const char *path, uint32_t version,
                            snapshot_tail(path));
     size_t got = ZSTD_decompress(payload, (size_t)size, stored, stored_size);
     weir_status status =
-        got == size ? load_payload(world, path, version, payload, (size_t)size)
+        got == size ? load_payload(world, path, payload, (size_t)size)
                     : damaged(&r, "it cannot be unpacked: %s", ZSTD_isError(got) ? ZSTD_getErrorName(got) : "too short");
     memory_free(&world->mem, payload, (size_t)size);
     return status;
 #else
-    (void)world, (void)version, (void)stored, (void)stored_size, (void)size;
+    (void)world, (void)stored, (void)stored_size, (void)size;
     return status_fail(WEIR_ERROR_UNSUPPORTED,
                        "cannot read %s: it is packed, and this build of Weir has no zstd (Debian: libzstd-dev)",
                        snapshot_tail(path));
@@ -528,8 +526,8 @@ static weir_status get_header(const char *path, const uint8_t *bytes, size_t siz
                   .size = load_number(bytes + 16, 8),
                   .stored_size = load_number(bytes + 24, 8),
                   .hash = load_number(bytes + 32, 8)};
-    if (h->version < 1 || h->version > SNAPSHOT_VERSION) {
-        return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads versions 1 to %d",
+    if (h->version != SNAPSHOT_VERSION) {
+        return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads version %d",
                            snapshot_tail(path), h->version, weir_version(), SNAPSHOT_VERSION);
     }
     if (h->flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return damaged(&r, "flags 0x%x are not known", h->flags);
@@ -544,9 +542,9 @@ static weir_status load_stored(weir_world *world, const char *path, const header
     }
     if (size == 0) return ends_early(&r);
     if (hash_bytes(stored, size, 0) != h->hash) return damaged(&r, "its checksum is wrong: it has been damaged");
-    if (h->flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, h->version, stored, size, h->size);
+    if (h->flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, stored, size, h->size);
     if (h->size != size) return damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)h->size);
-    return load_payload(world, path, h->version, stored, size);
+    return load_payload(world, path, stored, size);
 }
 
 static weir_status load_whole(weir_world *world, const char *path, const uint8_t *bytes, size_t size)
