@@ -10,7 +10,7 @@
 #include "test_world.h"
 #include <math.h>
 
-#include "solvers/classic/cpu_parts.h"
+#include "solvers/classic/cpu_classic.h"
 #include "solvers/momentum/cpu_momentum.h"
 #include "world/coord_table.h"
 #include "world/solver.h"

@@ -93,7 +93,7 @@ WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
 
 // The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
-// Fills may be as large as a cell of this solver can hold (momentum: just below 4), so that whatever was read can be written; what is
+// Fills may be as large as a cell of this solver can hold (momentum: just below 4, up to which a float counts every drop); what is
 // written into solid cells has no effect. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
 // the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
 // the cell and the value.
@@ -127,7 +127,8 @@ WEIR_API weir_status weir_world_set_force(weir_world *world, int32_t id, weir_ve
 
 WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
 
-// Its time grows with the water and the terrain that is kept, not with the box: a box from INT32_MIN to INT32_MAX is the whole world.
+// Its time grows with the water and the terrain that is kept, not with the box: a box from INT32_MIN to INT32_MAX is the whole world. A
+// game's own terrain is asked for brick by brick in boxes of up to WEIR_BOX_SUM_ASKED cells.
 WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
 
 // Values of all cells of a box into an array, x fastest, then y, then z; the same values as in weir_cell. The box must hold a cell.

@@ -1,5 +1,5 @@
 // What a validate says of a structure that is not as it must be. Debug and sanitizer builds run the validates after every update
-// (src/solvers/solver.c); they are there in every build, so that tests can see them find what was broken on purpose.
+// (src/world/life.c); they are there in every build, so that tests can see them find what was broken on purpose.
 #ifndef WEIR_BASE_BROKEN_H
 #define WEIR_BASE_BROKEN_H
 

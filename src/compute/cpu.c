@@ -373,8 +373,8 @@ static weir_status reserve_lists(cpu_machine *cpu)
     }
     if (cpu->room < pool->capacity) {
         uint8_t *clear = memory_alloc(&world->mem, (size_t)pool->capacity);
-        int32_t *next = memory_alloc(&world->mem, (size_t)pool->capacity * sizeof *next);
-        if (!clear || !next) {
+        int32_t *next = cpu->needs.columns ? memory_alloc(&world->mem, (size_t)pool->capacity * sizeof *next) : NULL;
+        if (!clear || (cpu->needs.columns && !next)) {
             memory_free(&world->mem, clear, (size_t)pool->capacity);
             memory_free(&world->mem, next, (size_t)pool->capacity * sizeof *next);
             return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making tables of %d bricks", pool->capacity);
@@ -424,11 +424,10 @@ static weir_status make_lists(cpu_machine *cpu)
     return WEIR_OK;
 }
 
-weir_status cpu_prepare(cpu_machine *cpu)
+// The bricks as kernels see them. The pool's tables move when it grows.
+static void look_at_bricks(cpu_machine *cpu)
 {
     const brick_pool *pool = &cpu->world->bricks;
-    weir_status status = make_lists(cpu);
-    if (status != WEIR_OK) return status;
     cpu->bricks = (cpu_bricks){
         .end = pool->end,
         .alive = pool->alive,
@@ -443,7 +442,13 @@ weir_status cpu_prepare(cpu_machine *cpu)
         .flags = (const float(*)[8])cpu->flags,
         .ones = cpu->ones,
     };
-    return WEIR_OK;
+}
+
+weir_status cpu_prepare(cpu_machine *cpu)
+{
+    weir_status status = make_lists(cpu);
+    if (status == WEIR_OK) look_at_bricks(cpu);
+    return status;
 }
 
 // ---- Validate --------------------------------------------------------------------------------------------------------------
@@ -496,6 +501,7 @@ const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solv
     if (cpu->tried == pool->version || (pool->live > FEW_BRICKS && cpu->world->update % MANY_EVERY != 0)) return NULL;
     if (count > (cpu->needs.boxes ? cpu->box_room : cpu->run_room))
         return broken("%d pieces of work are more than there is room for", count);
+    look_at_bricks(cpu);
     uint8_t *wet = malloc((size_t)pool->end);
     int64_t *changed = calloc((size_t)pool->end, sizeof *changed);
     int32_t *writer = calloc((size_t)pool->end, sizeof *writer);
@@ -543,7 +549,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_machine *cpu = (const cpu_machine *)base;
     return cpu->run_room * (int64_t)(sizeof(brick_run) + (cpu->columns ? sizeof(brick_column) : 0)) +
-           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->room * (int64_t)(sizeof(int32_t) + 1);
+           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->room * (int64_t)(1 + (cpu->next ? sizeof(int32_t) : 0));
 }
 
 static void destroy(backend *base)

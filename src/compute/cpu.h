@@ -84,12 +84,12 @@ typedef void level_kernel(const void *args, void *scratch, int32_t level, int32_
 
 enum { CPU_WIDTHS = 3 };  // of SIMD: scalar, AVX2, AVX-512
 
-// What a solver asks of the machine: which pieces of work, and how large its arguments and the scratch of a worker are. Its
-// kernels are compiled once per width; of a width that this build has not got `scratch` is 0.
+// What a solver asks of the machine: which pieces of work, and how much scratch a worker needs. Its kernels are compiled once per
+// width; of a width that this build has not got `scratch` is 0.
 typedef struct cpu_needs {
     bool columns, boxes;
     size_t scratch[CPU_WIDTHS];
-    size_t tile;  // of a run tile
+    size_t tile;  // of a run tile: see cpu_bricks.ones
 } cpu_needs;
 
 typedef struct cpu_machine {

@@ -1,4 +1,5 @@
-// All solvers. To add one is to add its folder, its name in weir_solver, and a line here.
+// All solvers. To add one is to add its folder, its name in weir_solver, and a line here; and, for now, a column in the table of
+// parameters (world/params.c).
 #include "world/solver.h"
 
 extern const solver_table solver_momentum, solver_classic;

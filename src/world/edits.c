@@ -502,7 +502,7 @@ static const char *edit_call(const world_edit *edit)
     case EDIT_FILL:
         if (edit->values) return "weir_world_write_fill";
         if (edit->drops > 0) return round ? "weir_world_fill_sphere" : "weir_world_fill";
-        return round ? "weir_world_drain_sphere" : "weir_world_drain";
+        return round ? "weir_world_fill_sphere or _drain_sphere" : "weir_world_fill or _drain";
     case EDIT_SHAPE:
         if (edit->values) return "weir_world_build_shares";
         if (edit->share > 0) return round ? "weir_world_build_sphere" : "weir_world_build";

@@ -20,6 +20,7 @@ typedef struct param {
     const char *help;
 } param;
 
+_Static_assert(WEIR_SOLVER_COUNT == 2, "the table below has a column per solver");
 #define BOTH(value)  \
     {                \
         value, value \

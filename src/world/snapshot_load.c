@@ -224,7 +224,7 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
         return damaged(r, "the counters of updates and changes are out of range");
     }
     if (a->carried < 0 || (a->carried > 0 && !world->solver->set_carried))
-        return damaged(r, "the next update would run %d V-cycles", a->carried);
+        return damaged(r, "a world of %s cannot carry the number %d", world->solver->name, a->carried);
     const int64_t account[4] = {a->added, a->removed, a->drained, a->turned};
     for (int32_t i = 0; i < 4; i++) {
         if (account[i] < 0 || account[i] > ACCOUNT_MAX) return damaged(r, "the account of drops is out of range");

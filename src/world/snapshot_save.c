@@ -528,14 +528,16 @@ weir_status weir_world_save_to(const weir_world *world, weir_write *write, void 
     w->write = write;
     w->user = user;
     send_bytes(w, header, sizeof header);
-    const uint64_t announced = w->stored;
+    uint8_t after[SNAPSHOT_HEADER_BYTES];
     if (w->failure == WEIR_OK) pack_world(w, world, &to.s, to.size);
-    assert(w->failure != WEIR_OK || w->stored == announced);
-    (void)announced;
+    put_header(after, w);
+    const bool same = memcmp(header, after, sizeof header) == 0;
     const uint64_t sent = w->sent;
     status = w->failure;
     end_saving(&to);
     if (status == WEIR_ERROR_MEMORY) return no_memory("a snapshot");
+    if (status == WEIR_OK && !same)
+        return status_fail(WEIR_ERROR_BUSY, "the world was changed while its snapshot was written, which cannot be read then");
     if (status == WEIR_OK) return WEIR_OK;
     return status_fail(status, "the game's function for writing a snapshot failed after %llu bytes", (unsigned long long)sent);
 }

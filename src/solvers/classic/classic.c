@@ -112,7 +112,7 @@ extern const solver_table solver_classic;
 const solver_table solver_classic = {
     .id = WEIR_SOLVER_CLASSIC,
     .name = "classic",
-    .speed = CLASSIC_SPEED,
+    .speed = CLASSIC_C,
     .cell_max = 511 * WEIR_FULL,  // a cell of 128 fills takes in nothing, and what it got until then still fits an integer
     .create = create,
     .destroy = destroy,

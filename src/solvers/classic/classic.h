@@ -3,8 +3,7 @@
 #define WEIR_CLASSIC_CLASSIC_H
 
 #include "compute/backend.h"
-
-#define CLASSIC_SPEED 0.5f  // cells per update that a flow of 1 moves
+#include "solvers/classic/laws.h"
 
 typedef struct classic_cpu classic_cpu;
 typedef struct classic_opencl classic_opencl;

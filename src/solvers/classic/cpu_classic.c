@@ -1,5 +1,5 @@
 // The classic solver on the CPU: what its passes need, and how each of them runs.
-#include "solvers/classic/cpu_parts.h"
+#include "solvers/classic/cpu_classic.h"
 
 #include <assert.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void set_arguments(classic_cpu *cpu)
 {
     const weir_params *p = &cpu->machine->world->params;
     // A flow f moves at the speed f/2, so gravity on it counts double.
-    const float scale = 1.0f / CLASSIC_SPEED;
+    const float scale = 1.0f / CLASSIC_C;
     cpu->args = (classic_args){
         .bricks = cpu->machine->bricks,
         .held = cpu->held,
@@ -48,6 +48,7 @@ static weir_status reserve(void *solver)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
     weir_world *world = cpu->machine->world;
+    cpu->ready = UINT64_MAX;
     weir_status status = cpu_prepare(cpu->machine);
     if (status != WEIR_OK) return status;
     if (cpu->room < world->bricks.capacity) {
@@ -59,6 +60,7 @@ static weir_status reserve(void *solver)
         cpu->room = world->bricks.capacity;
     }
     set_arguments(cpu);
+    cpu->ready = world->bricks.version;
     return WEIR_OK;
 }
 
@@ -121,6 +123,7 @@ static void try_box(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
     classic_args trial = cpu->args;
+    trial.bricks = cpu->machine->bricks;
     trial.bricks.wet = wet;
     trial.bricks.changed = changed;
     trial.held = cpu->machine->world->bricks.wet;
@@ -132,7 +135,7 @@ static const char *validate(void *solver)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
     cpu_machine *machine = cpu->machine;
-    if (machine->version != machine->world->bricks.version) return NULL;
+    if (cpu->ready != machine->world->bricks.version) return NULL;  // what was made for other bricks is made anew
     const char *wrong = machine->base.validate(&machine->base);
     if (wrong) return wrong;
     point_channels(cpu);
@@ -158,12 +161,12 @@ static void destroy(void *solver)
 }
 
 static const classic_kernels *const kernels[CPU_WIDTHS] = {
-    &classic_kernels_scalar,
+    [WEIR_SIMD_SCALAR - WEIR_SIMD_SCALAR] = &classic_kernels_scalar,
 #if WEIR_HAVE_AVX2
-    &classic_kernels_avx2,
+    [WEIR_SIMD_AVX2 - WEIR_SIMD_SCALAR] = &classic_kernels_avx2,
 #endif
 #if WEIR_HAVE_AVX512
-    &classic_kernels_avx512,
+    [WEIR_SIMD_AVX512 - WEIR_SIMD_SCALAR] = &classic_kernels_avx512,
 #endif
 };
 
@@ -179,7 +182,10 @@ static weir_status create(void *solver, const char *device)
     if (status != WEIR_OK) return status;
     c->machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];
+    cpu->ready = UINT64_MAX;
+    assert(cpu->kernels);
     return WEIR_OK;
 }
 
-const solver_part classic_on_cpu = {create, destroy, reserve, validate, bytes};
+const solver_part classic_on_cpu = {
+    .create = create, .destroy = destroy, .reserve = reserve, .validate = validate, .bytes = bytes};

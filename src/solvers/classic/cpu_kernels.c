@@ -1,6 +1,6 @@
 // The classic solver's kernels for the CPU. This file is compiled once per width of SIMD with CPU_WIDTH as its name; all widths give the
 // same bits.
-#include "solvers/classic/cpu_classic.h"
+#include "solvers/classic/cpu_sweep.h"
 
 static void forces(const void *args, void *scratch, const brick_run *r)
 {

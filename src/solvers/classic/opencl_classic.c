@@ -34,7 +34,7 @@ static weir_status reserve(void *solver)
     weir_status status = opencl_prepare(machine);
     if (status == WEIR_OK) status = opencl_reserve(machine);
     // A flow f moves at the speed f/2, so gravity on it counts double.
-    machine->numbers = opencl_find_numbers(machine, 1.0f / CLASSIC_SPEED);
+    machine->numbers = opencl_find_numbers(machine, 1.0f / CLASSIC_C);
     return status;
 }
 
@@ -147,4 +147,5 @@ static weir_status create(void *solver, const char *device)
     return status;
 }
 
-const solver_part classic_on_opencl = {create, destroy, reserve, validate, bytes};
+const solver_part classic_on_opencl = {
+    .create = create, .destroy = destroy, .reserve = reserve, .validate = validate, .bytes = bytes};

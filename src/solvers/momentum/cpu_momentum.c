@@ -113,11 +113,15 @@ static weir_status reserve_notes(momentum_cpu *cpu)
 static weir_status reserve(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    brick_pool *pool = &cpu->machine->world->bricks;
+    cpu->ready = UINT64_MAX;
     weir_status status = cpu_prepare(cpu->machine);
     if (status == WEIR_OK) status = reserve_notes(cpu);
-    if (status == WEIR_OK) status = pyramid_build(&cpu->levels, &cpu->machine->world->bricks);
-    if (status == WEIR_OK) set_arguments(cpu);
-    return status;
+    if (status == WEIR_OK) status = pyramid_build(&cpu->levels, pool);
+    if (status != WEIR_OK) return status;
+    set_arguments(cpu);
+    cpu->ready = pool->version;
+    return WEIR_OK;
 }
 
 // ---- Passes ----------------------------------------------------------------------------------------------------------------
@@ -343,6 +347,7 @@ static void try_column(void *solver, int32_t piece, uint8_t *wet, int64_t *chang
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     momentum_args trial = cpu->args;
+    trial.bricks = cpu->machine->bricks;
     trial.bricks.wet = wet;
     trial.bricks.changed = changed;
     memset(trial.moved, 0, sizeof trial.moved);
@@ -353,7 +358,7 @@ static const char *validate(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     cpu_machine *machine = cpu->machine;
-    if (machine->version != machine->world->bricks.version) return NULL;
+    if (cpu->ready != machine->world->bricks.version) return NULL;  // what was made for other bricks is made anew
     const char *wrong = machine->base.validate(&machine->base);
     if (!wrong) wrong = validate_notes(cpu);
     if (!wrong) wrong = pyramid_validate(&cpu->levels, &machine->world->bricks);
@@ -387,12 +392,12 @@ static void destroy(void *solver)
 }
 
 static const momentum_kernels *const kernels[CPU_WIDTHS] = {
-    &momentum_kernels_scalar,
+    [WEIR_SIMD_SCALAR - WEIR_SIMD_SCALAR] = &momentum_kernels_scalar,
 #if WEIR_HAVE_AVX2
-    &momentum_kernels_avx2,
+    [WEIR_SIMD_AVX2 - WEIR_SIMD_SCALAR] = &momentum_kernels_avx2,
 #endif
 #if WEIR_HAVE_AVX512
-    &momentum_kernels_avx512,
+    [WEIR_SIMD_AVX512 - WEIR_SIMD_SCALAR] = &momentum_kernels_avx512,
 #endif
 };
 
@@ -409,6 +414,8 @@ static weir_status create(void *solver, const char *device)
     if (status != WEIR_OK) return status;
     m->machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];
+    cpu->ready = UINT64_MAX;
+    assert(cpu->kernels);
     pyramid_create(mem, false, &cpu->levels);
     cpu->sixths = memory_alloc(mem, cpu->kernels->tile_size);
     if (!cpu->sixths) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
@@ -416,4 +423,5 @@ static weir_status create(void *solver, const char *device)
     return WEIR_OK;
 }
 
-const solver_part momentum_on_cpu = {create, destroy, reserve, validate, bytes};
+const solver_part momentum_on_cpu = {
+    .create = create, .destroy = destroy, .reserve = reserve, .validate = validate, .bytes = bytes};

@@ -19,6 +19,7 @@ typedef struct brick_notes {
 
 struct momentum_cpu {
     cpu_machine *machine;
+    uint64_t ready;  // version of the pool that all is made for; UINT64_MAX: some of it is not
     const momentum_kernels *kernels;
     pyramid levels;
     brick_notes notes;

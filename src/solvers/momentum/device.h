@@ -29,7 +29,7 @@ typedef struct device_cycle {
     float tolerance;
 } device_cycle;
 
-#define DEVICE_TOUCH_ROUNDS 8  // of touching up after a cycle: TOUCH_UP_ROUNDS of the backends
+#define DEVICE_TOUCH_ROUNDS 8  // of touching up after a cycle: TOUCH_UP_ROUNDS of momentum.h
 
 // What a cycle of an update notes.
 enum {

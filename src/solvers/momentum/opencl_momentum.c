@@ -602,4 +602,5 @@ static weir_status create(void *solver, const char *device)
     return status;
 }
 
-const solver_part momentum_on_opencl = {create, destroy, reserve, validate, bytes};
+const solver_part momentum_on_opencl = {
+    .create = create, .destroy = destroy, .reserve = reserve, .validate = validate, .bytes = bytes};

@@ -1,0 +1,556 @@
+// Kernels of the thesis's rules (docs/how-it-works.md), as sweeps. Part of cpu_kernels.c.
+#ifndef WEIR_CLASSIC_CPU_SWEEP_H
+#define WEIR_CLASSIC_CPU_SWEEP_H
+
+#include "cells/gradient.h"
+#include "cells/neighbours.h"
+#include "compute/cpu_boxes.h"
+#include "compute/cpu_forces.h"
+#include "solvers/classic/cpu_args.h"
+#include "solvers/classic/laws.h"
+
+typedef struct classic_move_planes {
+    _Alignas(64) drop_plane drops[2], whole[3][2];
+    cell_plane m[4], m2[2], leaves[2], flow[3][4], open[2];
+    cell_plane cross[3][4];  // fill that would cross a face
+    cell_plane moved;
+} classic_move_planes;
+
+typedef struct classic_pressure_planes {
+    _Alignas(64) drop_plane drops;
+    cell_plane m[2], flow, F[2], Fz[2];
+    cell_plane divergence[4], p[5][4];
+    cell_plane open[8], inverse[4];
+} classic_pressure_planes;
+
+typedef union classic_scratch {
+    classic_move_planes move;
+    classic_pressure_planes pressure;
+    struct {
+        _Alignas(64) run_tile m, open;
+    } forces;
+} classic_scratch;
+
+// The arguments that a sweep was begun with: the bricks are their first field.
+static inline const classic_args *args_of(const box_sweep *w)
+{
+    return (const classic_args *)w->bricks;
+}
+
+KERNEL classic_fill(const int count, float *restrict m, const int32_t *restrict drops)
+{
+    LANES
+    for (int i = 0; i < count; i++) m[i] = (float)drops[i] * RULE_DROP;
+}
+
+// ---- Move ------------------------------------------------------------------------------------------------------------------
+
+// What crosses the faces between the cells `low` and `m`, as fill and as whole drops. Cells may hold more than a float counts exactly,
+// so drops stay integers here.
+KERNEL classic_cross_row(const int count, float *restrict cross, int32_t *restrict whole, const float *restrict f,
+                         const float *low, const float *m)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        cross[i] = rule_classic_cross(f[i], low[i], m[i]);
+        whole[i] = (int32_t)(rule_classic_flux(f[i], low[i], m[i]) * RULE_DROPS);
+    }
+}
+
+KERNEL classic_mass_row(const int count, const int stride, int32_t *restrict after, float *restrict m2,
+                        const int32_t *restrict before, const int32_t *restrict x, const int32_t *restrict y,
+                        const int32_t *restrict z, const int32_t *restrict z_next)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        after[i] = before[i] + (x[i] - x[i + 1]) + (z[i] - z_next[i]) + (y[i] - y[i + stride]);
+        m2[i] = (float)after[i] * RULE_DROP;
+    }
+}
+
+// Share of each cell's mass that leaves it.
+KERNEL classic_leaving_row(const int count, const int stride, float *restrict out, const float *restrict x,
+                           const float *restrict y, const float *restrict z, const float *restrict z_next)
+{
+    LANES
+    for (int i = 0; i < count; i++) out[i] = rule_classic_leaving(x[i], x[i + 1], y[i], y[i + stride], z[i], z_next[i]);
+}
+
+// What a face sees across its axis: what crosses the transverse faces of the cell below it and of the one above, and the flows of the
+// faces beside it.
+typedef struct classic_across {
+    const float *low_in, *low_out, *high_in, *high_out;
+    const float *u_before, *u_behind;
+} classic_across;
+
+// What it sees along its axis: its own flow, the flows of the faces before and behind it, and what crosses those.
+typedef struct classic_along {
+    const float *u, *u_before, *u_behind;
+    const float *cross_before, *cross_behind;
+} classic_along;
+
+// And the cells on one side of it.
+typedef struct classic_cells {
+    const float *m, *m2, *leaves, *open;
+} classic_cells;
+
+KERNEL classic_carry_row(const int count, float *restrict out, const classic_along f, const classic_across v1,
+                         const classic_across v2, const classic_cells low, const classic_cells high, float empty, float gravity)
+{
+#define ACROSS(v)                                                                                                 \
+    (rule_classic_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
+     rule_classic_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
+    LANES
+    for (int i = 0; i < count; i++) {
+        float u = f.u[i], m_low = low.m[i], m_high = high.m[i], m2_low = low.m2[i], m2_high = high.m2[i];
+        float leaves_low = low.leaves[i], leaves_high = high.leaves[i];
+        float leaving = u > 0.0f ? leaves_low : leaves_high;
+        float momentum = u * (u > 0.0f ? m_low : m_high);
+        float in = rule_classic_along(f.cross_before[i], f.u_before[i], f.cross_behind[i], f.u_behind[i]);
+        in = in + (ACROSS(v1) + ACROSS(v2));
+        float p = (momentum - momentum * leaving) + in;
+        float carrier = p > 0.0f ? m2_low : m2_high;
+        float w = low.open[i] * high.open[i];
+        float carried = carrier > empty ? w * p / rule_max(carrier, 1e-30f) : 0.0f;
+        float fallen = m2_low + m2_high > empty ? w * gravity : 0.0f;
+        out[i] = carried + fallen + 0.0f;
+    }
+#undef ACROSS
+}
+
+// Whether the bricks around a layer held mass before the move.
+static bool classic_layer_wet(const box_sweep *w, int layer)
+{
+    const brick_box *box = w->box;
+    for (int z = layer - 1; z <= layer + 1; z++)
+        for (int y = 0; y < box->ny + 2; y++)
+            for (int x = 0; x < box->nx + 2; x++)
+                if (args_of(w)->held[box->brick[z][y][x]]) return true;
+    return false;
+}
+
+static void classic_gather_mass(const box_sweep *w, classic_move_planes *s, int z)
+{
+    plane_gather(SLOT(s->drops, z), args_of(w)->mass, w, z, -2, w->rows);
+    int i = rows_begin(w, -2);
+    classic_fill(rows_count(w, -2, w->rows), SLOT(s->m, z) + i, SLOT(s->drops, z) + i);
+}
+
+// A row of a plane that lies in a ring, and of the planes below and above it.
+#define BELOW(ring) (SLOT(ring, slot - 1) + i)
+#define HERE(ring) (SLOT(ring, slot) + i)
+#define ABOVE(ring) (SLOT(ring, slot + 1) + i)
+
+// The next three work on BOX_LANES cells at once, from place `i` of the plane in a slot on. With a known slot and stride all they look at
+// lies at constant distances.
+
+// What crosses their faces.
+KERNEL classic_cross_cells(classic_move_planes *s, const int stride, const int slot, int i)
+{
+    const float *m = HERE(s->m);
+    classic_cross_row(BOX_LANES, HERE(s->cross[0]), HERE(s->whole[0]), HERE(s->flow[0]), m - 1, m);
+    classic_cross_row(BOX_LANES, HERE(s->cross[1]), HERE(s->whole[1]), HERE(s->flow[1]), m - stride, m);
+    classic_cross_row(BOX_LANES, HERE(s->cross[2]), HERE(s->whole[2]), HERE(s->flow[2]), BELOW(s->m), m);
+}
+
+// Their new mass, and what leaves them.
+KERNEL classic_mass_cells(classic_move_planes *s, const int stride, const int slot, int i, int32_t *after)
+{
+    classic_mass_row(BOX_LANES, stride, after, HERE(s->m2), HERE(s->drops), HERE(s->whole[0]), HERE(s->whole[1]),
+                     HERE(s->whole[2]), ABOVE(s->whole[2]));
+    classic_leaving_row(BOX_LANES, stride, HERE(s->leaves), HERE(s->flow[0]), HERE(s->flow[1]), HERE(s->flow[2]),
+                        ABOVE(s->flow[2]));
+}
+
+// Their new flow.
+KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const int stride, const int slot, int i,
+                           const float *const open[2], float *out_x, float *out_y, float *out_z)
+{
+    const float *cross_x = HERE(s->cross[0]), *cross_y = HERE(s->cross[1]);
+    const float *cross_z = HERE(s->cross[2]), *cross_z1 = ABOVE(s->cross[2]);
+    const float *below_x = BELOW(s->cross[0]), *below_y = BELOW(s->cross[1]);
+    const float *x = HERE(s->flow[0]), *y = HERE(s->flow[1]), *z = HERE(s->flow[2]);
+    const float *m = HERE(s->m), *m2 = HERE(s->m2), *leaves = HERE(s->leaves), *o = open[1] + i;
+    const classic_across x_by_y = {cross_y - 1, cross_y - 1 + stride, cross_y, cross_y + stride, x - stride, x + stride};
+    const classic_across x_by_z = {cross_z - 1, cross_z1 - 1, cross_z, cross_z1, BELOW(s->flow[0]), ABOVE(s->flow[0])};
+    const classic_across y_by_x = {cross_x - stride, cross_x - stride + 1, cross_x, cross_x + 1, y - 1, y + 1};
+    const classic_across y_by_z = {cross_z - stride, cross_z1 - stride, cross_z,
+                                   cross_z1,         BELOW(s->flow[1]), ABOVE(s->flow[1])};
+    const classic_across z_by_y = {below_y, below_y + stride, cross_y, cross_y + stride, z - stride, z + stride};
+    const classic_across z_by_x = {below_x, below_x + 1, cross_x, cross_x + 1, z - 1, z + 1};
+    const classic_along along_x = {x, x - 1, x + 1, cross_x - 1, cross_x + 1};
+    const classic_along along_y = {y, y - stride, y + stride, cross_y - stride, cross_y + stride};
+    const classic_along along_z = {z, BELOW(s->flow[2]), ABOVE(s->flow[2]), BELOW(s->cross[2]), cross_z1};
+    const classic_cells low_x = {m - 1, m2 - 1, leaves - 1, o - 1},
+                        low_y = {m - stride, m2 - stride, leaves - stride, o - stride};
+    const classic_cells low_z = {BELOW(s->m), BELOW(s->m2), BELOW(s->leaves), open[0] + i}, high = {m, m2, leaves, o};
+    classic_carry_row(BOX_LANES, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
+    classic_carry_row(BOX_LANES, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
+    classic_carry_row(BOX_LANES, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
+}
+
+#undef BELOW
+#undef HERE
+#undef ABOVE
+
+// Writes a row of a plane back to its bricks, and asks for where the row behind it goes: `cell` is the number of its first cell in
+// each.
+KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, const int cell, const void *row)
+{
+    assert(nx >= 1 && nx <= BOX_X && cell >= 0 && cell < BRICK_CELLS);
+    float *to = (float *)channel + cell;
+    for (int x = 0; x < nx; x++) {
+        if (bricks[x] == BRICK_NOTHING) continue;
+        float *cells = to + (size_t)bricks[x] * BRICK_CELLS;
+        ask_for(cells + 64);
+        memcpy(cells, (const float *)row + 8 * x, 32);
+    }
+}
+
+// Which bricks of a plane hold mass now, and which changed.
+typedef struct classic_notes {
+    int32_t any[8 * BOX_X], differs[8 * BOX_X];
+} classic_notes;
+
+KERNEL classic_note_row(const int count, classic_notes *notes, const int32_t *restrict after, const int32_t *restrict before)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        notes->any[i] |= after[i];
+        notes->differs[i] |= after[i] ^ before[i];
+    }
+}
+
+// Notes of a row of bricks. They begin anew with the first plane.
+static void classic_book_notes(const classic_args *a, const int32_t *bricks, int nx, int z, const classic_notes *notes)
+{
+    for (int x = 0; x < nx; x++) {
+        int32_t any = 0, differs = 0;
+        for (int i = 8 * x; i < 8 * x + 8; i++) any |= notes->any[i], differs |= notes->differs[i];
+        if (bricks[x] == BRICK_NOTHING) continue;
+        a->bricks.wet[bricks[x]] = (uint8_t)((((z & 7) != 0) & a->bricks.wet[bricks[x]]) | (any != 0));
+        if (differs) a->bricks.changed[bricks[x]] = a->bricks.change;
+    }
+}
+
+static void classic_store_moved(const box_sweep *w, classic_move_planes *s, int z)
+{
+    int i = rows_begin(w, 0);
+    for (int axis = 0; axis < 3; axis++) {
+        if (!args_of(w)->moved[axis]) continue;
+        classic_fill(rows_count(w, 0, w->rows - 1), s->moved + i, SLOT(s->whole[axis], z) + i);
+        plane_scatter(args_of(w)->moved[axis], w, z, s->moved);
+    }
+}
+
+// New mass of the row of plane z that begins at `i`, and what is noted of it. Row -1 and plane z0 - 1 are not the box's own.
+KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
+                           bool own, classic_notes *notes)
+{
+    const int nx = stride / 8 - 2;
+    int32_t after[8 * (BOX_X + 2) + BOX_LANES];
+    for (int x = 0; x < stride; x += BOX_LANES) classic_mass_cells(s, stride, slot, i - BOX_LANES + x, after + x);
+    if (!own || y < 0) return;
+    const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    for (int x = 0; x < nx; x++)
+        if (bricks[x] != BRICK_NOTHING) must_be_drops(after + BOX_LANES + 8 * x, 8, 511 * WEIR_FULL);
+    classic_store_row(args_of(w)->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
+    if ((y & 7) == 0) *notes = (classic_notes){{0}};
+    classic_note_row(8 * nx, notes, after + BOX_LANES, SLOT(s->drops, slot) + i);
+    if ((y & 7) == 7) classic_book_notes(args_of(w), bricks, nx, z, notes);
+}
+
+KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
+                           const float *const open[2])
+{
+    const classic_args *a = args_of(w);
+    const int nx = stride / 8 - 2;
+    float out[3][8 * BOX_X];
+    for (int x = 0; x < 8 * nx; x += BOX_LANES)
+        classic_carry_cells(a, s, stride, slot, i + x, open, out[0] + x, out[1] + x, out[2] + x);
+    const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    for (int axis = 0; axis < 3; axis++)
+        classic_store_row(a->flow_next[axis], bricks, nx, 8 * (y & 7) + 64 * (z & 7), out[axis]);
+}
+
+// Works out what crosses the faces of plane z + 1, then the new mass and flow of plane z, row by row: so that what a row looks at is
+// brought near the processor once. The flow follows one row behind the mass, whose values must have arrived in memory when it looks
+// at them one cell aside.
+INLINE void classic_move_rows(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int z0,
+                              const float *const open[2])
+{
+    classic_notes notes;
+    for (int y = -1; y <= w->rows; y++) {
+        const int i = PLANE_START + stride * (y + PLANE_RIM);
+        for (int x = 0; x < stride; x += BOX_LANES) classic_cross_cells(s, stride, slot + 1, i - BOX_LANES + x);
+        if (z < z0 - 1) continue;
+        if (y < w->rows) classic_mass_of_row(w, s, stride, slot, z, y, i, z >= z0, &notes);
+        if (z >= z0 && y > 0) classic_flow_of_row(w, s, stride, slot, z, y - 1, i - stride, open);
+    }
+}
+
+// The same, with what is usual as constants.
+static void classic_move_plane(const box_sweep *w, classic_move_planes *s, int z, int z0, const float *const open[2])
+{
+    const int widest = 8 * (BOX_X + 2), slot = z & 3;
+    if (w->stride != widest)
+        classic_move_rows(w, s, w->stride, slot, z, z0, open);
+    else if (slot == 0)
+        classic_move_rows(w, s, widest, 0, z, z0, open);
+    else if (slot == 1)
+        classic_move_rows(w, s, widest, 1, z, z0, open);
+    else if (slot == 2)
+        classic_move_rows(w, s, widest, 2, z, z0, open);
+    else
+        classic_move_rows(w, s, widest, 3, z, z0, open);
+}
+
+// Moves planes z0 to z1 - 1.
+static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s, int z0, int z1)
+{
+    const float *open[2] = {NULL, NULL};
+    classic_gather_mass(w, s, z0 - 2);
+    for (int next = z0 - 1; next <= z1; next++) {
+        const int z = next - 1;
+        classic_gather_mass(w, s, next);
+        for (int axis = 0; axis < 3; axis++)
+            plane_gather(SLOT(s->flow[axis], next), args_of(w)->flow[axis], w, next, -1, w->rows);
+        open[0] = open[1];
+        if (z >= z0 - 1 && (!open[0] || !plane_goes_on(w, z))) {
+            float *fresh = open[0] == s->open[0] ? s->open[1] : s->open[0];
+            plane_open(fresh, w, z, -1, w->rows - 1);
+            open[1] = fresh;
+        }
+        classic_move_plane(w, s, z, z0, open);
+        if (z >= z0) classic_store_moved(w, s, z);
+    }
+}
+
+// A layer of bricks without any mass around it.
+// The move of a brick in which nothing is and nothing comes in.
+static void move_nothing(const classic_args *a, const brick_run *one)
+{
+    clear_bricks(a->mass_next, one);
+    for (int axis = 0; axis < 3; axis++) {
+        clear_bricks(a->flow_next[axis], one);
+        if (a->moved[axis]) clear_bricks(a->moved[axis], one);
+    }
+    a->bricks.wet[one->brick[0]] = 0;
+}
+
+static void classic_move_nothing(const box_sweep *w, int layer)
+{
+    for (int y = 1; y <= w->box->ny; y++) {
+        for (int x = 1; x <= w->box->nx; x++) {
+            const brick_run one = {1, {w->box->brick[layer][y][x]}};
+            if (one.brick[0] != BRICK_NOTHING) move_nothing(args_of(w), &one);
+        }
+    }
+}
+
+static void classic_move(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+{
+    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
+    for (int layer = 1, end; layer <= box->nz; layer = end) {
+        end = layer + 1;
+        if (!classic_layer_wet(w, layer)) {
+            classic_move_nothing(w, layer);
+            continue;
+        }
+        while (end <= box->nz && classic_layer_wet(w, end)) end++;
+        classic_move_planes_from(w, &scratch->move, 8 * (layer - 1), 8 * (end - 1));
+    }
+}
+
+// ---- Pressure --------------------------------------------------------------------------------------------------------------
+
+KERNEL classic_flux(const int count, float *restrict F, const float *restrict f, const float *low, const float *m)
+{
+    LANES
+    for (int i = 0; i < count; i++) F[i] = rule_classic_flux(f[i], low[i], m[i]);
+}
+
+// 1 over the number of open faces; 0 in solid cells.
+KERNEL classic_inverse(const int count, const int stride, float *restrict out, const float *below, const float *o,
+                       const float *above)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        float faces = rule_around(o[i - 1], o[i + 1], o[i - stride], o[i + stride], below[i], above[i]);
+        float inverse = 1.0f / rule_max(faces, 1.0f);
+        out[i] = faces > 0.0f ? o[i] * inverse : 0.0f;
+    }
+}
+
+// The excess to come, and the first iteration of the pressure, which starts from nothing.
+KERNEL classic_divergence(const int count, const int stride, float *restrict out, float *restrict p, const float *restrict m,
+                          const float *restrict x, const float *restrict y, const float *restrict z, const float *restrict z1,
+                          const float *restrict open, const float *restrict inverse)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        out[i] = open[i] * ((m[i] - 1.0f) + rule_inflow(x[i], x[i + 1], y[i], y[i + stride], z[i], z1[i]));
+        p[i] = rule_classic_pressure(0.0f, out[i], inverse[i]);
+    }
+}
+
+KERNEL classic_iterate(const int count, const int stride, float *restrict out, const float *restrict below,
+                       const float *restrict p, const float *restrict above, const float *restrict divergence,
+                       const float *restrict inverse)
+{
+    LANES
+    for (int i = 0; i < count; i++) {
+        float sum = rule_around(p[i - 1], p[i + 1], p[i - stride], p[i + stride], below[i], above[i]);
+        out[i] = rule_classic_pressure(sum, divergence[i], inverse[i]);
+    }
+}
+
+// The terrain of the last planes: open cells, and 1 over the number of open faces. Planes with the same terrain share them.
+typedef struct classic_terrain {
+    const float *open[8], *inverse[4];
+    int opens, inverses;  // how many were made
+} classic_terrain;
+
+static void classic_add_open(const box_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
+{
+    if (t->opens > 0 && plane_goes_on(w, z)) {
+        SLOT(t->open, z) = SLOT(t->open, z - 1);
+        return;
+    }
+    float *plane = SLOT(s->open, t->opens++);
+    plane_open(plane, w, z, y0, y1);
+    SLOT(t->open, z) = plane;
+}
+
+static void classic_add_inverse(const box_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
+{
+    const float *below = SLOT(t->open, z - 1), *open = SLOT(t->open, z), *above = SLOT(t->open, z + 1);
+    if (t->inverses > 0 && SLOT(t->open, z - 2) == below && below == open && open == above) {
+        SLOT(t->inverse, z) = SLOT(t->inverse, z - 1);
+        return;
+    }
+    float *plane = SLOT(s->inverse, t->inverses++);
+    int i = rows_begin(w, y0);
+    classic_inverse(rows_count(w, y0, y1), w->stride, plane + i, below + i, open + i, above + i);
+    SLOT(t->inverse, z) = plane;
+}
+
+// Iteration `k` of plane z, on rows y0..y1.
+static void classic_iterate_plane(const box_sweep *w, classic_pressure_planes *s, const classic_terrain *t, int k, int z,
+                                  int y0, int y1)
+{
+    int i = rows_begin(w, y0);
+    classic_iterate(rows_count(w, y0, y1), w->stride, SLOT(s->p[k], z) + i, SLOT(s->p[k - 1], z - 1) + i,
+                    SLOT(s->p[k - 1], z) + i, SLOT(s->p[k - 1], z + 1) + i, SLOT(s->divergence, z) + i,
+                    SLOT(t->inverse, z) + i);
+}
+
+// The divergence, and the first iterations of the pressure. Iteration k of a plane runs one plane behind iteration k - 1, which
+// reaches one cell further around the box.
+static void classic_divergence_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+{
+    classic_pressure_planes *s = &scratch->pressure;
+    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
+    const int last = a->iterations, rim = last - 1, rows = w->rows;
+    assert(last >= 1 && last < PLANE_RIM);
+    classic_terrain around = {{NULL}}, *t = &around;
+    for (int next = -last; next < w->planes + last; next++) {
+        plane_gather(s->drops, a->mass_next, w, next, -last, rows + rim);
+        int i = rows_begin(w, -last);
+        classic_fill(rows_count(w, -last, rows + rim), SLOT(s->m, next) + i, s->drops + i);
+        classic_add_open(w, s, t, next, -last, rows + rim);
+        if (next < -rim) continue;
+        const int z = next - 1, count = rows_count(w, -rim, rows - 1 + rim);
+        i = rows_begin(w, -rim);
+        plane_gather(s->flow, a->flow_next[2], w, next, -rim, rows - 1 + rim);
+        classic_flux(count, SLOT(s->Fz, next) + i, s->flow + i, SLOT(s->m, z) + i, SLOT(s->m, next) + i);
+        if (z < -rim) continue;
+        const float *m = SLOT(s->m, z) + i;
+        plane_gather(s->flow, a->flow_next[0], w, z, -rim, rows - 1 + rim);
+        classic_flux(count, s->F[0] + i, s->flow + i, m - 1, m);
+        plane_gather(s->flow, a->flow_next[1], w, z, -rim, rows + rim);
+        classic_flux(rows_count(w, -rim, rows + rim), s->F[1] + i, s->flow + i, m - w->stride, m);
+        classic_add_inverse(w, s, t, z, -rim, rows - 1 + rim);
+        classic_divergence(count, w->stride, SLOT(s->divergence, z) + i, SLOT(s->p[1], z) + i, m, s->F[0] + i, s->F[1] + i,
+                           SLOT(s->Fz, z) + i, SLOT(s->Fz, next) + i, SLOT(t->open, z) + i, SLOT(t->inverse, z) + i);
+        if (z >= 0 && z < w->planes) plane_scatter(a->divergence, w, z, SLOT(s->divergence, z));
+        for (int k = 2; k <= last && z - k + 1 >= k - last; k++)
+            classic_iterate_plane(w, s, t, k, z - k + 1, k - last, rows - 1 + last - k);
+        int done = z - last + 1;
+        if (done >= 0) plane_scatter(a->pressure, w, done, SLOT(s->p[last], done));
+    }
+}
+
+// The flow after the pressure difference across its face, in place: no face looks at another face's flow.
+static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low, const float *p, const float *open_low,
+                                   const float *open)
+{
+    const classic_args *a = args_of(w);
+    const float keep = a->keep, limit = a->max_flow;
+    const int stride = w->stride;
+    float *const x = a->flow_next[0] + 64 * (z & 7), *const y = a->flow_next[1] + 64 * (z & 7),
+                 *const deep = a->flow_next[2] + 64 * (z & 7);
+#define PIECE                                                                                                       \
+    {                                                                                                               \
+        const size_t start = (size_t)brick * BRICK_CELLS;                                                           \
+        ask_for_plane(x + start + 64);                                                                              \
+        ask_for_plane(y + start + 64);                                                                              \
+        ask_for_plane(deep + start + 64);                                                                           \
+        for (int row = 0; row < 8; row++) {                                                                         \
+            const int i = at + row * stride;                                                                        \
+            const size_t c = start + (size_t)(8 * row);                                                             \
+            LANES                                                                                                   \
+            for (int k = 0; k < 8; k++) {                                                                           \
+                float here = p[i + k], o = open[i + k];                                                             \
+                x[c + k] = rule_gradient(x[c + k], open[i + k - 1] * o, p[i + k - 1], here, keep, limit);           \
+                y[c + k] = rule_gradient(y[c + k], open[i + k - stride] * o, p[i + k - stride], here, keep, limit); \
+                deep[c + k] = rule_gradient(deep[c + k], open_low[i + k] * o, p_low[i + k], here, keep, limit);     \
+            }                                                                                                       \
+            must_be_within(x + c, 8, limit);                                                                        \
+            must_be_within(y + c, 8, limit);                                                                        \
+            must_be_within(deep + c, 8, limit);                                                                     \
+        }                                                                                                           \
+    }
+    OWN_BRICKS(w, z, PIECE)
+#undef PIECE
+}
+
+// Further iterations of the pressure, and after the last ones the gradient. One cell below the box counts as the box's own, since the
+// gradient looks at it.
+INLINE void classic_iterations(const classic_args *a, classic_scratch *scratch, const brick_box *box, const bool gradient)
+{
+    classic_pressure_planes *s = &scratch->pressure;
+    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
+    const int last = a->iterations, rows = w->rows;
+    assert(last >= (gradient ? 0 : 1) && last < PLANE_RIM);
+    classic_terrain around = {{NULL}}, *t = &around;
+    for (int next = -1 - last; next < w->planes + last; next++) {
+        plane_gather(SLOT(s->p[0], next), a->pressure, w, next, -1 - last, rows - 1 + last);
+        classic_add_open(w, s, t, next, -1 - last, rows - 1 + last);
+        const int z = next - 1;
+        if (last > 0 && z >= -last) {
+            plane_gather(SLOT(s->divergence, z), a->divergence, w, z, -last, rows - 2 + last);
+            classic_add_inverse(w, s, t, z, -last, rows - 2 + last);
+        }
+        for (int k = 1; k <= last && next - k >= k - last - 1; k++)
+            classic_iterate_plane(w, s, t, k, next - k, k - last - 1, rows - 1 + last - k);
+        const int done = next - last;
+        if (done < 0) continue;
+        if (last > 0) plane_scatter(a->pressure_next, w, done, SLOT(s->p[last], done));
+        if (gradient)
+            classic_gradient_plane(w, done, SLOT(s->p[last], done - 1), SLOT(s->p[last], done), SLOT(t->open, done - 1),
+                                   SLOT(t->open, done));
+    }
+}
+
+static void classic_pressure_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+{
+    classic_iterations(a, scratch, box, false);
+}
+
+static void classic_gradient_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+{
+    classic_iterations(a, scratch, box, true);
+}
+
+#endif
