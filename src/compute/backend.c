@@ -5,6 +5,46 @@
 #include <math.h>
 #include <string.h>
 
+weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const solver_part *cpu,
+                                const solver_part *opencl, void **state)
+{
+    solver_state *s = memory_alloc_zero(&world->mem, bytes);
+    *state = NULL;
+    if (!s) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+    s->world = world;
+    s->part = def->backend == WEIR_BACKEND_OPENCL ? opencl : cpu;
+    assert(s->part);
+    weir_status status = s->part->create(s, def->device);
+    if (status == WEIR_OK)
+        *state = s;
+    else
+        solver_state_free(s, bytes);
+    return status;
+}
+
+void solver_state_free(void *state, size_t bytes)
+{
+    solver_state *s = state;
+    memory *mem = &s->world->mem;
+    s->part->destroy(s);
+    memory_free(mem, s, bytes);
+}
+
+weir_status solver_state_reserve(void *state)
+{
+    return ((solver_state *)state)->part->reserve(state);
+}
+
+const char *solver_state_validate(void *state)
+{
+    return ((solver_state *)state)->part->validate(state);
+}
+
+int64_t solver_state_bytes(const void *state)
+{
+    return ((const solver_state *)state)->part->bytes(state);
+}
+
 void backend_rules(backend *b, weir_world *world, weir_place place)
 {
     for (int32_t i = 0; i < world->rule_count; i++)

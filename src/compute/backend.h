@@ -38,6 +38,24 @@ typedef struct solver_part {
     int64_t (*bytes)(const void *solver);
 } solver_part;
 
+// What every solver's state begins with.
+typedef struct solver_state {
+    weir_world *world;
+    const solver_part *part;  // on the machine that the world runs on
+    backend *machine;         // made by the part
+} solver_state;
+
+// Makes a state of so many bytes, zero but for its beginning, with its part on the machine that the definition asks for. The other
+// functions are those of a solver_table, for every state that begins so.
+weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const solver_part *cpu,
+                                const solver_part *opencl, void **state);
+weir_status solver_state_reserve(void *state);
+const char *solver_state_validate(void *state);
+int64_t solver_state_bytes(const void *state);
+
+// Frees the part and then the state, of the size that it was made with.
+void solver_state_free(void *state, size_t bytes);
+
 // Runs the game's rules of one place.
 void backend_rules(backend *b, weir_world *world, weir_place place);
 

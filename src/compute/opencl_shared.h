@@ -54,18 +54,12 @@ typedef struct device_place {
     int clear;  // as in device_news
 } device_place;
 
-// Bricks in a line that one work-group goes through: along z in the move, along x in the classic solver's pressure.
+// Bricks in a line that one work-group goes through.
 #define DEVICE_RUN 8
-#define DEVICE_MOVE_GROUP 128   // work-items that move a run
-#define DEVICE_MARCH_GROUP 128  // and those that iterate on its pressure
 typedef struct device_run {
     int count;
     int brick[DEVICE_RUN];
 } device_run;
-
-// Work-items of a group that takes the gradient, and the classic divergence, 64 to a brick.
-#define DEVICE_GRADIENT_GROUP 128
-#define DEVICE_DIVERGENCE_GROUP 128
 
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1

@@ -27,7 +27,7 @@ static const pass GRADIENT = PASS("pressure and gradient", gradient);
 
 static void run(classic *c, const pass *p)
 {
-    c->machine->run(c->machine, p, c);
+    c->base.machine->run(c->base.machine, p, c);
 }
 
 static void run_iterations(classic *c, const pass *p, int32_t iterations)
@@ -39,15 +39,15 @@ static void run_iterations(classic *c, const pass *p, int32_t iterations)
 
 static void run_passes(classic *c)
 {
-    weir_world *world = c->world;
-    backend_rules(c->machine, world, WEIR_PLACE_BEFORE);
+    weir_world *world = c->base.world;
+    backend_rules(c->base.machine, world, WEIR_PLACE_BEFORE);
     run(c, &MOVE);
     if (backend_drains(world)) {
         run(c, &OPEN_SIDES);
         assert(c->drained >= 0);
         world->drained += c->drained;
     }
-    backend_rules(c->machine, world, WEIR_PLACE_AFTER_MOVE);
+    backend_rules(c->base.machine, world, WEIR_PLACE_AFTER_MOVE);
     if (backend_pushes(world)) run(c, &FORCES);
     int32_t left = world->params.iterations;
     assert(left >= 1);
@@ -55,57 +55,31 @@ static void run_passes(classic *c)
     run_iterations(c, &DIVERGENCE, first);
     for (left -= first; left > SWEEP_ITERATIONS; left -= SWEEP_ITERATIONS) run_iterations(c, &PRESSURE, SWEEP_ITERATIONS);
     run_iterations(c, &GRADIENT, left);
-    backend_rules(c->machine, world, WEIR_PLACE_AFTER);
+    backend_rules(c->base.machine, world, WEIR_PLACE_AFTER);
 }
 
 static weir_status update(void *state)
 {
     classic *c = state;
-    if (c->machine->begin) c->machine->begin(c->machine);
-    if (c->world->bricks.live > 0) run_passes(c);
-    return c->machine->finish ? c->machine->finish(c->machine) : WEIR_OK;
+    if (c->base.machine->begin) c->base.machine->begin(c->base.machine);
+    if (c->base.world->bricks.live > 0) run_passes(c);
+    return c->base.machine->finish ? c->base.machine->finish(c->base.machine) : WEIR_OK;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
-static void destroy(void *state)
-{
-    classic *c = state;
-    c->part->destroy(c);
-    memory_free(&c->world->mem, c, sizeof *c);
-}
-
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
-    classic *c = memory_alloc_zero(&world->mem, sizeof *c);
-    *state = NULL;
-    if (!c) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    c->world = world;
-    c->part = &classic_on_cpu;
 #if WEIR_HAVE_OPENCL
-    if (def->backend == WEIR_BACKEND_OPENCL) c->part = &classic_on_opencl;
+    return solver_state_create(world, def, sizeof(classic), &classic_on_cpu, &classic_on_opencl, state);
+#else
+    return solver_state_create(world, def, sizeof(classic), &classic_on_cpu, NULL, state);
 #endif
-    weir_status status = c->part->create(c, def->device);
-    if (status == WEIR_OK)
-        *state = c;
-    else
-        destroy(c);
-    return status;
 }
 
-static weir_status reserve(void *state)
+static void destroy(void *state)
 {
-    return ((classic *)state)->part->reserve(state);
-}
-
-static const char *validate(void *state)
-{
-    return ((classic *)state)->part->validate(state);
-}
-
-static int64_t bytes(const void *state)
-{
-    return ((const classic *)state)->part->bytes(state);
+    solver_state_free(state, sizeof(classic));
 }
 
 extern const solver_table solver_classic;
@@ -116,8 +90,8 @@ const solver_table solver_classic = {
     .cell_max = 511 * WEIR_FULL,  // a cell of 128 fills takes in nothing, and what it got until then still fits an integer
     .create = create,
     .destroy = destroy,
-    .reserve = reserve,
+    .reserve = solver_state_reserve,
     .update = update,
-    .validate = validate,
-    .bytes = bytes,
+    .validate = solver_state_validate,
+    .bytes = solver_state_bytes,
 };

@@ -9,9 +9,7 @@ typedef struct classic_cpu classic_cpu;
 typedef struct classic_opencl classic_opencl;
 
 typedef struct classic {
-    weir_world *world;
-    const solver_part *part;
-    backend *machine;
+    solver_state base;
     classic_cpu *cpu;  // one of these two
     classic_opencl *opencl;
     // Of the update under way.

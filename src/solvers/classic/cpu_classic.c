@@ -155,9 +155,9 @@ static void destroy(void *solver)
     classic *c = solver;
     classic_cpu *cpu = c->cpu;
     if (!cpu) return;
-    memory_free(&c->world->mem, cpu->held, (size_t)cpu->room);
+    memory_free(&c->base.world->mem, cpu->held, (size_t)cpu->room);
     if (cpu->machine) cpu->machine->base.destroy(&cpu->machine->base);
-    memory_free(&c->world->mem, cpu, sizeof *cpu);
+    memory_free(&c->base.world->mem, cpu, sizeof *cpu);
 }
 
 static const classic_kernels *const kernels[CPU_WIDTHS] = {
@@ -173,14 +173,14 @@ static const classic_kernels *const kernels[CPU_WIDTHS] = {
 static weir_status create(void *solver, const char *device)
 {
     classic *c = solver;
-    classic_cpu *cpu = c->cpu = memory_alloc_zero(&c->world->mem, sizeof *cpu);
+    classic_cpu *cpu = c->cpu = memory_alloc_zero(&c->base.world->mem, sizeof *cpu);
     (void)device;
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     cpu_needs needs = {.boxes = true, .tile = kernels[0]->tile_size};
     for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
-    weir_status status = cpu_machine_create(c->world, &needs, &cpu->machine);
+    weir_status status = cpu_machine_create(c->base.world, &needs, &cpu->machine);
     if (status != WEIR_OK) return status;
-    c->machine = &cpu->machine->base;
+    c->base.machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];
     cpu->ready = UINT64_MAX;
     assert(cpu->kernels);

@@ -1,6 +1,7 @@
 // The classic solver on an OpenCL device: how each of its passes runs.
 #include "compute/opencl.h"
 #include "solvers/classic/classic.h"
+#include "solvers/classic/device.h"
 #include <assert.h>
 
 #define CLASSIC_KERNELS(ITEM) \
@@ -117,13 +118,13 @@ void classic_opencl_gradient(void *solver)
 
 static int64_t bytes(const void *solver)
 {
-    const backend *machine = ((const classic *)solver)->machine;
+    const backend *machine = ((const classic *)solver)->base.machine;
     return machine->bytes(machine);
 }
 
 static const char *validate(void *solver)
 {
-    backend *machine = ((classic *)solver)->machine;
+    backend *machine = ((classic *)solver)->base.machine;
     return machine->validate(machine);
 }
 
@@ -133,17 +134,17 @@ static void destroy(void *solver)
     classic_opencl *o = c->opencl;
     if (!o) return;
     if (o->machine) o->machine->base.destroy(&o->machine->base);
-    memory_free(&c->world->mem, o, sizeof *o);
+    memory_free(&c->base.world->mem, o, sizeof *o);
 }
 
 static weir_status create(void *solver, const char *device)
 {
     classic *c = solver;
-    classic_opencl *o = c->opencl = memory_alloc_zero(&c->world->mem, sizeof *o);
+    classic_opencl *o = c->opencl = memory_alloc_zero(&c->base.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
     const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 0, .pairs = true};
-    weir_status status = opencl_machine_create(c->world, device, &text, &needs, &o->machine);
-    if (status == WEIR_OK) c->machine = &o->machine->base;
+    weir_status status = opencl_machine_create(c->base.world, device, &text, &needs, &o->machine);
+    if (status == WEIR_OK) c->base.machine = &o->machine->base;
     return status;
 }
 

@@ -299,7 +299,7 @@ static float smooth_listed(momentum_cpu *cpu, int32_t count)
 static void touch_up(momentum *m)
 {
     momentum_cpu *cpu = m->cpu;
-    const weir_world *world = m->world;
+    const weir_world *world = m->base.world;
     const float tolerance = world->params.tolerance;
     assert(m->residual >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)world->bricks.end));
     int32_t count = rule_is_wild(m->residual, tolerance) ? list_active(cpu) : 0;
@@ -381,7 +381,7 @@ static void destroy(void *solver)
     momentum *m = solver;
     momentum_cpu *cpu = m->cpu;
     if (!cpu) return;
-    memory *mem = &m->world->mem;
+    memory *mem = &m->base.world->mem;
     if (cpu->machine) {
         pyramid_destroy(&cpu->levels);
         free_notes(mem, &cpu->notes);
@@ -404,15 +404,15 @@ static const momentum_kernels *const kernels[CPU_WIDTHS] = {
 static weir_status create(void *solver, const char *device)
 {
     momentum *m = solver;
-    memory *mem = &m->world->mem;
+    memory *mem = &m->base.world->mem;
     momentum_cpu *cpu = m->cpu = memory_alloc_zero(mem, sizeof *cpu);
     (void)device;
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     cpu_needs needs = {.columns = true, .tile = kernels[0]->tile_size};
     for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
-    weir_status status = cpu_machine_create(m->world, &needs, &cpu->machine);
+    weir_status status = cpu_machine_create(m->base.world, &needs, &cpu->machine);
     if (status != WEIR_OK) return status;
-    m->machine = &cpu->machine->base;
+    m->base.machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];
     cpu->ready = UINT64_MAX;
     assert(cpu->kernels);

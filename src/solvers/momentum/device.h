@@ -6,6 +6,10 @@
 #include "compute/opencl_shared.h"
 #endif
 
+// Work-items that move a run of bricks along z, and those of a group that takes the gradient, 64 to a brick.
+#define DEVICE_MOVE_GROUP 128
+#define DEVICE_GRADIENT_GROUP 128
+
 // One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
 // table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
 // octants without a child, zero for ever.

@@ -32,7 +32,7 @@ static const pass GRADIENT = PASS("pressure gradient", gradient);
 
 static void run(momentum *m, const pass *p)
 {
-    m->machine->run(m->machine, p, m);
+    m->base.machine->run(m->base.machine, p, m);
 }
 
 // Pressure: one cycle, and what it leaves here and there is touched up. Where it leaves much, more cycles follow; how many there may be
@@ -40,7 +40,7 @@ static void run(momentum *m, const pass *p)
 // the same in whatever order they are found.
 static void solve_pressure(momentum *m)
 {
-    const weir_world *world = m->world;
+    const weir_world *world = m->base.world;
     bricks_catch_up(&world->bricks);
     int32_t most = m->cycles_next;
     if (most == 0 || most > world->params.cycles) most = world->params.cycles;
@@ -60,77 +60,51 @@ static void solve_pressure(momentum *m)
 
 static void run_passes(momentum *m)
 {
-    weir_world *world = m->world;
-    backend_rules(m->machine, world, WEIR_PLACE_BEFORE);
+    weir_world *world = m->base.world;
+    backend_rules(m->base.machine, world, WEIR_PLACE_BEFORE);
     run(m, &MOVE);
     if (backend_drains(world)) {
         run(m, &OPEN_SIDES);
         assert(m->drained >= 0);
         world->drained += m->drained;
     }
-    backend_rules(m->machine, world, WEIR_PLACE_AFTER_MOVE);
+    backend_rules(m->base.machine, world, WEIR_PLACE_AFTER_MOVE);
     if (world->params.viscosity > 0.0f) run(m, &VISCOSITY);
     if (backend_pushes(world)) run(m, &FORCES);
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
-    backend_rules(m->machine, world, WEIR_PLACE_AFTER);
+    backend_rules(m->base.machine, world, WEIR_PLACE_AFTER);
 }
 
 static weir_status update(void *state)
 {
     momentum *m = state;
-    if (m->machine->begin) m->machine->begin(m->machine);
-    if (m->world->bricks.live > 0) {
+    if (m->base.machine->begin) m->base.machine->begin(m->base.machine);
+    if (m->base.world->bricks.live > 0) {
         run_passes(m);
     } else {
         // A world that has dried up is like a new one to the water that comes next.
-        bricks_catch_up(&m->world->bricks);
+        bricks_catch_up(&m->base.world->bricks);
         m->cycles_next = 0;
     }
-    return m->machine->finish ? m->machine->finish(m->machine) : WEIR_OK;
+    return m->base.machine->finish ? m->base.machine->finish(m->base.machine) : WEIR_OK;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
-static void destroy(void *state)
-{
-    momentum *m = state;
-    m->part->destroy(m);
-    memory_free(&m->world->mem, m, sizeof *m);
-}
-
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
-    momentum *m = memory_alloc_zero(&world->mem, sizeof *m);
-    *state = NULL;
-    if (!m) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    m->world = world;
-    m->part = &momentum_on_cpu;
 #if WEIR_HAVE_OPENCL
-    if (def->backend == WEIR_BACKEND_OPENCL) m->part = &momentum_on_opencl;
+    return solver_state_create(world, def, sizeof(momentum), &momentum_on_cpu, &momentum_on_opencl, state);
+#else
+    return solver_state_create(world, def, sizeof(momentum), &momentum_on_cpu, NULL, state);
 #endif
-    weir_status status = m->part->create(m, def->device);
-    if (status == WEIR_OK)
-        *state = m;
-    else
-        destroy(m);
-    return status;
 }
 
-static weir_status reserve(void *state)
+static void destroy(void *state)
 {
-    return ((momentum *)state)->part->reserve(state);
-}
-
-static const char *validate(void *state)
-{
-    return ((momentum *)state)->part->validate(state);
-}
-
-static int64_t bytes(const void *state)
-{
-    return ((const momentum *)state)->part->bytes(state);
+    solver_state_free(state, sizeof(momentum));
 }
 
 static void stats(const void *state, weir_stats *all)
@@ -158,10 +132,10 @@ const solver_table solver_momentum = {
     .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
     .create = create,
     .destroy = destroy,
-    .reserve = reserve,
+    .reserve = solver_state_reserve,
     .update = update,
-    .validate = validate,
-    .bytes = bytes,
+    .validate = solver_state_validate,
+    .bytes = solver_state_bytes,
     .stats = stats,
     .carried = carried,
     .set_carried = set_carried,

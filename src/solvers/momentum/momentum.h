@@ -13,9 +13,7 @@ typedef struct momentum_cpu momentum_cpu;
 typedef struct momentum_opencl momentum_opencl;
 
 typedef struct momentum {
-    weir_world *world;
-    const solver_part *part;
-    backend *machine;
+    solver_state base;
     momentum_cpu *cpu;  // one of these two
     momentum_opencl *opencl;
     // Of the last update.

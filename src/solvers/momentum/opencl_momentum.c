@@ -576,7 +576,7 @@ static void destroy(void *solver)
     momentum *m = solver;
     momentum_opencl *o = m->opencl;
     if (!o) return;
-    memory *mem = &m->world->mem;
+    memory *mem = &m->base.world->mem;
     pyramid_destroy(&o->pyramid.tables);
     memory_free(mem, o->pyramid.tree_here, o->pyramid.here_bytes);
     if (o->machine) {
@@ -591,14 +591,14 @@ static void destroy(void *solver)
 static weir_status create(void *solver, const char *device)
 {
     momentum *m = solver;
-    momentum_opencl *o = m->opencl = memory_alloc_zero(&m->world->mem, sizeof *o);
+    momentum_opencl *o = m->opencl = memory_alloc_zero(&m->base.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
-    pyramid_create(&m->world->mem, true, &o->pyramid.tables);
+    pyramid_create(&m->base.world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     o->ahead = opencl_bricks_from("WEIR_DEVICE_AHEAD", AHEAD_BRICKS);
     const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 2, .catch_up = take_notes, .solver = m};
-    weir_status status = opencl_machine_create(m->world, device, &text, &needs, &o->machine);
-    if (status == WEIR_OK) m->machine = &o->machine->base;
+    weir_status status = opencl_machine_create(m->base.world, device, &text, &needs, &o->machine);
+    if (status == WEIR_OK) m->base.machine = &o->machine->base;
     return status;
 }
 
