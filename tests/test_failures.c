@@ -230,22 +230,22 @@ static void first_updates_survive_every_failure_of_one_allocation(void **state)
 
 static void momentum_survives_every_failure_of_one_allocation(void **state)
 {
-    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, false, test_length(1, 23));
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, false, test_length(1, 41));
 }
 
 static void momentum_survives_memory_that_ends_anywhere(void **state)
 {
-    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, true, test_length(5, 29));
+    try_every_failure(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, true, test_length(5, 47));
 }
 
 static void classic_survives_every_failure_of_one_allocation(void **state)
 {
-    try_every_failure(WEIR_SOLVER_CLASSIC, WEIR_BACKEND_CPU, false, test_length(7, 37));
+    try_every_failure(WEIR_SOLVER_CLASSIC, WEIR_BACKEND_CPU, false, test_length(7, 59));
 }
 
 static void classic_survives_memory_that_ends_anywhere(void **state)
 {
-    try_every_failure(WEIR_SOLVER_CLASSIC, WEIR_BACKEND_CPU, true, test_length(11, 41));
+    try_every_failure(WEIR_SOLVER_CLASSIC, WEIR_BACKEND_CPU, true, test_length(11, 61));
 }
 
 static void need_opencl(void)
