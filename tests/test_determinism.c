@@ -90,7 +90,7 @@ static int write_goldens(void)
             const int32_t lengths[] = {SHORT_RUN, long_run_of(scene)};
             for (int32_t k = 0; k < 2; k++) {
                 assert_ok(scene_updates(run, lengths[k] - run->update));
-                fprintf(file, "%s %s %d %d %016llx\n", scene->name, test_solver_name(SOLVERS[s]), run->size, lengths[k],
+                fprintf(file, "%s %s %d %d %016llx\n", scene->name, weir_solver_name(SOLVERS[s]), run->size, lengths[k],
                         (unsigned long long)weir_world_hash(run->world));
             }
             scene_close(run);
@@ -123,7 +123,7 @@ static bool check(const scene_def *scene, weir_solver solver, const weir_world_d
     const int32_t lengths[] = {SHORT_RUN, long_run_of(scene)};
     for (int32_t k = 0; k < test_length(2, 1); k++) {
         assert_ok(scene_updates(run, lengths[k] - run->update));
-        const golden *right = find_golden(scene->name, test_solver_name(solver), run->size, lengths[k]);
+        const golden *right = find_golden(scene->name, weir_solver_name(solver), run->size, lengths[k]);
         uint64_t hash = weir_world_hash(run->world);
         if (hash != right->hash)
             fail_msg("%s, %s, %s: hash %016llx after %d updates, golden %016llx", scene->name, right->solver, how,
@@ -348,7 +348,7 @@ static void caves_keep_every_drop_and_have_one_hash(void **state)
             assert_exact(world);
             uint64_t hash = weir_world_hash(world);
             if (k == 0) first = hash;
-            if (hash != first) fail_msg("%s: case %d has another hash", test_solver_name(SOLVERS[s]), k);
+            if (hash != first) fail_msg("%s: case %d has another hash", weir_solver_name(SOLVERS[s]), k);
             weir_world_destroy(world);
         }
     }
@@ -414,7 +414,7 @@ static void a_falling_cube_is_its_own_mirror_image(void **state)
                 float x_worst, z_worst;
                 mirror_differences(run->world, &x_worst, &z_worst);
                 if (x_worst > allowed || z_worst > allowed)
-                    fail_msg("%s, size %d, after %d updates: off by %g in x, %g in z", test_solver_name(SOLVERS[s]), sizes[i],
+                    fail_msg("%s, size %d, after %d updates: off by %g in x, %g in z", weir_solver_name(SOLVERS[s]), sizes[i],
                              (int)run->update, (double)x_worst, (double)z_worst);
             }
             assert_true(run->size == sizes[i] && weir_world_ledger(run->world).held > 0);

@@ -172,7 +172,7 @@ static life new_life(weir_solver solver, weir_backend backend, int64_t fail_at, 
               .backend = backend,
               .memory = {.fail_at = fail_at, .fail_after = fail_after},
               .options = {.fading = 0.01f}};
-    snprintf(l.path, sizeof l.path, "failures-%s-%d.weir", test_solver_name(solver), (int)backend);
+    snprintf(l.path, sizeof l.path, "failures-%s-%d.weir", weir_solver_name(solver), (int)backend);
     return l;
 }
 
@@ -189,7 +189,7 @@ static void try_every_failure(weir_solver solver, weir_backend backend, bool fai
     for (int64_t n = 1; n <= whole.memory.calls; n += stride) {
         life l = new_life(solver, backend, n, fail_after);
         char what[64];
-        snprintf(what, sizeof what, "%s, allocation %d of %d", test_solver_name(solver), (int)n, (int)whole.memory.calls);
+        snprintf(what, sizeof what, "%s, allocation %d of %d", weir_solver_name(solver), (int)n, (int)whole.memory.calls);
         uint64_t other = live(&l, what);
         assert_true(l.memory.failures > 0);
         if (other == hash) continue;

@@ -95,7 +95,7 @@ static pair make_basin(weir_solver solver, const weir_params *params, uint32_t o
     weir_world_def def = test_def(solver, 36, 24, 20);
     def.params = &mine;
     def.open_sides = open_sides;
-    pair p = make_pair(&def, test_solver_name(solver));
+    pair p = make_pair(&def, weir_solver_name(solver));
     BOTH(p, weir_world_build(world, test_box(14, 0, 0, 16, 12, 20), 255));
     BOTH(p, weir_world_dig(world, test_box(14, 2, 8, 16, 5, 12)));
     BOTH(p, weir_world_build_sphere(world, (weir_sphere){{24, 3, 10}, 3.5f}, 255));
@@ -363,7 +363,7 @@ static void few_sweeps_and_iterations_are_the_same_on_the_device(void **state)
         weir_params params = weir_params_default(SOLVERS[s]);
         weir_world_def def = test_def(SOLVERS[s], 1, 1, 1);
         def.bounds = (weir_box){{-24, -24, -24}, {24, 24, 24}};
-        pair p = make_pair(&def, test_solver_name(SOLVERS[s]));
+        pair p = make_pair(&def, weir_solver_name(SOLVERS[s]));
         BOTH(p, weir_world_build(world, test_box(8, -24, -24, 10, -6, 3), 255));
         BOTH(p, weir_world_fill(world, test_box(-24, -24, -24, 8, 7, 24), WEIR_WATER, 1));
         BOTH(p, weir_world_set_flow(world, test_box(-12, -12, -12, 2, 2, 2), (weir_vec){0.1f, -0.05f, 0.02f}));
@@ -547,7 +547,7 @@ static void snapshots_go_from_one_backend_to_the_other(void **state)
     need_device();
     for (int32_t s = 0; s < 2; s++) {
         char path[64];
-        snprintf(path, sizeof path, "opencl-%s.weir", test_solver_name(SOLVERS[s]));
+        snprintf(path, sizeof path, "opencl-%s.weir", weir_solver_name(SOLVERS[s]));
         pair p = make_basin(SOLVERS[s], NULL, 0);
         BOTH(p, weir_world_add_emitter(world, test_box(28, 15, 4, 34, 17, 9), WEIR_WATER, 7.3f, NULL));
         step_pair(&p, 15);
@@ -708,7 +708,7 @@ static void the_pool_grows_and_is_packed_alike(void **state)
         weir_world_def def = weir_world_def_default();
         def.solver = SOLVERS[s];
         def.threads = 1;
-        pair p = make_pair(&def, test_solver_name(SOLVERS[s]));
+        pair p = make_pair(&def, weir_solver_name(SOLVERS[s]));
         BOTH(p, weir_world_build(world, test_box(-8, -8, -8, 80, 0, 80), 255));
         // One small blob that stays, many that come and go: bricks far up in the pool, and few below.
         BOTH(p, weir_world_fill(world, test_box(60, 0, 60, 66, 5, 66), WEIR_WATER, 1));

@@ -230,7 +230,7 @@ static void abuse(weir_solver solver, weir_vec gravity, uint32_t seed)
         assert_true(sum.max_flow <= 1 && isfinite(sum.max_pressure));
         assert_true(isfinite(sum.mean_flow.x) && isfinite(sum.mean_flow.y) && isfinite(sum.mean_flow.z));
     }
-    print_message("    %s, gravity (%g, %g, %g): fills from %g to %g\n", test_solver_name(solver), (double)gravity.x,
+    print_message("    %s, gravity (%g, %g, %g): fills from %g to %g\n", weir_solver_name(solver), (double)gravity.x,
                   (double)gravity.y, (double)gravity.z, (double)least, (double)most);
     assert_true(least >= 0);
     if (solver == WEIR_SOLVER_MOMENTUM) assert_true(most <= 4);

@@ -89,9 +89,19 @@ static inline scene_run *test_open(const char *scene, weir_solver solver, int32_
     return run;
 }
 
-static inline const char *test_solver_name(weir_solver solver)
+// A dam break in a box of 24, with a pillar in its way.
+static inline void test_fill_dam(weir_world *world)
 {
-    return weir_solver_name(solver);
+    assert_ok(weir_world_build(world, test_box(14, 0, 9, 17, 12, 13), 255));
+    test_fill(world, test_box(0, 0, 0, 9, 18, 24), 1.0f);
+}
+
+static inline weir_world *test_dam(weir_solver solver)
+{
+    weir_world_def def = test_def(solver, 24, 24, 24);
+    weir_world *world = test_make(&def);
+    test_fill_dam(world);
+    return world;
 }
 
 #endif

@@ -142,6 +142,16 @@ static inline int32_t bricks_next(const uint8_t *table, int value, int32_t brick
     return found ? (int32_t)(found - table) : end;
 }
 
+// Whether a brick and its 26 neighbours are open throughout.
+static inline bool bricks_clear(const brick_pool *pool, int32_t brick)
+{
+    for (int32_t k = 0; k < 27; k++)
+        if (pool->near[brick][k] == BRICK_NOTHING) return false;  // most that are not clear end here, without a look at masks
+    for (int32_t k = 0; k < 27; k++)
+        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
+    return true;
+}
+
 // Tells the backend that terrain changed in a brick.
 void bricks_tell(brick_pool *pool, int32_t brick);
 

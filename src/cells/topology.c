@@ -4,6 +4,7 @@
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
 // wet or dry are looked at, and all of them only after an edit.
 #include "world/coord_table.h"
+#include "world/region.h"
 #include "world/world.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -190,12 +191,6 @@ static void end_all(brick_pool *pool)
 
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------
 
-static weir_box bricks_of_box(weir_box box)
-{
-    weir_coord last = brick_of_cell((weir_coord){box.max.x - 1, box.max.y - 1, box.max.z - 1});
-    return (weir_box){brick_of_cell(box.min), {last.x + 1, last.y + 1, last.z + 1}};
-}
-
 // Lists the bricks of a box of bricks that are not there and not solid throughout, x fastest, then y, then z.
 static weir_status find_missing(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context,
                                 birth_list *births)
@@ -265,8 +260,7 @@ weir_status world_topology(weir_world *world)
 
 weir_status world_check_touch(weir_box box)
 {
-    weir_box bricks = bricks_of_box(box);
-    double volume = (double)(bricks.max.x - bricks.min.x) * (bricks.max.y - bricks.min.y) * (bricks.max.z - bricks.min.z);
+    double volume = region_volume(region_bricks(box));
     if (volume <= TOUCH_MAX) return WEIR_OK;
     return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
 }
@@ -275,7 +269,7 @@ weir_status world_touch_some(weir_world *world, weir_box box, world_brick_filter
 {
     if (!world_clip(world, &box)) return WEIR_OK;
     brick_pool *pool = &world->bricks;
-    weir_box bricks = bricks_of_box(box);
+    weir_box bricks = region_bricks(box);
     birth_list births = {0};
     weir_status status = world_check_touch(box);
     if (status == WEIR_OK) status = find_missing(world, bricks, wanted, context, &births);

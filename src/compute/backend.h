@@ -13,6 +13,19 @@ typedef struct pass {
     void (*on_opencl)(void *solver);
 } pass;
 
+// PASS("open sides", momentum, open_sides): how it runs is momentum_cpu_open_sides and momentum_opencl_open_sides.
+#if WEIR_HAVE_OPENCL
+#define PASS(text, solver, name)                          \
+    {                                                     \
+        text, solver##_cpu_##name, solver##_opencl_##name \
+    }
+#else
+#define PASS(text, solver, name)        \
+    {                                   \
+        text, solver##_cpu_##name, NULL \
+    }
+#endif
+
 typedef struct backend backend;
 
 struct backend {

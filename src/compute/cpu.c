@@ -520,13 +520,6 @@ const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solv
     return wrong;
 }
 
-static bool is_clear(const brick_pool *pool, int32_t brick)
-{
-    for (int32_t k = 0; k < 27; k++)
-        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
-    return true;
-}
-
 static const char *validate(backend *base)
 {
     const cpu_machine *cpu = (const cpu_machine *)base;
@@ -535,7 +528,7 @@ static const char *validate(backend *base)
     if (cpu->version != pool->version) return NULL;
     if (cpu->room < pool->end) return broken("%d bricks have room in the tables, and there are %d", cpu->room, pool->end);
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && cpu->clear[b] != is_clear(pool, b))
+        if (pool->alive[b] && cpu->clear[b] != bricks_clear(pool, b))
             return broken("brick %d is noted as clear %d", b, cpu->clear[b]);
     int32_t *writer = calloc((size_t)pool->end, sizeof *writer);
     const char *wrong = writer ? validate_runs(cpu, writer) : NULL;

@@ -4,11 +4,7 @@
 
 #include "cells/forces.h"
 #include "compute/cpu_tile.h"
-
-static bool in_box(weir_box box, weir_coord c)
-{
-    return c.x >= box.min.x && c.x < box.max.x && c.y >= box.min.y && c.y < box.max.y && c.z >= box.min.z && c.z < box.max.z;
-}
+#include "world/region.h"
 
 // R5: the forces of regions and noise, in place on one brick. Rare, so it is written cell by cell.
 static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *m, const float *open, int32_t brick)
@@ -22,7 +18,7 @@ static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *
         weir_vec push = {0, 0, 0};
         for (int32_t k = 0; k < p->source_count; k++) {
             const world_source *source = &p->sources[k];
-            if (source->kind != SOURCE_FORCE || !in_box(source->box, at)) continue;
+            if (source->kind != SOURCE_FORCE || !region_holds(source->box, at)) continue;
             push.x += source->force.x;
             push.y += source->force.y;
             push.z += source->force.z;

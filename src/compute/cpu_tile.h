@@ -227,6 +227,19 @@ static inline void clear_bricks(void *channel, const brick_run *r)
     for (int k = 0; k < r->count; k++) memset((char *)channel + 4 * (size_t)r->brick[k] * BRICK_CELLS, 0, 4 * BRICK_CELLS);
 }
 
+// The move of a brick in which nothing is and nothing comes in. moved[axis] may be NULL.
+static inline void move_nothing(const cpu_bricks *a, int32_t brick, int32_t *mass_next, float *const flow_next[3],
+                                float *const moved[3])
+{
+    const brick_run one = {1, {brick}};
+    clear_bricks(mass_next, &one);
+    for (int axis = 0; axis < 3; axis++) {
+        clear_bricks(flow_next[axis], &one);
+        if (moved[axis]) clear_bricks(moved[axis], &one);
+    }
+    a->wet[brick] = 0;
+}
+
 // Whether the rows y0..y1, z0..z1 of a run tile are all zero, bit for bit.
 static inline bool rows_are_zero(const float *tile, const int n, int y0, int y1, int z0, int z1)
 {

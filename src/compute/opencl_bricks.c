@@ -139,15 +139,6 @@ static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
 
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
 
-static bool is_clear(const brick_pool *pool, int32_t brick)
-{
-    for (int32_t k = 0; k < 27; k++)
-        if (pool->near[brick][k] == BRICK_NOTHING) return false;
-    for (int32_t k = 0; k < 27; k++)
-        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
-    return true;
-}
-
 static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
 {
     assert(pool->alive[brick] && pool->near[brick][BRICK_SELF] == brick);
@@ -157,7 +148,7 @@ static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
     row->coord[0] = pool->coord[brick].x;
     row->coord[1] = pool->coord[brick].y;
     row->coord[2] = pool->coord[brick].z;
-    row->clear = is_clear(pool, brick);
+    row->clear = bricks_clear(pool, brick);
     row->newborn = pool->place[brick] == PLACE_NOWHERE;
 }
 

@@ -128,7 +128,7 @@ static uint8_t wanted_share(const world_edit *edit, weir_coord cell)
     return shares[region_index(edit->whole, cell)];
 }
 
-// As a channel has it: the classic rules move half of that.
+// As a channel has it: how far a flow of 1 moves depends on the solver.
 static void wanted_flow(const weir_world *world, const world_edit *edit, weir_coord cell, float parts[3])
 {
     weir_vec flow = edit->flow;

@@ -6,24 +6,12 @@
 
 enum { SWEEP_ITERATIONS = 4 };  // most pressure iterations in one sweep: as far as a sweep looks around its box
 
-#if WEIR_HAVE_OPENCL
-#define PASS(text, name)                                \
-    {                                                   \
-        text, classic_cpu_##name, classic_opencl_##name \
-    }
-#else
-#define PASS(text, name)               \
-    {                                  \
-        text, classic_cpu_##name, NULL \
-    }
-#endif
-
-static const pass MOVE = PASS("mass and flow advection", move);
-static const pass OPEN_SIDES = PASS("open sides", open_sides);
-static const pass FORCES = PASS("forces and noise", forces);
-static const pass DIVERGENCE = PASS("divergence and pressure", divergence);
-static const pass PRESSURE = PASS("pressure", pressure);
-static const pass GRADIENT = PASS("pressure and gradient", gradient);
+static const pass MOVE = PASS("mass and flow advection", classic, move);
+static const pass OPEN_SIDES = PASS("open sides", classic, open_sides);
+static const pass FORCES = PASS("forces and noise", classic, forces);
+static const pass DIVERGENCE = PASS("divergence and pressure", classic, divergence);
+static const pass PRESSURE = PASS("pressure", classic, pressure);
+static const pass GRADIENT = PASS("pressure and gradient", classic, gradient);
 
 static void run(classic *c, const pass *p)
 {

@@ -327,23 +327,13 @@ static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s,
 }
 
 // A layer of bricks without any mass around it.
-// The move of a brick in which nothing is and nothing comes in.
-static void move_nothing(const classic_args *a, const brick_run *one)
-{
-    clear_bricks(a->mass_next, one);
-    for (int axis = 0; axis < 3; axis++) {
-        clear_bricks(a->flow_next[axis], one);
-        if (a->moved[axis]) clear_bricks(a->moved[axis], one);
-    }
-    a->bricks.wet[one->brick[0]] = 0;
-}
-
 static void classic_move_nothing(const box_sweep *w, int layer)
 {
+    const classic_args *a = args_of(w);
     for (int y = 1; y <= w->box->ny; y++) {
         for (int x = 1; x <= w->box->nx; x++) {
-            const brick_run one = {1, {w->box->brick[layer][y][x]}};
-            if (one.brick[0] != BRICK_NOTHING) move_nothing(args_of(w), &one);
+            const int32_t brick = w->box->brick[layer][y][x];
+            if (brick != BRICK_NOTHING) move_nothing(w->bricks, brick, a->mass_next, a->flow_next, a->moved);
         }
     }
 }

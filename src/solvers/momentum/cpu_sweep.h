@@ -581,17 +581,6 @@ static void cut_column(column_bricks *part, const column_bricks *c, weir_coord l
             memcpy(part->at[z][y], &c->at[low.z + z][low.y + y][low.x], (size_t)(part->x + 2) * sizeof(int32_t));
 }
 
-// The move of a brick in which nothing is and nothing comes in.
-static void move_nothing(const momentum_args *a, const brick_run *one)
-{
-    clear_bricks(a->mass_next, one);
-    for (int axis = 0; axis < 3; axis++) {
-        clear_bricks(a->flow_next[axis], one);
-        if (a->moved[axis]) clear_bricks(a->moved[axis], one);
-    }
-    a->bricks.wet[one->brick[0]] = 0;
-}
-
 // Clears the bricks of some layers that lie outside a part of them.
 static void clear_rest(const momentum_args *a, const column_bricks *c, int begin, int end, weir_coord low, weir_coord high)
 {
@@ -600,7 +589,7 @@ static void clear_rest(const momentum_args *a, const column_bricks *c, int begin
             for (int x = 0; x < c->x; x++) {
                 int32_t brick = c->at[z + 1][y + 1][x + 1];
                 bool inside = x >= low.x && x <= high.x && y >= low.y && y <= high.y && z >= low.z && z <= high.z;
-                if (brick != BRICK_NOTHING && !inside) move_nothing(a, &(brick_run){1, {brick}});
+                if (brick != BRICK_NOTHING && !inside) move_nothing(&a->bricks, brick, a->mass_next, a->flow_next, a->moved);
             }
 }
 

@@ -5,30 +5,18 @@
 #include "world/solver.h"
 #include <assert.h>
 
-#if WEIR_HAVE_OPENCL
-#define PASS(text, name)                                  \
-    {                                                     \
-        text, momentum_cpu_##name, momentum_opencl_##name \
-    }
-#else
-#define PASS(text, name)                \
-    {                                   \
-        text, momentum_cpu_##name, NULL \
-    }
-#endif
-
-static const pass MOVE = PASS("mass and flow advection", move);
-static const pass OPEN_SIDES = PASS("open sides", open_sides);
-static const pass VISCOSITY = PASS("viscosity", viscosity);
-static const pass FORCES = PASS("forces and noise", forces);
-static const pass DIVERGENCE = PASS("divergence and smoothing", divergence);
-static const pass SMOOTH = PASS("smoothing", smooth);
-static const pass RESTRICT = PASS("residual and coarse operator", restrict_fine);
-static const pass COARSE = PASS("coarse levels", coarse_levels);
-static const pass CORRECT = PASS("coarse correction", correct);
-static const pass SMOOTH_BACK = PASS("smoothing", smooth_back);
-static const pass TOUCH_UP = PASS("touching up", touch_up);
-static const pass GRADIENT = PASS("pressure gradient", gradient);
+static const pass MOVE = PASS("mass and flow advection", momentum, move);
+static const pass OPEN_SIDES = PASS("open sides", momentum, open_sides);
+static const pass VISCOSITY = PASS("viscosity", momentum, viscosity);
+static const pass FORCES = PASS("forces and noise", momentum, forces);
+static const pass DIVERGENCE = PASS("divergence and smoothing", momentum, divergence);
+static const pass SMOOTH = PASS("smoothing", momentum, smooth);
+static const pass RESTRICT = PASS("residual and coarse operator", momentum, restrict_fine);
+static const pass COARSE = PASS("coarse levels", momentum, coarse_levels);
+static const pass CORRECT = PASS("coarse correction", momentum, correct);
+static const pass SMOOTH_BACK = PASS("smoothing", momentum, smooth_back);
+static const pass TOUCH_UP = PASS("touching up", momentum, touch_up);
+static const pass GRADIENT = PASS("pressure gradient", momentum, gradient);
 
 static void run(momentum *m, const pass *p)
 {
