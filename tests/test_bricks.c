@@ -114,7 +114,7 @@ static void births_and_deaths_follow_a_plain_model(void **state)
     brick_pool pool;
     bool there[GRID_BRICKS] = {false};
     uint32_t seed = 7;
-    assert_int_equal(bricks_create(&mem, 0, CHANNELS, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 0, CHANNELS, NULL, &pool), WEIR_OK);
     for (int32_t round = 0; round < 60; round++) {
         // Tides: mostly births in some rounds, mostly deaths in others, so that growth and packing both come about.
         uint32_t births = round % 20 < 10 ? 80 : 15;
@@ -146,7 +146,7 @@ static void the_pool_doubles_or_grows_to_just_what_is_needed(void **state)
     (void)state;
     memory mem = memory_make((weir_allocator){0});
     brick_pool pool;
-    assert_int_equal(bricks_create(&mem, 99, 1, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 99, 1, NULL, &pool), WEIR_OK);
     assert_int_equal(pool.capacity, 100);
     assert_int_equal(bricks_reserve(&pool, 99), WEIR_OK);
     assert_int_equal(pool.capacity, 100);
@@ -163,7 +163,7 @@ static void packing_keeps_the_order_and_gives_memory_back(void **state)
     memory mem = memory_make((weir_allocator){0});
     brick_pool pool;
     bool there[GRID_BRICKS];
-    assert_int_equal(bricks_create(&mem, 0, CHANNELS, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 0, CHANNELS, NULL, &pool), WEIR_OK);
     assert_int_equal(bricks_reserve(&pool, GRID_BRICKS), WEIR_OK);
     for (int32_t i = 0; i < GRID_BRICKS; i++) bear(&pool, i);
     int64_t full = bricks_bytes(&pool);
@@ -185,7 +185,7 @@ static void room_asked_for_at_the_start_is_not_packed_away(void **state)
     (void)state;
     memory mem = memory_make((weir_allocator){0});
     brick_pool pool;
-    assert_int_equal(bricks_create(&mem, 500, 1, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 500, 1, NULL, &pool), WEIR_OK);
     bricks_pack(&pool);
     assert_int_equal(pool.capacity, 501);
     bricks_destroy(&pool);
@@ -198,7 +198,7 @@ static void without_memory_packing_still_leaves_a_whole_pool(void **state)
     memory mem = memory_make(test_memory_hooks(&counted));
     brick_pool pool;
     bool there[GRID_BRICKS] = {false};
-    assert_int_equal(bricks_create(&mem, 0, CHANNELS, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 0, CHANNELS, NULL, &pool), WEIR_OK);
     assert_int_equal(bricks_reserve(&pool, GRID_BRICKS), WEIR_OK);
     for (int32_t i = 0; i < GRID_BRICKS; i++) bear(&pool, i);
     for (int32_t i = 0; i < GRID_BRICKS; i++) {
@@ -229,7 +229,7 @@ static bool fill_with_failure(int64_t fail_at, bool fail_after)
     memory mem = memory_make(test_memory_hooks(&counted));
     brick_pool pool;
     bool there[GRID_BRICKS] = {false};
-    bool created = bricks_create(&mem, 3, CHANNELS, &pool) == WEIR_OK;
+    bool created = bricks_create(&mem, 3, CHANNELS, NULL, &pool) == WEIR_OK;
     if (created) {
         int32_t channel = -1;
         for (int32_t i = 0; i < 40; i++) {
@@ -248,7 +248,7 @@ static bool fill_with_failure(int64_t fail_at, bool fail_after)
         void *first = pool.channel[0];
         pool.channel[0] = pool.channel[1];
         pool.channel[1] = first;
-        if (bricks_add_channel(&pool, &channel) == WEIR_OK) {
+        if (bricks_add_channel(&pool, 4, &channel) == WEIR_OK) {
             assert_int_equal(channel, CHANNELS);
             for (int32_t b = 0; b < pool.end; b++) assert_int_equal(bricks_ints(&pool, channel, b)[511], 0);
         } else {
@@ -278,7 +278,7 @@ static void growth_falls_back_to_what_is_needed(void **state)
     test_memory counted = {0};
     memory mem = memory_make(test_memory_hooks(&counted));
     brick_pool pool;
-    assert_int_equal(bricks_create(&mem, 99, CHANNELS, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 99, CHANNELS, NULL, &pool), WEIR_OK);
     counted.fail_at = counted.calls + 5;
     assert_int_equal(bricks_reserve(&pool, 120), WEIR_OK);
     assert_int_equal(counted.failures, 1);
@@ -292,12 +292,12 @@ static void more_bricks_than_a_world_holds_are_refused(void **state)
     (void)state;
     memory mem = memory_make((weir_allocator){0});
     brick_pool pool;
-    assert_int_equal(bricks_create(&mem, BRICK_MAX + 1, 1, &pool), WEIR_ERROR_LIMIT);
-    assert_int_equal(bricks_create(&mem, 0, CHANNEL_MAX, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, BRICK_MAX + 1, 1, NULL, &pool), WEIR_ERROR_LIMIT);
+    assert_int_equal(bricks_create(&mem, 0, CHANNEL_MAX, NULL, &pool), WEIR_OK);
     assert_int_equal(bricks_reserve(&pool, BRICK_MAX + 1), WEIR_ERROR_LIMIT);
     assert_non_null(strstr(weir_error_message(), "4194303"));
     int32_t channel;
-    assert_int_equal(bricks_add_channel(&pool, &channel), WEIR_ERROR_LIMIT);
+    assert_int_equal(bricks_add_channel(&pool, 4, &channel), WEIR_ERROR_LIMIT);
     bricks_destroy(&pool);
     assert_int_equal(mem.bytes, 0);
 }
@@ -309,7 +309,7 @@ static void sorted_bricks_come_by_z_then_y_then_x(void **state)
     brick_pool pool;
     int32_t order[GRID_BRICKS], places[GRID_BRICKS];
     uint32_t seed = 3;
-    assert_int_equal(bricks_create(&mem, GRID_BRICKS, 0, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, GRID_BRICKS, 0, NULL, &pool), WEIR_OK);
     for (int32_t i = 0; i < GRID_BRICKS; i++) places[i] = i;
     for (int32_t i = GRID_BRICKS - 1; i > 0; i--) {
         int32_t other = (int32_t)(random_next(&seed) % (uint32_t)(i + 1)), kept = places[i];
@@ -329,7 +329,7 @@ static void a_mirror_has_the_same_bricks_and_the_chosen_channels(void **state)
     test_memory counted = {0};
     memory mem = memory_make(test_memory_hooks(&counted));
     brick_pool pool, mirror = {0};
-    assert_int_equal(bricks_create(&mem, GRID_BRICKS, CHANNELS, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, GRID_BRICKS, CHANNELS, NULL, &pool), WEIR_OK);
     for (int32_t i = 0; i < GRID_BRICKS; i += 2) bear(&pool, i);
     assert_int_equal(bricks_mirror(&pool, 1u << 1, &mirror), WEIR_OK);
     assert_null(mirror.channel[0]);

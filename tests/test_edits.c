@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "test_memory.h"
-#include "world/world.h"
+
+#include "test_cells.h"
 #include <math.h>
 #include <string.h>
 
@@ -204,7 +205,7 @@ static void a_drain_leaves_no_flow_and_no_pressure_behind(void **state)
 // All six faces of a cell, from the inside: the lower ones are its own, the upper ones its neighbours'.
 static bool shut(const weir_world *world, weir_coord c)
 {
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = test_pool(world);
     for (int32_t axis = 0; axis < 3; axis++) {
         weir_coord next = {c.x + (axis == 0), c.y + (axis == 1), c.z + (axis == 2)};
         int32_t here = bricks_find(pool, brick_of_cell(c)), there = bricks_find(pool, brick_of_cell(next));
@@ -379,7 +380,7 @@ static weir_status edit_build(weir_world *world)
     return weir_world_build(world, box(-12, -12, -12, 12, 11, 11), 255);
 }
 
-static weir_status edit_flow(weir_world *world)
+static weir_status set_some_flow(weir_world *world)
 {
     return weir_world_set_flow(world, SMALL, (weir_vec){0.5f, 0, 0});
 }
@@ -392,7 +393,7 @@ static weir_status edit_emitter(weir_world *world)
 // What an update does for emitters and drains before anything moves.
 static weir_status act_sources(weir_world *world)
 {
-    weir_status status = world_reserve_sources(world);
+    weir_status status = cells_reserve(world->state);
     if (status == WEIR_OK) world_apply_sources(world);
     return status;
 }
@@ -415,7 +416,7 @@ static void an_edit_without_memory_changes_nothing(void **state)
 {
     assert_whole_without_memory(edit_fill);
     assert_whole_without_memory(edit_build);
-    assert_whole_without_memory(edit_flow);
+    assert_whole_without_memory(set_some_flow);
     assert_whole_without_memory(edit_emitter);
     assert_whole_without_memory(edit_by_emitter);
 }
@@ -489,7 +490,7 @@ static void an_emitter_stops_at_full_and_a_drain_at_empty(void **state)
 static int32_t drops_at(const weir_world *world, int32_t x, int32_t y, int32_t z)
 {
     weir_coord c = {x, y, z};
-    return bricks_ints(&world->bricks, CHANNEL_MASS, bricks_find(&world->bricks, brick_of_cell(c)))[cell_index(c)];
+    return bricks_ints(test_pool(world), CHANNEL_MASS, bricks_find(test_pool(world), brick_of_cell(c)))[cell_index(c)];
 }
 
 static void every_cell_gets_the_same_or_what_it_has_room_for(void **state)

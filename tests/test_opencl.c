@@ -11,7 +11,7 @@
 
 #include "dye.h"
 #include "test_world.h"
-#include "world/solver.h"
+#include "test_cells.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -797,25 +797,25 @@ static void a_validate_brings_nothing_and_sees_what_is_here(void **state)
         weir_world_def def = test_def(SOLVERS[s], 24, 16, 16);
         def.backend = WEIR_BACKEND_OPENCL;
         weir_world *world = test_make(&def);
-        const brick_pool *pool = &world->bricks;
+        const brick_pool *pool = test_pool(world);
         test_fill(world, test_box(0, 0, 0, 9, 9, 16), 1);
         test_step(world, 4);
         const int64_t brought = weir_world_stats(world).bytes_from_device;
         int32_t brick = bricks_find(pool, (weir_coord){0, 0, 0});
-        assert_null(world_validate_all(world));
+        assert_null(world_validate(world, false));
         assert_int_equal(pool->place[brick], PLACE_THERE);
         assert_int_equal(weir_world_stats(world).bytes_from_device, brought);
 
         bricks_bring_all(pool);
-        assert_null(world_validate_all(world));
+        assert_null(world_validate(world, false));
         int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         mass[0]++;
-        assert_non_null(strstr(world_validate_all(world), "its account says"));
+        assert_non_null(strstr(world_validate(world, false), "its account says"));
         mass[0]--;
-        world->bricks.place[brick] = PLACE_NOWHERE + 1;
-        assert_non_null(strstr(world_validate_all(world), "in place"));
-        world->bricks.place[brick] = PLACE_BOTH;
-        assert_null(world_validate_all(world));
+        test_pool(world)->place[brick] = PLACE_NOWHERE + 1;
+        assert_non_null(strstr(world_validate(world, false), "in place"));
+        test_pool(world)->place[brick] = PLACE_BOTH;
+        assert_null(world_validate(world, false));
         weir_world_destroy(world);
     }
 }

@@ -106,7 +106,7 @@ static void it_follows_births_and_deaths(void **state)
         brick_pool pool;
         pyramid p;
         uint32_t random = 7 + (uint32_t)kind;
-        assert_int_equal(bricks_create(&mem, 0, 0, &pool), WEIR_OK);
+        assert_int_equal(bricks_create(&mem, 0, 0, NULL, &pool), WEIR_OK);
         pyramid_create(&mem, kind == 1, &p);
         for (int32_t round = 0; round < 120; round++) {
             stir(&pool, &random, round % 7 == 0 ? 400 : 12, round % 30 < 15 ? 300 : round % 30 < 25 ? 6 : 0);
@@ -128,7 +128,7 @@ static void octants_without_a_child_are_zero(void **state)
     brick_pool pool;
     pyramid p;
     uint32_t random = 3;
-    assert_int_equal(bricks_create(&mem, 0, 0, &pool), WEIR_OK);
+    assert_int_equal(bricks_create(&mem, 0, 0, NULL, &pool), WEIR_OK);
     pyramid_create(&mem, false, &p);
     for (int32_t round = 0; round < 6; round++) {
         stir(&pool, &random, 60, 100);
@@ -156,7 +156,7 @@ static void without_memory_it_is_built_anew(void **state)
         brick_pool pool;
         pyramid p;
         uint32_t random = 5;
-        assert_int_equal(bricks_create(&mem, 800, 0, &pool), WEIR_OK);
+        assert_int_equal(bricks_create(&mem, 800, 0, NULL, &pool), WEIR_OK);
         pyramid_create(&mem, false, &p);
         stir(&pool, &random, 40, 20);
         assert_int_equal(pyramid_build(&p, &pool), WEIR_OK);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "world/world.h"
+#include "test_cells.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static void flow_at_a_cell_is_the_mean_of_its_faces_also_across_bricks(void **st
 {
     weir_world *world = make_unbounded();
     assert_int_equal(weir_world_fill(world, box(0, 0, 0, 16, 1, 1), WEIR_WATER, 1), WEIR_OK);
-    brick_pool *pool = &world->bricks;
+    brick_pool *pool = test_pool(world);
     bricks_floats(pool, CHANNEL_FLOW_X, bricks_find(pool, (weir_coord){0, 0, 0}))[7] = 0.25f;
     bricks_floats(pool, CHANNEL_FLOW_X, bricks_find(pool, (weir_coord){1, 0, 0}))[0] = 0.75f;
     assert_true(weir_world_cell(world, (weir_coord){7, 0, 0}).flow.x == 0.5f);

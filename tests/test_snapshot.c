@@ -94,7 +94,7 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     uint8_t *file = malloc(HEADER + size);
     assert_non_null(file);
     memcpy(file, "WEIRSNAP", 8);
-    put_at(file + 8, 2, 4);
+    put_at(file + 8, 3, 4);
     put_at(file + 12, 0, 4);
     put_at(file + 16, size, 8);
     put_at(file + 24, size, 8);
@@ -107,18 +107,18 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
 // Where things lie in the payload of the scene below, which has three sources and one channel named "dye".
 enum {
     AT_SOLVER = 0,
-    AT_BOUNDS = 4,
-    AT_SIDES = 28,
-    AT_DAMPING = 44,
-    AT_UPDATE = 100,
-    AT_ADDED = 116,
-    AT_CYCLES_NEXT = 148,
-    AT_NEXT_ID = 152,
-    AT_SOURCE_COUNT = 156,
-    AT_SOURCES = 160,
+    AT_BOUNDS = AT_SOLVER + 1 + 8,  // behind "momentum"
+    AT_SIDES = AT_BOUNDS + 24,
+    AT_DAMPING = AT_SIDES + 4 + 12,
+    AT_UPDATE = AT_DAMPING + 56,
+    AT_ADDED = AT_UPDATE + 16,
+    AT_CYCLES_NEXT = AT_ADDED + 32,
+    AT_NEXT_ID = AT_CYCLES_NEXT + 4,
+    AT_SOURCE_COUNT = AT_NEXT_ID + 4,
+    AT_SOURCES = AT_SOURCE_COUNT + 4,
     SOURCE_BYTES = 64,
-    AT_CHANNELS = AT_SOURCES + 3 * SOURCE_BYTES,
-    AT_TERRAIN = AT_CHANNELS + 4 + 4,
+    AT_TERRAIN = AT_SOURCES + 3 * SOURCE_BYTES,
+    CHANNELS_BYTES = 4 + 1 + 3,
     BRICK_BYTES = 12 + 6 * 2048
 };
 
@@ -127,6 +127,7 @@ static size_t at_bricks(const bytes *payload)
     size_t at = AT_TERRAIN + 5;
     for (uint64_t left = number_at(payload->data + AT_TERRAIN + 1, 4); left > 0; left--)
         at += payload->data[at + 12] ? 13 + 512 : 14;
+    at += CHANNELS_BYTES;
     assert_true(number_at(payload->data + at, 4) * BRICK_BYTES == payload->size - at - 4);
     return at;
 }
@@ -328,9 +329,9 @@ static size_t first_of_its_kind(size_t at)
     return at < AT_SOURCES ? at : AT_SOURCES + (at - AT_SOURCES) % SOURCE_BYTES;
 }
 
-static void cover(bool covered[AT_CHANNELS], size_t at, int32_t size)
+static void cover(bool covered[AT_TERRAIN], size_t at, int32_t size)
 {
-    for (int32_t i = 0; i < size && at < AT_CHANNELS; i++) covered[first_of_its_kind(at + (size_t)i)] = true;
+    for (int32_t i = 0; i < size && at < AT_TERRAIN; i++) covered[first_of_its_kind(at + (size_t)i)] = true;
 }
 
 static void change_field(bytes *payload, const field *f, int64_t change)
@@ -374,23 +375,23 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         {"bounds.max.y", AT_BOUNDS + 16, 4, 1},
         {"bounds.max.z", AT_BOUNDS + 20, 4, 1},
         {"open sides", AT_SIDES, 4, 1},
-        {"gravity.x", 32, 4, 1},
-        {"gravity.y", 36, 4, 1},
-        {"gravity.z", 40, 4, 1},
+        {"gravity.x", AT_SIDES + 4, 4, 1},
+        {"gravity.y", AT_SIDES + 8, 4, 1},
+        {"gravity.z", AT_SIDES + 12, 4, 1},
         {"damping", AT_DAMPING, 4, 1},
-        {"viscosity", 48, 4, 1},
-        {"noise", 52, 4, 1},
-        {"noise_seed", 56, 4, 1},
-        {"iterations", 60, 4, 1},
-        {"smooths", 64, 4, 1},
-        {"cycles", 68, 4, 1},
-        {"tolerance", 72, 4, 1},
-        {"excess_rate", 76, 4, 1},
-        {"excess_cap", 80, 4, 1},
-        {"fill_cap", 84, 4, 1},
-        {"empty", 88, 4, 1},
-        {"dust", 92, 4, 1},
-        {"max_flow", 96, 4, -1},
+        {"viscosity", AT_SIDES + 20, 4, 1},
+        {"noise", AT_SIDES + 24, 4, 1},
+        {"noise_seed", AT_SIDES + 28, 4, 1},
+        {"iterations", AT_SIDES + 32, 4, 1},
+        {"smooths", AT_SIDES + 36, 4, 1},
+        {"cycles", AT_SIDES + 40, 4, 1},
+        {"tolerance", AT_SIDES + 44, 4, 1},
+        {"excess_rate", AT_SIDES + 48, 4, 1},
+        {"excess_cap", AT_SIDES + 52, 4, 1},
+        {"fill_cap", AT_SIDES + 56, 4, 1},
+        {"empty", AT_SIDES + 60, 4, 1},
+        {"dust", AT_SIDES + 64, 4, 1},
+        {"max_flow", AT_SIDES + 68, 4, -1},
         {"update", AT_UPDATE, 8, 1},
         {"cycles_next", AT_CYCLES_NEXT, 4, 1},
         {"next id", AT_NEXT_ID, 4, 1},
@@ -417,12 +418,12 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         {"dye", water + 5 * 2048, 4, 1},
     };
     // No byte is forgotten: the solver and the number of sources have tests of their own, and the past is not in the hash.
-    bool covered[AT_CHANNELS] = {false};
-    cover(covered, AT_SOLVER, 4);
+    bool covered[AT_TERRAIN] = {false};
+    cover(covered, AT_SOLVER, 9);
     cover(covered, AT_SOURCE_COUNT, 4);
     cover(covered, AT_UPDATE + 8, 8 + 4 * 8);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) cover(covered, fields[i].at, fields[i].size);
-    for (size_t at = 0; at < AT_CHANNELS; at++)
+    for (size_t at = 0; at < AT_TERRAIN; at++)
         if (!covered[first_of_its_kind(at)]) fail_msg("byte %zu of the payload is of no field", at);
     const uint64_t hash = hash_of(&payload);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -568,10 +569,13 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
 {
     save_scene(path);
     bytes payload = payload_of(path);
-    const size_t bricks = at_bricks(&payload), first = bricks + 4, second = first + BRICK_BYTES;
+    const size_t bricks = at_bricks(&payload), channels = bricks - CHANNELS_BYTES, first = bricks + 4,
+                 second = first + BRICK_BYTES;
     const uint32_t nan_bits = 0x7fc00000, infinite = 0x7f800000;
     const lie lies[] = {
-        {AT_SOLVER, 7, 4, "solver 7"},
+        {AT_SOLVER, 0, 1, "solver has no sound name"},
+        {AT_SOLVER, 200, 1, "solver has no sound name"},
+        {AT_SOLVER + 1, 0, 1, "solver has no sound name"},
         {AT_BOUNDS, 1000, 4, "not a box"},
         {AT_BOUNDS + 12, 0x7fffffff, 4, "not a box"},
         {AT_SIDES, 64, 4, "open sides"},
@@ -593,11 +597,11 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_SOURCES + 36, (uint64_t)-1, 8, "1 of 3 makes no sense"},                 // rate
         {AT_SOURCES + 44, 65536, 8, "1 of 3 makes no sense"},                        // owed
         {AT_SOURCES + 2 * SOURCE_BYTES + 52, nan_bits, 4, "3 of 3 makes no sense"},  // force
-        {AT_CHANNELS, 0x7fffffff, 4, "channels of rules"},
-        {AT_CHANNELS, 44, 4, "channels of rules"},
-        {AT_CHANNELS + 4, 0, 1, "sound name"},
-        {AT_CHANNELS + 4, 200, 1, "sound name"},
-        {AT_CHANNELS + 6, 0, 1, "sound name"},
+        {channels, 0x7fffffff, 4, "channels of rules"},
+        {channels, 60, 4, "channels of rules"},
+        {channels + 4, 0, 1, "sound name"},
+        {channels + 4, 200, 1, "sound name"},
+        {channels + 6, 0, 1, "sound name"},
         {AT_TERRAIN + 1, 0x7fffffff, 4, "terrain it claims"},
         {AT_TERRAIN + 1, (uint64_t)-1, 4, "terrain it claims"},
         {AT_TERRAIN + 5, 0x7fffffff, 4, "outside any world"},
@@ -680,9 +684,9 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     assert_non_null(strstr(weir_error_message(), "classic"));
     save_scene(path);
     bytes file = read_file(path);
-    const char *const sentences[] = {"snapshot of version 1", "snapshot of version 3"};
+    const char *const sentences[] = {"snapshot of version 2", "snapshot of version 4"};
     for (uint64_t k = 0; k < 2; k++) {
-        put_at(file.data + 8, 1 + 2 * k, 4);
+        put_at(file.data + 8, 2 + 2 * k, 4);
         write_file(path, file.data, file.size);
         assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
         assert_non_null(strstr(weir_error_message(), sentences[k]));

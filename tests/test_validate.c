@@ -12,8 +12,8 @@
 
 #include "solvers/classic/cpu_classic.h"
 #include "solvers/momentum/cpu_momentum.h"
+#include "test_cells.h"
 #include "world/coord_table.h"
-#include "world/solver.h"
 
 // ---- Worlds ----------------------------------------------------------------------------------------------------------------
 
@@ -76,12 +76,12 @@ static subject make_subject(weir_solver solver)
     test_step(s.world, 2);
     assert_ok(weir_world_drain(s.world, test_box(32, 8, 16, 40, 24, 24)));
     test_step(s.world, 2);
-    s.pool = &s.world->bricks;
+    s.pool = test_pool(s.world);
     if (solver == WEIR_SOLVER_MOMENTUM) s.momentum = ((momentum *)s.world->state)->cpu;
     s.cpu = s.momentum ? s.momentum->machine : ((classic *)s.world->state)->cpu->machine;
     assert_ptr_equal(s.cpu->world, s.world);
     assert_true(s.pool->trash_count > 0);
-    assert_null(world_validate_all(s.world));
+    assert_null(world_validate(s.world, false));
     return s;
 }
 
@@ -336,7 +336,7 @@ static void source_owes_too_much(subject *s)
 
 static void rule_shares_a_channel(subject *s)
 {
-    SET(s, s->world->rules[0].next[0], s->world->rules[0].values[0]);
+    SET(s, test_cells(s->world)->rules[0].next[0], test_cells(s->world)->rules[0].values[0]);
 }
 
 static pyramid_level *level_of(subject *s, int32_t l)
@@ -510,7 +510,7 @@ static void what_is_broken_is_found_and_named(void **state)
     for (size_t i = 0; i < sizeof BREAKAGES / sizeof *BREAKAGES; i++) {
         subject *s = &subjects[BREAKAGES[i].solver];
         BREAKAGES[i].act(s);
-        const char *wrong = world_validate_all(s->world);
+        const char *wrong = world_validate(s->world, false);
         if (!wrong || !strstr(wrong, BREAKAGES[i].says))
             fail_msg("breakage %zu: \"%s\" does not say \"%s\"", i, wrong ? wrong : "", BREAKAGES[i].says);
         put_back(s);
@@ -518,7 +518,7 @@ static void what_is_broken_is_found_and_named(void **state)
             weir_world_destroy(s->world);
             *s = make_subject(BREAKAGES[i].solver);
         }
-        assert_null(world_validate_all(s->world));
+        assert_null(world_validate(s->world, false));
     }
     for (int32_t i = 0; i < WEIR_SOLVER_COUNT; i++) weir_world_destroy(subjects[i].world);
 }
@@ -534,7 +534,7 @@ static void scenes_stay_whole(void **state)
             scene_run *run = test_open(names[i], (weir_solver)solver, 0, 40);
             for (int32_t u = 0; u < test_length(40, 6); u++) {
                 assert_ok(scene_updates(run, 1));
-                const char *wrong = world_validate_all(run->world);
+                const char *wrong = world_validate(run->world, false);
                 if (wrong) fail_msg("%s: %s", names[i], wrong);
             }
             scene_close(run);
@@ -549,7 +549,7 @@ static void a_look_disturbs_nothing(void **state)
         subject looked_at = make_subject((weir_solver)solver), left_alone = make_subject((weir_solver)solver);
         for (int32_t i = 0; i < 8; i++) {
             looked_at.cpu->tried = UINT64_MAX;
-            assert_null(world_validate_all(looked_at.world));
+            assert_null(world_validate(looked_at.world, false));
             test_step(looked_at.world, 1);
             test_step(left_alone.world, 1);
             assert_int_equal(weir_world_hash(looked_at.world), weir_world_hash(left_alone.world));
@@ -565,17 +565,17 @@ static void edits_leave_worlds_whole(void **state)
     for (int32_t solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
         subject s = make_subject((weir_solver)solver);
         assert_ok(weir_world_dig(s.world, test_box(4, 0, 4, 20, 3, 20)));
-        assert_null(world_validate_all(s.world));
+        assert_null(world_validate(s.world, false));
         assert_ok(weir_world_build_sphere(s.world, (weir_sphere){{16, 6, 12}, 5}, 255));
-        assert_null(world_validate_all(s.world));
+        assert_null(world_validate(s.world, false));
         test_fill(s.world, test_box(30, 10, 0, 40, 20, 10), 0.5f);
         assert_ok(weir_world_drain(s.world, test_box(0, 0, 0, 8, 24, 8)));
-        assert_null(world_validate_all(s.world));
+        assert_null(world_validate(s.world, false));
         assert_ok(weir_world_set_flow(s.world, test_box(0, 0, 0, 40, 24, 24), (weir_vec){0.1f, 0, 0.1f}));
-        assert_null(world_validate_all(s.world));
+        assert_null(world_validate(s.world, false));
         for (int32_t i = 0; i < 4; i++) {
             test_step(s.world, 1);
-            assert_null(world_validate_all(s.world));
+            assert_null(world_validate(s.world, false));
         }
         weir_world_destroy(s.world);
     }

@@ -18,9 +18,9 @@
 #include "base/clock.h"
 #include "recipe.h"
 #include "scenes/script.h"
+#include "test_cells.h"
 #include "test_files.h"
 #include "test_world.h"
-#include "world/solver.h"
 
 enum { PATHS_MAX = 8, FINDING_SIZE = 512 };
 
@@ -124,7 +124,7 @@ static bool compare_brick(const plain_world *w, const brick_pool *pool, int32_t 
 // The same bricks, the same cells, the same account.
 static bool compare(const plain_world *w, const weir_world *world, int32_t k, finding *f)
 {
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = test_pool(world);
     bricks_bring_all(pool);
     bricks_catch_up(pool);
     int32_t live = 0;

@@ -17,8 +17,7 @@ enum {
     BLOCK_HEAD = 64,
     GROW_LEAST = 16,  // capacity of the first growth
     PACK_LEAST = 64,  // pools of this capacity are not worth packing
-    SLOTS_LEAST = 16,
-    CHANNEL_BRICK_BYTES = BRICK_CELLS * 4
+    SLOTS_LEAST = 16
 };
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
@@ -110,17 +109,18 @@ static bool slots_rebuild(brick_pool *pool, uint32_t count)
 // ---- Capacity --------------------------------------------------------------------------------------------------------------
 
 // As block_resize for a channel. Of values that a device keeps only those are copied that are wanted here.
-static void *resize_channel(brick_pool *pool, void *old, int32_t capacity)
+static void *resize_channel(brick_pool *pool, int32_t channel, int32_t capacity)
 {
-    uint64_t size = (uint64_t)capacity * CHANNEL_BRICK_BYTES;
-    if (!pool->home) return block_resize(pool, old, (uint64_t)pool->end * CHANNEL_BRICK_BYTES, size);
+    const size_t brick_bytes = bricks_channel_bytes(pool, channel);
+    void *old = pool->channel[channel];
+    uint64_t size = (uint64_t)capacity * brick_bytes;
+    if (!pool->home) return block_resize(pool, old, (uint64_t)pool->end * brick_bytes, size);
     if (old && block_size(old) == size) return old;
     char *block = block_alloc(pool, size);
     if (!block) return block_size(old) >= size ? old : NULL;
     for (int32_t b = 0; b < pool->end; b++) {
-        size_t at = (size_t)b * CHANNEL_BRICK_BYTES;
-        if (pool->place[b] == PLACE_HERE || pool->place[b] == PLACE_BOTH)
-            memcpy(block + at, (char *)old + at, CHANNEL_BRICK_BYTES);
+        size_t at = (size_t)b * brick_bytes;
+        if (pool->place[b] == PLACE_HERE || pool->place[b] == PLACE_BOTH) memcpy(block + at, (char *)old + at, brick_bytes);
     }
     block_free(pool, old);
     return block;
@@ -144,7 +144,7 @@ static bool set_capacity(brick_pool *pool, int32_t capacity)
 #undef RESIZE
 
     for (int32_t c = 0; c < pool->channel_count; c++) {
-        void *block = resize_channel(pool, pool->channel[c], capacity);
+        void *block = resize_channel(pool, c, capacity);
         if (!block) return false;
         pool->channel[c] = block;
     }
@@ -154,7 +154,8 @@ static bool set_capacity(brick_pool *pool, int32_t capacity)
 
 static int64_t bytes_per_brick(const brick_pool *pool)
 {
-    int64_t bytes = (int64_t)pool->channel_count * CHANNEL_BRICK_BYTES + 2 * (int64_t)sizeof *pool->slot;
+    int64_t bytes = 2 * (int64_t)sizeof *pool->slot;
+    for (int32_t c = 0; c < pool->channel_count; c++) bytes += (int64_t)bricks_channel_bytes(pool, c);
 #define ADD(table) bytes += (int64_t)sizeof *pool->table;
     ALL_TABLES(ADD)
 #undef ADD
@@ -189,7 +190,7 @@ static void close_gaps(brick_pool *pool)
         pool->place[to] = pool->place[b];
         if (pool->place[b] == PLACE_THERE || pool->place[b] == PLACE_NOWHERE) continue;
         for (int32_t c = 0; c < pool->channel_count; c++)
-            memcpy(bricks_ints(pool, c, to), bricks_ints(pool, c, b), CHANNEL_BRICK_BYTES);
+            memcpy(bricks_values(pool, c, to), bricks_values(pool, c, b), bricks_channel_bytes(pool, c));
     }
     pool->end = end;
     pool->trash_count = 0;
@@ -240,10 +241,11 @@ void bricks_sorted(const brick_pool *pool, int32_t *order)
 
 // ---- Life of the pool ------------------------------------------------------------------------------------------------------
 
-weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, brick_pool *pool)
+weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, const uint8_t *channel_bytes, brick_pool *pool)
 {
     assert(reserve >= 0 && channel_count >= 0 && channel_count <= CHANNEL_MAX);
     *pool = (brick_pool){.mem = mem, .channel_count = channel_count};
+    for (int32_t c = 0; c < channel_count; c++) pool->channel_bytes[c] = channel_bytes ? channel_bytes[c] : 4;
     if (reserve > BRICK_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "room for %d bricks was asked for; a world holds %d at most", reserve, BRICK_MAX);
     if (!set_capacity(pool, reserve + 1)) {
@@ -257,7 +259,7 @@ weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, b
 #define CLEAR(table) memset(pool->table, 0, sizeof *pool->table);
     ALL_TABLES(CLEAR)
 #undef CLEAR
-    for (int32_t c = 0; c < channel_count; c++) memset(pool->channel[c], 0, CHANNEL_BRICK_BYTES);
+    for (int32_t c = 0; c < channel_count; c++) memset(pool->channel[c], 0, bricks_channel_bytes(pool, c));
     return WEIR_OK;
 }
 
@@ -271,20 +273,22 @@ void bricks_destroy(brick_pool *pool)
     *pool = (brick_pool){0};
 }
 
-weir_status bricks_add_channel(brick_pool *pool, int32_t *channel)
+weir_status bricks_add_channel(brick_pool *pool, int32_t bytes, int32_t *channel)
 {
+    assert(bytes == 1 || bytes == 2 || bytes == 4);
     if (pool->channel_count == CHANNEL_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "a world has room for %d channels, and all are in use", CHANNEL_MAX);
-    uint64_t size = (uint64_t)pool->capacity * CHANNEL_BRICK_BYTES;
+    const size_t brick_bytes = (size_t)bytes * BRICK_CELLS;
+    uint64_t size = (uint64_t)pool->capacity * brick_bytes;
     void *block = block_alloc(pool, size);
     if (!block)
         return status_fail(WEIR_ERROR_MEMORY, "one more channel needs %.1f MiB of memory, which is not there",
                            (double)size / (1 << 20));
     for (int32_t b = 0; b < pool->end; b++)
-        if (!pool->home || pool->place[b] != PLACE_THERE)
-            memset((char *)block + (size_t)b * CHANNEL_BRICK_BYTES, 0, CHANNEL_BRICK_BYTES);
+        if (!pool->home || pool->place[b] != PLACE_THERE) memset((char *)block + (size_t)b * brick_bytes, 0, brick_bytes);
     *channel = pool->channel_count++;
     pool->channel[*channel] = block;
+    pool->channel_bytes[*channel] = (uint8_t)bytes;
     pool->version++;
     return WEIR_OK;
 }
@@ -358,13 +362,14 @@ weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool 
     complete = complete && mirror->slot;
 
     if (mirror->channel_count < pool->channel_count) mirror->channel_count = pool->channel_count;
+    memcpy(mirror->channel_bytes, pool->channel_bytes, sizeof mirror->channel_bytes);
     for (int32_t c = 0; c < pool->channel_count; c++) {
         if (!(channels >> c & 1)) {
             block_free(mirror, mirror->channel[c]);
             mirror->channel[c] = NULL;
             continue;
         }
-        mirror->channel[c] = block_reuse(mirror, mirror->channel[c], room * CHANNEL_BRICK_BYTES);
+        mirror->channel[c] = block_reuse(mirror, mirror->channel[c], room * bricks_channel_bytes(pool, c));
         complete = complete && mirror->channel[c];
     }
     if (!complete) {
@@ -388,7 +393,7 @@ int32_t bricks_find(const brick_pool *pool, weir_coord coord)
 
 static void clear_brick(const brick_pool *pool, int32_t brick)
 {
-    for (int32_t c = 0; c < pool->channel_count; c++) memset(bricks_ints(pool, c, brick), 0, CHANNEL_BRICK_BYTES);
+    for (int32_t c = 0; c < pool->channel_count; c++) memset(bricks_values(pool, c, brick), 0, bricks_channel_bytes(pool, c));
 }
 
 void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count)
@@ -530,7 +535,7 @@ static const char *validate_room(const brick_pool *pool)
     if (!room) return broken("a table of the pool is too small for %d bricks", pool->capacity);
     for (int32_t c = 0; c < pool->channel_count; c++) {
         bytes += (int64_t)block_size(pool->channel[c]) + BLOCK_HEAD;
-        if (block_size(pool->channel[c]) < (size_t)pool->capacity * CHANNEL_BRICK_BYTES)
+        if (block_size(pool->channel[c]) < (size_t)pool->capacity * bricks_channel_bytes(pool, c))
             return broken("channel %d of the pool is too small for %d bricks", c, pool->capacity);
         for (int32_t other = 0; other < c; other++)
             if (pool->channel[c] == pool->channel[other]) return broken("channels %d and %d are the same memory", other, c);
@@ -548,9 +553,9 @@ static const char *validate_nothing(const brick_pool *pool)
     if (!mask_empty(&pool->open[BRICK_NOTHING])) return broken("the nothing is not solid");
     if (memcmp(pool->near[BRICK_NOTHING], nobody, sizeof nobody) != 0) return broken("the nothing has neighbours");
     for (int32_t c = 0; c < pool->channel_count; c++)
-        for (int32_t i = 0; i < BRICK_CELLS; i++)
-            if (bricks_ints(pool, c, BRICK_NOTHING)[i] != 0)
-                return broken("the nothing holds something in cell %d of channel %d", i, c);
+        for (size_t i = 0; i < bricks_channel_bytes(pool, c); i++)
+            if (((const char *)bricks_values(pool, c, BRICK_NOTHING))[i] != 0)
+                return broken("the nothing holds something in byte %d of channel %d", (int)i, c);
     return NULL;
 }
 

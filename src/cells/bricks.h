@@ -1,6 +1,7 @@
 // The brick pool: where all cell values live, and which brick lies where.
 //
-// A brick is 8 x 8 x 8 cells, cell index x + 8y + 64z. A channel is one 4-byte value per cell, kept as one array over all bricks:
+// A brick is 8 x 8 x 8 cells, cell index x + 8y + 64z. A channel is one value of 1, 2 or 4 bytes per cell, kept as one
+// array over all bricks:
 //
 //     channel[c]:  | brick 0: 512 | brick 1: 512 | brick 2: 512 | ...
 //
@@ -14,11 +15,7 @@
 #include "world/brick.h"
 #include <string.h>
 
-enum {
-    BRICK_NOTHING = 0,
-    BRICK_MAX = (1 << 22) - 1,  // most bricks in one world: 2 thousand million cells, whose numbers fit an int
-    CHANNEL_MAX = 48
-};
+enum { CHANNEL_MAX = 64 };  // in one pool
 
 // Where a brick's values are when a device keeps them.
 typedef enum brick_place {
@@ -65,19 +62,20 @@ typedef struct brick_pool {
     uint32_t slot_mask;
     int32_t channel_count;
     void *channel[CHANNEL_MAX];
-    uint64_t version;        // grows whenever bricks are born, die or move, or their terrain changes
-    int64_t bytes;           // channels and tables
-    int32_t least;           // capacity below which the pool is not packed
-    bool unsettled;          // bricks or terrain changed since world_topology ran; it has to look at every brick
-    const brick_home *home;  // NULL: the values are here
+    uint8_t channel_bytes[CHANNEL_MAX];  // of one value
+    uint64_t version;                    // grows whenever bricks are born, die or move, or their terrain changes
+    int64_t bytes;                       // channels and tables
+    int32_t least;                       // capacity below which the pool is not packed
+    bool unsettled;                      // bricks or terrain changed since world_topology ran; it has to look at every brick
+    const brick_home *home;              // NULL: the values are here
 } brick_pool;
 
-// An empty pool with room for `reserve` bricks and a number of channels.
-weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, brick_pool *pool);
+// An empty pool with room for `reserve` bricks and a number of channels, of so many bytes per cell each; NULL: all of 4.
+weir_status bricks_create(memory *mem, int32_t reserve, int32_t channel_count, const uint8_t *channel_bytes, brick_pool *pool);
 void bricks_destroy(brick_pool *pool);
 
-// One more channel, zero everywhere.
-weir_status bricks_add_channel(brick_pool *pool, int32_t *channel);
+// One more channel of so many bytes per cell, zero everywhere.
+weir_status bricks_add_channel(brick_pool *pool, int32_t bytes, int32_t *channel);
 
 // Gives channels back, down to a count there was before.
 void bricks_drop_channels(brick_pool *pool, int32_t channel_count);
@@ -155,6 +153,18 @@ static inline bool bricks_clear(const brick_pool *pool, int32_t brick)
 // Tells the backend that terrain changed in a brick.
 void bricks_tell(brick_pool *pool, int32_t brick);
 
+// The bytes that a brick takes in a channel, and where they are.
+static inline size_t bricks_channel_bytes(const brick_pool *pool, int32_t channel)
+{
+    return (size_t)pool->channel_bytes[channel] * BRICK_CELLS;
+}
+
+static inline void *bricks_values(const brick_pool *pool, int32_t channel, int32_t brick)
+{
+    return (char *)pool->channel[channel] + (size_t)brick * bricks_channel_bytes(pool, channel);
+}
+
+// The same for channels of 4 bytes.
 static inline int32_t *bricks_ints(const brick_pool *pool, int32_t channel, int32_t brick)
 {
     return (int32_t *)pool->channel[channel] + (size_t)brick * BRICK_CELLS;

@@ -1,15 +1,17 @@
 // Rules of the game's own: what is asked of one, and its channels. Running them is the solver's work.
-#include "world/world.h"
+#include "base/hash.h"
+#include "cells/cells.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { SEES_ALL = WEIR_SEES_FILL | WEIR_SEES_FLOW | WEIR_SEES_PRESSURE | WEIR_SEES_OPEN | WEIR_SEES_MOVED };
 
-int32_t world_channel(const weir_world *world, const char *name)
+int32_t cells_find_channel(const void *state, const char *name)
 {
-    for (int32_t r = 0; r < world->rule_count; r++) {
-        const world_rule *rule = &world->rules[r];
+    const fluid_cells *c = state;
+    for (int32_t r = 0; r < c->rule_count; r++) {
+        const cell_rule *rule = &c->rules[r];
         for (int32_t i = 0; i < rule->def.channel_count; i++) {
             if (strcmp(rule->channel_names[i], name) == 0) return rule->values[i];
         }
@@ -19,7 +21,7 @@ int32_t world_channel(const weir_world *world, const char *name)
 
 static weir_status check_name(const char *what, const char *name)
 {
-    size_t room = sizeof((world_rule *)0)->name;
+    size_t room = sizeof((cell_rule *)0)->name;
     if (!name || !name[0]) return status_fail(WEIR_ERROR_ARGUMENT, "%s has no name", what);
     if (strlen(name) < room) return WEIR_OK;
     return status_fail(WEIR_ERROR_ARGUMENT, "%s is called \"%.32s...\"; a name has at most %d letters", what, name,
@@ -27,12 +29,12 @@ static weir_status check_name(const char *what, const char *name)
 }
 
 // Whether a rule is the first that wants to see what moved. Updates keep that only when somebody does.
-static bool wants_moved(const weir_world *world, const weir_rule_def *def)
+static bool wants_moved(const fluid_cells *c, const weir_rule_def *def)
 {
-    return def->sees & WEIR_SEES_MOVED && !world->moved_channel[0];
+    return def->sees & WEIR_SEES_MOVED && !c->moved[0];
 }
 
-static weir_status check_channels(const weir_world *world, const weir_rule_def *def)
+static weir_status check_channels(const fluid_cells *c, const weir_rule_def *def)
 {
     if (def->channel_count < 0 || def->channel_count > WEIR_RULE_CHANNELS) {
         return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" has %d channels; it must be from 0 to %d", def->name,
@@ -41,15 +43,15 @@ static weir_status check_channels(const weir_world *world, const weir_rule_def *
     for (int32_t i = 0; i < def->channel_count; i++) {
         weir_status status = check_name("a channel of a rule", def->channels[i]);
         if (status != WEIR_OK) return status;
-        bool taken = world_channel(world, def->channels[i]) >= 0;
+        bool taken = cells_find_channel(c, def->channels[i]) >= 0;
         for (int32_t j = 0; j < i; j++) taken |= strcmp(def->channels[i], def->channels[j]) == 0;
         if (taken) return status_fail(WEIR_ERROR_ARGUMENT, "there is already a channel \"%s\"", def->channels[i]);
     }
-    int32_t needed = 2 * def->channel_count + (wants_moved(world, def) ? 3 : 0);
-    if (world->bricks.channel_count + needed > CHANNEL_MAX) {
+    int32_t needed = 2 * def->channel_count + (wants_moved(c, def) ? 3 : 0);
+    if (c->pool.channel_count + needed > CHANNEL_MAX) {
         return status_fail(WEIR_ERROR_LIMIT,
                            "rule \"%s\" needs %d channels, two for each of its own; of the world's %d only %d are free",
-                           def->name, needed, CHANNEL_MAX, CHANNEL_MAX - world->bricks.channel_count);
+                           def->name, needed, CHANNEL_MAX, CHANNEL_MAX - c->pool.channel_count);
     }
     return WEIR_OK;
 }
@@ -76,15 +78,15 @@ static weir_status check_device(const weir_rule_def *def)
     return WEIR_OK;
 }
 
-static weir_status check_rule(const weir_world *world, const weir_rule_def *def)
+static weir_status check_rule(const fluid_cells *c, const weir_rule_def *def)
 {
     weir_status status = check_name("the rule", def->name);
     if (status != WEIR_OK) return status;
-    for (int32_t r = 0; r < world->rule_count; r++) {
-        if (strcmp(world->rules[r].name, def->name) != 0) continue;
+    for (int32_t r = 0; r < c->rule_count; r++) {
+        if (strcmp(c->rules[r].name, def->name) != 0) continue;
         return status_fail(WEIR_ERROR_ARGUMENT, "there is already a rule \"%s\"", def->name);
     }
-    if (world->rule_count == RULE_MAX) return status_fail(WEIR_ERROR_LIMIT, "a world has at most %d rules", RULE_MAX);
+    if (c->rule_count == RULE_MAX) return status_fail(WEIR_ERROR_LIMIT, "a world has at most %d rules", RULE_MAX);
     if (!def->run) return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" has no function", def->name);
     if ((int)def->place < 0 || def->place >= WEIR_PLACE_COUNT) {
         return status_fail(WEIR_ERROR_ARGUMENT, "rule \"%s\" wants to run at place %d, which there is not", def->name,
@@ -99,42 +101,60 @@ static weir_status check_rule(const weir_world *world, const weir_rule_def *def)
                            "rule \"%s\" wants to see what moved, which is there only at WEIR_PLACE_AFTER_MOVE", def->name);
     }
     status = check_device(def);
-    return status == WEIR_OK ? check_channels(world, def) : status;
+    return status == WEIR_OK ? check_channels(c, def) : status;
 }
 
-static weir_status add_moved(weir_world *world)
+static weir_status add_moved(fluid_cells *c)
 {
     int32_t channels[3];
     for (int32_t axis = 0; axis < 3; axis++) {
-        weir_status status = bricks_add_channel(&world->bricks, &channels[axis]);
+        weir_status status = bricks_add_channel(&c->pool, 4, &channels[axis]);
         if (status != WEIR_OK) return status;
     }
-    memcpy(world->moved_channel, channels, sizeof channels);
+    memcpy(c->moved, channels, sizeof channels);
     return WEIR_OK;
 }
 
-weir_status weir_world_add_rule(weir_world *world, const weir_rule_def *def)
+weir_status cells_add_rule(void *state, const weir_rule_def *def)
 {
-    assert(def);
-    if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a rule cannot be added while a background step runs");
-    weir_status status = check_rule(world, def);
+    fluid_cells *c = state;
+    weir_status status = check_rule(c, def);
     if (status != WEIR_OK) return status;
 
-    int32_t channels_before = world->bricks.channel_count;
-    world_rule *rule = &world->rules[world->rule_count];
-    *rule = (world_rule){.def = *def};
+    int32_t channels_before = c->pool.channel_count;
+    cell_rule *rule = &c->rules[c->rule_count];
+    *rule = (cell_rule){.def = *def};
     strcpy(rule->name, def->name);
     rule->def.name = rule->name;
     for (int32_t i = 0; i < def->channel_count; i++) {
         strcpy(rule->channel_names[i], def->channels[i]);
         rule->def.channels[i] = rule->channel_names[i];
-        if (status == WEIR_OK) status = bricks_add_channel(&world->bricks, &rule->values[i]);
-        if (status == WEIR_OK) status = bricks_add_channel(&world->bricks, &rule->next[i]);
+        if (status == WEIR_OK) status = bricks_add_channel(&c->pool, 4, &rule->values[i]);
+        if (status == WEIR_OK) status = bricks_add_channel(&c->pool, 4, &rule->next[i]);
     }
-    if (status == WEIR_OK && wants_moved(world, def)) status = add_moved(world);
+    if (status == WEIR_OK && wants_moved(c, def)) status = add_moved(c);
     if (status == WEIR_OK)
-        world->rule_count++;
+        c->rule_count++;
     else
-        bricks_drop_channels(&world->bricks, channels_before);
+        bricks_drop_channels(&c->pool, channels_before);
     return status;
+}
+
+float cells_channel_value(const fluid_view *view, int32_t channel, int32_t brick, int32_t cell)
+{
+    const fluid_cells *c = view->owner;
+    return bricks_floats(view->alive == c->pool.alive ? &c->pool : &c->frozen, channel, brick)[cell];
+}
+
+// Rules count by name: what they do is the game's own.
+uint64_t cells_hash_rules(const void *state, uint64_t hash)
+{
+    const fluid_cells *c = state;
+    for (int32_t r = 0; r < c->rule_count; r++) {
+        const cell_rule *rule = &c->rules[r];
+        hash = hash_bytes(rule->name, strlen(rule->name), hash);
+        for (int32_t i = 0; i < rule->def.channel_count; i++)
+            hash = hash_bytes(rule->channel_names[i], strlen(rule->channel_names[i]), hash);
+    }
+    return hash;
 }

@@ -3,18 +3,12 @@
 //
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
 // wet or dry are looked at, and all of them only after an edit.
-#include "world/coord_table.h"
-#include "world/region.h"
-#include "world/world.h"
-#include <stdarg.h>
-#include <stdio.h>
+#include "cells/cells.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DOOMED = 2,                 // in wet_seen, while world_topology runs: the brick will die
-    TOUCH_MAX = 64 * BRICK_MAX  // bricks that world_touch looks at, at most; what is not solid of them must be far fewer
-};
+enum { DOOMED = 2 };  // in wet_seen, while cells_topology runs: the brick will die
 
 typedef struct birth {
     weir_coord coord;
@@ -26,18 +20,18 @@ typedef struct birth_list {
     int32_t count, room;
 } birth_list;
 
-static void free_births(weir_world *world, birth_list *list)
+static void free_births(fluid_cells *c, birth_list *list)
 {
-    memory_free(&world->mem, list->items, (size_t)list->room * sizeof *list->items);
+    memory_free(&c->world->mem, list->items, (size_t)list->room * sizeof *list->items);
     *list = (birth_list){0};
 }
 
-static weir_status add_birth(weir_world *world, birth_list *list, const birth *one)
+static weir_status add_birth(fluid_cells *c, birth_list *list, const birth *one)
 {
     if (list->count == list->room) {
         int32_t room = list->room ? 2 * list->room : 64;
         const size_t size = sizeof *list->items;
-        birth *items = memory_resize(&world->mem, list->items, (size_t)list->room * size, (size_t)room * size);
+        birth *items = memory_resize(&c->world->mem, list->items, (size_t)list->room * size, (size_t)room * size);
         if (!items) return status_fail(WEIR_ERROR_MEMORY, "no memory for a list of %d bricks that are to be made", room);
         list->items = items;
         list->room = room;
@@ -73,7 +67,7 @@ static int32_t missing_neighbours(const brick_pool *pool, int32_t brick, weir_co
     return count;
 }
 
-// The first brick from `brick` on that is not as world_topology saw it; after an edit, the first one there is. Eight are looked at at
+// The first brick from `brick` on that is not as cells_topology saw it; after an edit, the first one there is. Eight are looked at at
 // once, since most are.
 static int32_t next_turned(const brick_pool *pool, int32_t brick)
 {
@@ -117,16 +111,16 @@ static void remember_closed(brick_pool *pool, weir_coord coord)
 }
 
 // Lists the bricks that are wanted and not there, in coordinate order, so that the order of the pool does not matter.
-static weir_status find_births(weir_world *world, birth_list *births)
+static weir_status find_births(fluid_cells *c, birth_list *births)
 {
-    brick_pool *pool = &world->bricks;
+    brick_pool *pool = &c->pool;
     int64_t count = missing_places(pool, NULL);
     if (count == 0) return WEIR_OK;
     int64_t slot_count = 16;
     while (slot_count < 2 * count) slot_count *= 2;
-    weir_coord *coords = memory_alloc(&world->mem, (size_t)count * sizeof *coords);
-    int32_t *slots = coords ? memory_alloc_zero(&world->mem, (size_t)slot_count * sizeof *slots) : NULL;
-    if (!slots) memory_free(&world->mem, coords, (size_t)count * sizeof *coords);
+    weir_coord *coords = memory_alloc(&c->world->mem, (size_t)count * sizeof *coords);
+    int32_t *slots = coords ? memory_alloc_zero(&c->world->mem, (size_t)slot_count * sizeof *slots) : NULL;
+    if (!slots) memory_free(&c->world->mem, coords, (size_t)count * sizeof *coords);
     if (!slots) return status_fail(WEIR_ERROR_MEMORY, "no memory to list %lld places around the water", (long long)count);
     missing_places(pool, coords);
     int64_t wanted = list_once(coords, count, slots, (uint32_t)slot_count - 1);
@@ -135,13 +129,13 @@ static weir_status find_births(weir_world *world, birth_list *births)
     weir_status status = WEIR_OK;
     for (int64_t i = 0; i < wanted && status == WEIR_OK; i++) {
         birth one = {.coord = coords[i]};
-        if (terrain_open(&world->terrain, one.coord, &one.open))
-            status = add_birth(world, births, &one);
+        if (terrain_open(&c->world->terrain, one.coord, &one.open))
+            status = add_birth(c, births, &one);
         else
             remember_closed(pool, one.coord);
     }
-    memory_free(&world->mem, slots, (size_t)slot_count * sizeof *slots);
-    memory_free(&world->mem, coords, (size_t)count * sizeof *coords);
+    memory_free(&c->world->mem, slots, (size_t)slot_count * sizeof *slots);
+    memory_free(&c->world->mem, coords, (size_t)count * sizeof *coords);
     return status;
 }
 
@@ -192,20 +186,19 @@ static void end_all(brick_pool *pool)
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------
 
 // Lists the bricks of a box of bricks that are not there and not solid throughout, x fastest, then y, then z.
-static weir_status find_missing(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context,
-                                birth_list *births)
+static weir_status find_missing(fluid_cells *c, weir_box box, brick_filter *wanted, const void *context, birth_list *births)
 {
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = &c->pool;
     for (int32_t z = box.min.z; z < box.max.z; z++) {
         for (int32_t y = box.min.y; y < box.max.y; y++) {
             for (int32_t x = box.min.x; x < box.max.x; x++) {
                 birth one = {.coord = {x, y, z}};
-                if (bricks_find(pool, one.coord) || !terrain_open(&world->terrain, one.coord, &one.open)) continue;
+                if (bricks_find(pool, one.coord) || !terrain_open(&c->world->terrain, one.coord, &one.open)) continue;
                 if (wanted && !wanted(context, one.coord)) continue;
                 if (births->count >= BRICK_MAX - pool->live)
                     return status_fail(WEIR_ERROR_LIMIT, "the box needs more than the %d bricks that a world holds at most",
                                        BRICK_MAX);
-                weir_status status = add_birth(world, births, &one);
+                weir_status status = add_birth(c, births, &one);
                 if (status != WEIR_OK) return status;
             }
         }
@@ -214,7 +207,7 @@ static weir_status find_missing(weir_world *world, weir_box box, world_brick_fil
 }
 
 // Counts the bricks around a box of bricks that the next update will want if the box is filled.
-static int64_t count_rim(const weir_world *world, weir_box box)
+static int64_t count_rim(const fluid_cells *c, weir_box box)
 {
     int64_t count = 0;
     for (int32_t z = box.min.z - 1; z <= box.max.z; z++) {
@@ -224,7 +217,7 @@ static int64_t count_rim(const weir_world *world, weir_box box)
             for (int32_t x = box.min.x - 1; x <= box.max.x; x += stride) {
                 brick_mask open;
                 weir_coord coord = {x, y, z};
-                if (!bricks_find(&world->bricks, coord) && terrain_open(&world->terrain, coord, &open)) count++;
+                if (!bricks_find(&c->pool, coord) && terrain_open(&c->world->terrain, coord, &open)) count++;
             }
         }
     }
@@ -233,13 +226,13 @@ static int64_t count_rim(const weir_world *world, weir_box box)
 
 // ---- Exported --------------------------------------------------------------------------------------------------------------
 
-weir_status world_topology(weir_world *world)
+weir_status cells_topology(fluid_cells *c)
 {
-    brick_pool *pool = &world->bricks;
+    brick_pool *pool = &c->pool;
     if (!pool->unsettled && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0) return WEIR_OK;
 
     birth_list births = {0};
-    weir_status status = find_births(world, &births);
+    weir_status status = find_births(c, &births);
     if (status == WEIR_OK) {
         // The dead make room for the newborn, but they die only when nothing can fail any more.
         int32_t deaths = find_deaths(pool);
@@ -254,48 +247,41 @@ weir_status world_topology(weir_world *world)
             bricks_pack(pool);
         }
     }
-    free_births(world, &births);
+    free_births(c, &births);
     return status;
 }
 
-weir_status world_check_touch(weir_box box)
+weir_status cells_touch_some(fluid_cells *c, weir_box box, brick_filter *wanted, const void *context)
 {
-    double volume = region_volume(region_bricks(box));
-    if (volume <= TOUCH_MAX) return WEIR_OK;
-    return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
-}
-
-weir_status world_touch_some(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context)
-{
-    if (!world_clip(world, &box)) return WEIR_OK;
-    brick_pool *pool = &world->bricks;
+    if (!world_clip(c->world, &box)) return WEIR_OK;
+    brick_pool *pool = &c->pool;
     weir_box bricks = region_bricks(box);
     birth_list births = {0};
-    weir_status status = world_check_touch(box);
-    if (status == WEIR_OK) status = find_missing(world, bricks, wanted, context, &births);
+    weir_status status = edit_check_size(box);
+    if (status == WEIR_OK) status = find_missing(c, bricks, wanted, context, &births);
     if (status == WEIR_OK && births.count > pool->capacity - 1 - pool->live) {
         // Grow once, for the box and the rim that its water will want, instead of doubling for the rim right after.
-        int64_t more = births.count + (wanted ? 0 : count_rim(world, bricks));
+        int64_t more = births.count + (wanted ? 0 : count_rim(c, bricks));
         if (more > BRICK_MAX - pool->live) more = BRICK_MAX - pool->live;
         status = bricks_reserve(pool, (int32_t)more);
     }
     if (status == WEIR_OK) bear_all(pool, &births);
-    free_births(world, &births);
+    free_births(c, &births);
     return status;
 }
 
-weir_status world_touch(weir_world *world, weir_box box)
+weir_status cells_touch(fluid_cells *c, weir_box box)
 {
-    return world_touch_some(world, box, NULL, NULL);
+    return cells_touch_some(c, box, NULL, NULL);
 }
 
-void world_terrain_changed_brick(weir_world *world, weir_coord brick)
+void cells_terrain_changed_brick(fluid_cells *c, weir_coord brick)
 {
-    brick_pool *pool = &world->bricks;
+    brick_pool *pool = &c->pool;
     if (pool->live == 0) return;
     int32_t there = bricks_find(pool, brick);
     if (there) {
-        terrain_open(&world->terrain, brick, &pool->open[there]);
+        terrain_open(&c->world->terrain, brick, &pool->open[there]);
         bricks_tell(pool, there);
         pool->version++;
     }
@@ -306,44 +292,15 @@ void world_terrain_changed_brick(weir_world *world, weir_coord brick)
     pool->unsettled = true;
 }
 
-int64_t world_count_brick(brick_pool *pool, int32_t brick)
+weir_status cells_reserve(void *state)
 {
-    bricks_read(pool, brick);
-    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    int64_t drops = 0;
-    for (int32_t i = 0; i < BRICK_CELLS; i++) drops += mass[i];
-    pool->wet[brick] = drops > 0;
-    return drops;
-}
-
-static void clip_axis(int32_t *min, int32_t *max, int32_t low, int32_t high)
-{
-    if (*min < low) *min = low;
-    if (*max > high) *max = high;
-}
-
-bool world_clip(const weir_world *world, weir_box *box)
-{
-    const weir_coord lowest = {-WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT};
-    const weir_coord highest = {WEIR_COORD_LIMIT, WEIR_COORD_LIMIT, WEIR_COORD_LIMIT};
-    const weir_box limits = {lowest, highest};
-    const terrain *t = &world->terrain;
-    for (int32_t i = 0; i < (t->bounded ? 2 : 1); i++) {
-        weir_box to = i == 0 ? limits : t->bounds;
-        clip_axis(&box->min.x, &box->max.x, to.min.x, to.max.x);
-        clip_axis(&box->min.y, &box->max.y, to.min.y, to.max.y);
-        clip_axis(&box->min.z, &box->max.z, to.min.z, to.max.z);
+    fluid_cells *c = state;
+    const weir_world *world = c->world;
+    weir_status status = cells_topology(c);
+    for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++) {
+        const world_source *source = &world->sources[i];
+        if (source->kind == SOURCE_EMITTER && world_source_acts(world, source)) status = cells_touch(c, source->box);
     }
-    return box->min.x < box->max.x && box->min.y < box->max.y && box->min.z < box->max.z;
-}
-
-void world_log(const weir_world *world, weir_log_level level, const char *format, ...)
-{
-    if (!world->logger.write) return;
-    char line[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    world->logger.write(world->logger.user, level, line);
+    assert(status != WEIR_OK || !c->pool.unsettled || world->source_count > 0);  // only emitters make bricks after the topology
+    return status;
 }

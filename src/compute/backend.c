@@ -5,16 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const solver_part *cpu,
-                                const solver_part *opencl, void **state)
+weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const cell_layout *layout,
+                                const solver_part *cpu, const solver_part *opencl, void **state)
 {
     solver_state *s = memory_alloc_zero(&world->mem, bytes);
     *state = NULL;
     if (!s) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    s->world = world;
     s->part = def->backend == WEIR_BACKEND_OPENCL ? opencl : cpu;
     assert(s->part);
-    weir_status status = s->part->create(s, def->device);
+    weir_status status = cells_create(&s->cells, world, def, layout);
+    if (status == WEIR_OK) status = s->part->create(s, def->device);
     if (status == WEIR_OK)
         *state = s;
     else
@@ -25,30 +25,35 @@ weir_status solver_state_create(weir_world *world, const weir_world_def *def, si
 void solver_state_free(void *state, size_t bytes)
 {
     solver_state *s = state;
-    memory *mem = &s->world->mem;
+    memory *mem = &s->cells.world->mem;
     s->part->destroy(s);
+    cells_destroy(&s->cells);
     memory_free(mem, s, bytes);
 }
 
 weir_status solver_state_reserve(void *state)
 {
-    return ((solver_state *)state)->part->reserve(state);
+    weir_status status = cells_reserve(state);
+    return status == WEIR_OK ? ((solver_state *)state)->part->reserve(state) : status;
 }
 
-const char *solver_state_validate(void *state)
+weir_status solver_state_finish(solver_state *s)
 {
-    return ((solver_state *)state)->part->validate(state);
+    weir_status status = s->machine->finish ? s->machine->finish(s->machine) : WEIR_OK;
+    if (status == WEIR_OK) cells_count_bytes(&s->cells, s->part->bytes(s));
+    return status;
 }
 
-int64_t solver_state_bytes(const void *state)
+const char *solver_state_validate(void *state, bool cells_only, int64_t *held)
 {
-    return ((const solver_state *)state)->part->bytes(state);
+    const char *wrong = cells_validate(state, cells_only, held);
+    return wrong || cells_only ? wrong : ((solver_state *)state)->part->validate(state);
 }
 
-void backend_rules(backend *b, weir_world *world, weir_place place)
+void backend_rules(solver_state *s, weir_place place)
 {
-    for (int32_t i = 0; i < world->rule_count; i++)
-        if (world->rules[i].def.place == place) b->run_rule(b, &world->rules[i]);
+    for (int32_t i = 0; i < s->cells.rule_count; i++)
+        if (s->cells.rules[i].def.place == place) s->machine->run_rule(s->machine, &s->cells.rules[i]);
 }
 
 bool backend_drains(const weir_world *world)

@@ -3,7 +3,7 @@
 #ifndef WEIR_COMPUTE_BACKEND_H
 #define WEIR_COMPUTE_BACKEND_H
 
-#include "world/world.h"
+#include "cells/cells.h"
 
 // One sweep of a solver's update: the name under which its time is booked, and how each machine runs it. `solver` is the solver's own
 // state.
@@ -35,7 +35,7 @@ struct backend {
     weir_status (*finish)(backend *b);
     void (*run)(backend *b, const pass *p, void *solver);
     // Runs a game's rule over all live bricks.
-    void (*run_rule)(backend *b, world_rule *rule);
+    void (*run_rule)(backend *b, cell_rule *rule);
     int64_t (*bytes)(const backend *b);
     // NULL, or what is broken of the lists that an update works with. Between updates; may use scratch channels.
     const char *(*validate)(backend *b);
@@ -53,24 +53,35 @@ typedef struct solver_part {
 
 // What every solver's state begins with.
 typedef struct solver_state {
-    weir_world *world;
+    fluid_cells cells;
     const solver_part *part;  // on the machine that the world runs on
     backend *machine;         // made by the part
 } solver_state;
 
 // Makes a state of so many bytes, zero but for its beginning, with its part on the machine that the definition asks for. The other
 // functions are those of a solver_table, for every state that begins so.
-weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const solver_part *cpu,
-                                const solver_part *opencl, void **state);
+weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const cell_layout *layout,
+                                const solver_part *cpu, const solver_part *opencl, void **state);
 weir_status solver_state_reserve(void *state);
-const char *solver_state_validate(void *state);
-int64_t solver_state_bytes(const void *state);
+const char *solver_state_validate(void *state, bool cells_only, int64_t *held);
+
+// The end of an update: what it cost, and whether a device failed meanwhile.
+weir_status solver_state_finish(solver_state *s);
 
 // Frees the part and then the state, of the size that it was made with.
 void solver_state_free(void *state, size_t bytes);
 
+// The lines of a solver_table that are the same for all such solvers.
+#define SOLVER_STATE_TABLE                                                                                                     \
+    .reserve = solver_state_reserve, .prepare = cells_prepare, .apply = cells_apply, .terrain_changed = cells_terrain_changed, \
+    .view = cells_view, .freeze = cells_freeze, .hash = cells_hash, .save = cells_save, .load = cells_load,                    \
+    .adopt = cells_adopt, .discard = cells_discard, .validate = solver_state_validate, .add_rule = cells_add_rule,             \
+    .find_channel = cells_find_channel, .channel_value = cells_channel_value, .hash_rules = cells_hash_rules,                  \
+    .is_remote = cells_is_remote, .catch_up = cells_catch_up, .device_status = cells_device_status,                            \
+    .leave_device = cells_leave_device
+
 // Runs the game's rules of one place.
-void backend_rules(backend *b, weir_world *world, weir_place place);
+void backend_rules(solver_state *s, weir_place place);
 
 // Books time under a rule's name, which is kept.
 void backend_book_time(weir_world *world, const char *name, double seconds);

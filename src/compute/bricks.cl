@@ -1,37 +1,40 @@
-// Kernels that carry bricks and what is known of them between the host and the device. One work-group per brick.
+// Kernels that carry bricks and what is known of them between the host and the device. One work-group per brick; a brick has `words` words of
+// four bytes in a channel.
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-pack_bricks(global const int *bricks, global const uint *channel, global uint *block, int first)
+pack_bricks(global const int *bricks, global const uint *channel, global uint *block, int first, int words)
 {
-    const int from = bricks[get_group_id(0)] * BRICK_CELLS, to = (first + (int)get_group_id(0)) * BRICK_CELLS;
-    EACH(i, BRICK_CELLS) block[to + i] = channel[from + i];
+    const int from = bricks[get_group_id(0)] * words, to = first + (int)get_group_id(0) * words;
+    EACH(i, words) block[to + i] = channel[from + i];
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-unpack_bricks(global const int *bricks, global uint *channel, global const uint *block, int first)
+unpack_bricks(global const int *bricks, global uint *channel, global const uint *block, int first, int words)
 {
-    const int to = bricks[get_group_id(0)] * BRICK_CELLS, from = (first + (int)get_group_id(0)) * BRICK_CELLS;
-    EACH(i, BRICK_CELLS) channel[to + i] = block[from + i];
+    const int to = bricks[get_group_id(0)] * words, from = first + (int)get_group_id(0) * words;
+    EACH(i, words) channel[to + i] = block[from + i];
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clear_bricks(global const int *bricks, global uint *channel)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+clear_bricks(global const int *bricks, global uint *channel, int words)
 {
-    const int at = bricks[get_group_id(0)] * BRICK_CELLS;
-    EACH(i, BRICK_CELLS) channel[at + i] = 0;
+    const int at = bricks[get_group_id(0)] * words;
+    EACH(i, words) channel[at + i] = 0;
 }
 
 // Brick b goes to place[b]; 0: it is dead.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-move_bricks(global const int *place, global const uint *from, global uint *to)
+move_bricks(global const int *place, global const uint *from, global uint *to, int words)
 {
     const int brick = (int)get_group_id(0);
-    if (place[brick] > 0) EACH(i, BRICK_CELLS) to[place[brick] * BRICK_CELLS + i] = from[brick * BRICK_CELLS + i];
+    if (place[brick] > 0) EACH(i, words) to[place[brick] * words + i] = from[brick * words + i];
 }
 
-// A row of news says all that the host knows of one brick.
+// A row of news says all that the host knows of one brick. In a newborn one the channels become zero, each of so many words per brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 take_news(global const device_news *news, global int *near, global uint *open, global int *coords, global uchar *clear,
-          global int *mass, global float *flow_x, global float *flow_y, global float *flow_z, global float *pressure)
+          global uint *c0, global uint *c1, global uint *c2, global uint *c3, global uint *c4, global uint *c5, global uint *c6,
+          global uint *c7, int8 words)
 {
     global const device_news *row = &news[get_group_id(0)];
     const int brick = row->brick;
@@ -40,12 +43,14 @@ take_news(global const device_news *news, global int *near, global uint *open, g
     EACH(i, 3) coords[3 * brick + i] = row->coord[i];
     ONCE clear[brick] = (uchar)row->clear;
     if (row->newborn == 0) return;
-    EACH(i, BRICK_CELLS)
-    {
-        int at = brick * BRICK_CELLS + i;
-        mass[at] = 0;
-        flow_x[at] = flow_y[at] = flow_z[at] = pressure[at] = 0.0f;
-    }
+    EACH(i, words.s0) c0[brick * words.s0 + i] = 0;
+    EACH(i, words.s1) c1[brick * words.s1 + i] = 0;
+    EACH(i, words.s2) c2[brick * words.s2 + i] = 0;
+    EACH(i, words.s3) c3[brick * words.s3 + i] = 0;
+    EACH(i, words.s4) c4[brick * words.s4 + i] = 0;
+    EACH(i, words.s5) c5[brick * words.s5 + i] = 0;
+    EACH(i, words.s6) c6[brick * words.s6 + i] = 0;
+    EACH(i, words.s7) c7[brick * words.s7 + i] = 0;
 }
 
 // The places of the live bricks: one work-item each, those beyond the last do the last one again.

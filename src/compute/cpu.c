@@ -69,8 +69,8 @@ static void must_be_ready(const cpu_machine *cpu, const void *args)
 {
     const cpu_bricks *seen = args;
     (void)cpu, (void)seen;
-    assert(cpu->version == cpu->world->bricks.version && seen->end == cpu->world->bricks.end);
-    assert(seen->near == (const int32_t(*)[27])cpu->world->bricks.near && seen->change == cpu->world->change);
+    assert(cpu->version == cpu->cells->pool.version && seen->end == cpu->cells->pool.end);
+    assert(seen->near == (const int32_t(*)[27])cpu->cells->pool.near && seen->change == cpu->world->change);
 }
 
 static void run_task(cpu_machine *cpu, pass_task *task, int32_t grain)
@@ -101,7 +101,7 @@ void cpu_over_columns(cpu_machine *cpu, column_kernel *kernel, const void *args)
 
 void cpu_over_level(cpu_machine *cpu, level_kernel *kernel, const void *args, const pyramid *levels, int32_t level)
 {
-    assert(level >= 1 && level <= levels->top && levels->version == cpu->world->bricks.version);
+    assert(level >= 1 && level <= levels->top && levels->version == cpu->cells->pool.version);
     const int32_t count = levels->level[level].count - 1;
     run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_level = kernel, .level = level, .count = count}, LEVEL_GRAIN);
 }
@@ -118,11 +118,27 @@ float cpu_over_bricks(cpu_machine *cpu, brick_kernel *kernel, const void *args, 
     return largest;
 }
 
-void cpu_swap_channels(cpu_machine *cpu, int32_t a, int32_t b)
+static void swap_next(cpu_machine *cpu, int32_t channel)
 {
-    void **channel = cpu->world->bricks.channel, *swap = channel[a];
-    channel[a] = channel[b];
-    channel[b] = swap;
+    void **all = cpu->cells->pool.channel, *swap = all[channel];
+    const int32_t next = cells_next(cpu->cells, channel);
+    all[channel] = all[next];
+    all[next] = swap;
+}
+
+void cpu_swap_mass(cpu_machine *cpu)
+{
+    swap_next(cpu, cpu->cells->layout->mass);
+}
+
+void cpu_swap_flow(cpu_machine *cpu)
+{
+    for (int32_t axis = 0; axis < 3; axis++) swap_next(cpu, cpu->cells->layout->flow + axis);
+}
+
+void cpu_swap_pressure(cpu_machine *cpu)
+{
+    swap_next(cpu, cpu->cells->layout->pressure);
 }
 
 static void run(backend *base, const pass *p, void *solver)
@@ -132,11 +148,11 @@ static void run(backend *base, const pass *p, void *solver)
     backend_book_time(((cpu_machine *)base)->world, p->name, clock_seconds() - before);
 }
 
-static void run_rule(backend *base, world_rule *rule)
+static void run_rule(backend *base, cell_rule *rule)
 {
     cpu_machine *cpu = (cpu_machine *)base;
     double before = clock_seconds();
-    rule_host_run(cpu->world, rule);
+    rule_host_run(cpu->cells, rule);
     backend_book_time(cpu->world, rule->name, clock_seconds() - before);
 }
 
@@ -158,10 +174,10 @@ cpu_forces cpu_find_forces(const cpu_machine *cpu, float scale)
     };
 }
 
-int64_t cpu_drain_sides(cpu_machine *cpu, int32_t mass_channel, uint8_t *drained)
+int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained)
 {
     const weir_world *world = cpu->world;
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     const weir_box box = world->terrain.bounds;
     int64_t all = 0;
     if (drained) memset(drained, 0, (size_t)pool->end);
@@ -171,7 +187,7 @@ int64_t cpu_drain_sides(cpu_machine *cpu, int32_t mass_channel, uint8_t *drained
         if (o.x >= box.min.x && o.y >= box.min.y && o.z >= box.min.z && o.x + 8 <= box.max.x && o.y + 8 <= box.max.y &&
             o.z + 8 <= box.max.z)
             continue;
-        int32_t *mass = bricks_ints(pool, mass_channel, b);
+        int32_t *mass = bricks_ints(pool, cells_next(cpu->cells, cpu->cells->layout->mass), b);
         int32_t left = 0;
         int64_t taken = 0;
         for (int32_t i = 0; i < BRICK_CELLS; i++) {
@@ -195,7 +211,7 @@ int64_t cpu_drain_sides(cpu_machine *cpu, int32_t mass_channel, uint8_t *drained
 // Finds the bricks that have no terrain near them. First every brick by itself, then with its neighbours.
 static void find_clear(cpu_machine *cpu)
 {
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     uint8_t *clear = cpu->clear;
     enum { OPEN = 2, CLEAR = 1 };
     clear[BRICK_NOTHING] = 0;
@@ -275,7 +291,7 @@ static void place_in_box(brick_box *box, const brick_pool *pool, int32_t brick)
 static weir_status make_boxes(cpu_machine *cpu)
 {
     weir_world *world = cpu->world;
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     uint32_t slots = 16;
     while (slots < 2 * (uint32_t)pool->live) slots *= 2;
     box_table table = {memory_alloc_zero(&world->mem, slots * sizeof(int32_t)), slots - 1, BOX_Z_BITS};
@@ -335,7 +351,7 @@ static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t f
 // Cuts the live bricks into columns, as deep as leaves enough of them for every thread.
 static void make_columns(cpu_machine *cpu)
 {
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     int32_t *next = cpu->next;
     int32_t depth = COLUMN_Z;
     while (depth > 1 && cpu->workers > 1 && pool->live / (COLUMN_X * COLUMN_Y * depth) < BOXES_PER_WORKER * cpu->workers)
@@ -356,7 +372,7 @@ static void free_lists(cpu_machine *cpu)
 static weir_status reserve_lists(cpu_machine *cpu)
 {
     weir_world *world = cpu->world;
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     if (cpu->run_room < pool->live) {
         int32_t room = pool->live + pool->live / 4;
         brick_run *runs = memory_alloc(&world->mem, (size_t)room * sizeof *runs);
@@ -391,7 +407,7 @@ static weir_status reserve_lists(cpu_machine *cpu)
 // Cuts the live bricks into runs along x. A run begins where no brick lies to the left.
 static void make_runs(cpu_machine *cpu)
 {
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     cpu->run_count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b] || pool->near[b][NEAR(-1, 0, 0)] != BRICK_NOTHING) continue;
@@ -413,21 +429,21 @@ static void make_runs(cpu_machine *cpu)
 
 static weir_status make_lists(cpu_machine *cpu)
 {
-    if (cpu->version == cpu->world->bricks.version) return WEIR_OK;
+    if (cpu->version == cpu->cells->pool.version) return WEIR_OK;
     weir_status status = reserve_lists(cpu);
     if (status == WEIR_OK && cpu->needs.boxes) status = make_boxes(cpu);
     if (status != WEIR_OK) return status;
     find_clear(cpu);
     if (cpu->needs.columns) make_columns(cpu);
     make_runs(cpu);
-    cpu->version = cpu->world->bricks.version;
+    cpu->version = cpu->cells->pool.version;
     return WEIR_OK;
 }
 
 // The bricks as kernels see them. The pool's tables move when it grows.
 static void look_at_bricks(cpu_machine *cpu)
 {
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     cpu->bricks = (cpu_bricks){
         .end = pool->end,
         .alive = pool->alive,
@@ -476,7 +492,7 @@ static const char *find_unwritten(const brick_pool *pool, const int32_t *writer,
 
 static const char *validate_runs(const cpu_machine *cpu, int32_t *writer)
 {
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     for (int32_t i = 0; i < cpu->run_count; i++) {
         const brick_run *r = &cpu->runs[i];
         if (r->count != 1 && r->count != 2 && r->count != RUN_MAX) return broken("run %d has %d bricks", i + 1, r->count);
@@ -493,7 +509,7 @@ static const char *validate_runs(const cpu_machine *cpu, int32_t *writer)
 const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solver)
 {
     enum { UNTOUCHED = 0xff, FEW_BRICKS = 64, MANY_EVERY = 8 };
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     const char *pieces = cpu->needs.boxes ? "box" : "column", *wrong = NULL;
     const int32_t count = cpu->needs.boxes ? cpu->box_count : cpu->column_count;
     if (cpu->version != pool->version) return NULL;
@@ -523,7 +539,7 @@ const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solv
 static const char *validate(backend *base)
 {
     const cpu_machine *cpu = (const cpu_machine *)base;
-    const brick_pool *pool = &cpu->world->bricks;
+    const brick_pool *pool = &cpu->cells->pool;
     // What was made for other bricks is made anew before it is used.
     if (cpu->version != pool->version) return NULL;
     if (cpu->room < pool->end) return broken("%d bricks have room in the tables, and there are %d", cpu->room, pool->end);
@@ -585,8 +601,9 @@ static float *tile_of_ones(memory *mem, size_t size)
     return tile;
 }
 
-weir_status cpu_machine_create(weir_world *world, const cpu_needs *needs, cpu_machine **out)
+weir_status cpu_machine_create(fluid_cells *c, const cpu_needs *needs, cpu_machine **out)
 {
+    weir_world *world = c->world;
     weir_status status = choose_width(world->simd, &world->simd);
     if (status != WEIR_OK) return status;
     memory *mem = &world->mem;
@@ -594,6 +611,7 @@ weir_status cpu_machine_create(weir_world *world, const cpu_needs *needs, cpu_ma
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     cpu->base = (backend){.run = run, .run_rule = run_rule, .bytes = bytes, .validate = validate, .destroy = destroy};
     cpu->world = world;
+    cpu->cells = c;
     cpu->needs = *needs;
     cpu->width = (int32_t)world->simd - WEIR_SIMD_SCALAR;
     cpu->workers = workers_count(world->workers);

@@ -95,6 +95,7 @@ typedef struct cpu_needs {
 typedef struct cpu_machine {
     backend base;
     weir_world *world;
+    fluid_cells *cells;
     cpu_needs needs;
     int32_t width;      // of SIMD, from 0 on
     cpu_bricks bricks;  // as they are now
@@ -118,7 +119,7 @@ typedef struct cpu_machine {
     float *ones;
 } cpu_machine;
 
-weir_status cpu_machine_create(weir_world *world, const cpu_needs *needs, cpu_machine **out);
+weir_status cpu_machine_create(fluid_cells *c, const cpu_needs *needs, cpu_machine **out);
 
 // Makes the lists for the bricks that are live now. May fail on memory, with nothing changed.
 weir_status cpu_prepare(cpu_machine *cpu);
@@ -135,12 +136,14 @@ float cpu_over_bricks(cpu_machine *cpu, brick_kernel *kernel, const void *args, 
 // The forces of the update under way, but for the channels.
 cpu_forces cpu_find_forces(const cpu_machine *cpu, float scale);
 
-// Exchanges two channels of the pool.
-void cpu_swap_channels(cpu_machine *cpu, int32_t a, int32_t b);
+// Makes the new values of mass, flow or pressure the current ones.
+void cpu_swap_mass(cpu_machine *cpu);
+void cpu_swap_flow(cpu_machine *cpu);
+void cpu_swap_pressure(cpu_machine *cpu);
 
-// Takes the drops out of cells that lie behind an open side and returns how many. drained[b], if not NULL, becomes 1 for the
+// Takes the drops, after the move, out of cells that lie behind an open side and returns how many. drained[b], if not NULL, becomes 1 for the
 // bricks that lost some and 0 for the others.
-int64_t cpu_drain_sides(cpu_machine *cpu, int32_t mass_channel, uint8_t *drained);
+int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained);
 
 // NULL, or what is broken: that every live brick is written by one piece, seen by what `try_piece` does with each of them alone. It
 // gives a brick that it writes a value in `wet`.

@@ -50,14 +50,14 @@ static bool reserve_here(opencl_machine *o, int32_t forces, int32_t bricks)
 static weir_status reserve_buffers(opencl_machine *o)
 {
     const weir_world *world = o->world;
-    const int32_t forces = world->source_count + 1, bricks = backend_drains(world) ? world->bricks.live + 1 : 0;
+    const int32_t forces = world->source_count + 1, bricks = backend_drains(world) ? o->cells->pool.live + 1 : 0;
     const int64_t force_bytes = forces * (int64_t)sizeof(device_force), live = bricks;
     bool room =
         reserve_here(o, forces, bricks) && queue_at_least(&o->queue, &o->forces, &o->force_bytes, force_bytes, force_bytes / 8);
     if (room && bricks > 0)
         room = queue_at_least(&o->queue, &o->outer, &o->outer_bytes, live * 4, live / 2) &&
                queue_at_least(&o->queue, &o->drained, &o->drained_bytes, live * 8, live);
-    if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory for forces and open sides of %d bricks", world->bricks.live);
+    if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory for forces and open sides of %d bricks", o->cells->pool.live);
     return queue_status(&o->queue);
 }
 
@@ -110,7 +110,7 @@ static void take_facts(brick_pool *pool, const uint8_t *facts, int64_t change)
 static weir_status finish(backend *base)
 {
     opencl_machine *o = (opencl_machine *)base;
-    brick_pool *pool = &o->world->bricks;
+    brick_pool *pool = &o->cells->pool;
     const uint8_t *facts = device_bricks_take_facts(&o->bricks);
     if (o->queue.timing) {
         queue_finish(&o->queue);
@@ -125,8 +125,8 @@ static weir_status finish(backend *base)
 static void run(backend *base, const pass *p, void *solver)
 {
     opencl_machine *o = (opencl_machine *)base;
-    assert(o->bricks.live == o->world->bricks.live);
-    assert(o->bricks.version == o->world->bricks.version || o->queue.error != CL_SUCCESS);
+    assert(o->bricks.live == o->cells->pool.live);
+    assert(o->bricks.version == o->cells->pool.version || o->queue.error != CL_SUCCESS);
     o->queue.rule = p->name;
     p->on_opencl(solver);
     o->queue.rule = NULL;
@@ -134,31 +134,44 @@ static void run(backend *base, const pass *p, void *solver)
 
 // ---- What solvers with mass and flow share ---------------------------------------------------------------------------------
 
-void opencl_swap_channels(opencl_machine *o, int32_t a, int32_t b)
+static void swap_next(opencl_machine *o, int32_t channel)
 {
-    cl_mem swap = o->bricks.channel[a];
-    o->bricks.channel[a] = o->bricks.channel[b];
-    o->bricks.channel[b] = swap;
+    cl_mem *all = o->bricks.channel, swap = all[channel];
+    const int32_t next = cells_next(o->cells, channel);
+    all[channel] = all[next];
+    all[next] = swap;
+}
+
+void opencl_swap_mass(opencl_machine *o)
+{
+    swap_next(o, o->cells->layout->mass);
 }
 
 void opencl_swap_flow(opencl_machine *o)
 {
-    for (int axis = 0; axis < 3; axis++) opencl_swap_channels(o, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
+    for (int32_t axis = 0; axis < 3; axis++) swap_next(o, o->cells->layout->flow + axis);
+}
+
+void opencl_swap_pressure(opencl_machine *o)
+{
+    swap_next(o, o->cells->layout->pressure);
 }
 
 opencl_channels opencl_find_channels(const opencl_machine *o)
 {
+    const fluid_cells *cells = o->cells;
+    const cell_layout *layout = cells->layout;
     const cl_mem *c = o->bricks.channel;
-    opencl_channels now = {.mass = c[CHANNEL_MASS],
-                           .mass_next = c[CHANNEL_MASS_NEXT],
-                           .pressure = c[CHANNEL_PRESSURE],
-                           .pressure_next = c[CHANNEL_PRESSURE_NEXT],
-                           .divergence = c[CHANNEL_FLOW_X],
-                           .floor = c[CHANNEL_FLOW_Y]};
+    opencl_channels now = {.mass = c[layout->mass],
+                           .mass_next = c[cells_next(cells, layout->mass)],
+                           .pressure = c[layout->pressure],
+                           .pressure_next = c[cells_next(cells, layout->pressure)],
+                           .divergence = c[layout->flow],
+                           .floor = c[layout->flow + 1]};
     for (int axis = 0; axis < 3; axis++) {
-        now.flow[axis] = c[CHANNEL_FLOW_X + axis];
-        now.next[axis] = c[CHANNEL_FLOW_X_NEXT + axis];
-        now.moved[axis] = o->world->moved_channel[axis] ? c[o->world->moved_channel[axis]] : NULL;
+        now.flow[axis] = c[layout->flow + axis];
+        now.next[axis] = c[cells_next(cells, layout->flow + axis)];
+        now.moved[axis] = cells->moved[axis] ? c[cells->moved[axis]] : NULL;
     }
     return now;
 }
@@ -187,7 +200,7 @@ void opencl_forces(opencl_machine *o)
 int64_t opencl_drain_sides(opencl_machine *o)
 {
     weir_world *world = o->world;
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = &o->cells->pool;
     device_bricks *d = &o->bricks;
     weir_box box = world->terrain.bounds;
     int32_t *outer = o->outer_here;
@@ -216,16 +229,16 @@ int64_t opencl_drain_sides(opencl_machine *o)
 // ---- A game's own rules ----------------------------------------------------------------------------------------------------
 
 // On the device where it can. Otherwise it runs here: what it sees is brought over, what it writes is sent back.
-static void run_rule(backend *base, world_rule *rule)
+static void run_rule(backend *base, cell_rule *rule)
 {
     opencl_machine *o = (opencl_machine *)base;
     weir_world *world = o->world;
     if (device_rules_run(&o->rules, &o->bricks, rule)) return;
     double before = clock_seconds();
     int32_t seen[CHANNEL_MAX];
-    int32_t count = rule_host_channels(world, rule, seen);
+    int32_t count = rule_host_channels(o->cells, rule, seen);
     for (int32_t i = 0; i < count; i++) device_bricks_fetch_channel(&o->bricks, seen[i]);
-    rule_host_run(world, rule);
+    rule_host_run(o->cells, rule);
     for (int32_t i = 0; i < rule->def.channel_count; i++) device_bricks_send_channel(&o->bricks, rule->values[i]);
     backend_book_time(world, rule->name, clock_seconds() - before);
     for (int32_t i = 0; i < world->rule_time_count; i++)
@@ -268,9 +281,10 @@ int32_t opencl_bricks_from(const char *name, int32_t usual)
     return wish ? atoi(wish) : usual;
 }
 
-weir_status opencl_machine_create(weir_world *world, const char *device, const opencl_text *text, const device_needs *needs,
+weir_status opencl_machine_create(fluid_cells *c, const char *device, const opencl_text *text, const device_needs *needs,
                                   opencl_machine **out)
 {
+    weir_world *world = c->world;
     opencl_machine *o = memory_alloc_zero(&world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
     o->base = (backend){.begin = begin,
@@ -281,13 +295,14 @@ weir_status opencl_machine_create(weir_world *world, const char *device, const o
                         .validate = validate,
                         .destroy = destroy};
     o->world = world;
+    o->cells = c;
     o->beside = opencl_bricks_from("WEIR_DEVICE_BESIDE", BESIDE_BRICKS);
     weir_status status = queue_create(device, text, world->logger, &world->account, &o->queue);
     if (status != WEIR_OK) {
         destroy(&o->base);
         return status;
     }
-    device_bricks_create(&o->bricks, needs, &o->queue, world);
+    device_bricks_create(&o->bricks, needs, &o->queue, c);
     *out = o;
     return WEIR_OK;
 }

@@ -178,6 +178,7 @@ typedef struct device_needs {
 typedef struct device_bricks {
     opencl_queue *queue;
     weir_world *world;
+    fluid_cells *cells;
     device_needs needs;
     brick_home home;
     int32_t capacity;
@@ -209,7 +210,7 @@ typedef struct device_bricks {
     int64_t writes;        // of the queue when facts were asked for
 } device_bricks;
 
-void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, weir_world *world);
+void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, fluid_cells *c);
 void device_bricks_destroy(device_bricks *d);
 
 // Makes room for all bricks of the pool and tells the device where they lie. Fails on memory, with nothing changed.
@@ -248,7 +249,7 @@ typedef struct device_rules {
 void device_rules_prepare(device_rules *r, device_bricks *d);
 
 // Runs a rule on the device; false if it must run on the host.
-bool device_rules_run(device_rules *r, device_bricks *d, const world_rule *rule);
+bool device_rules_run(device_rules *r, device_bricks *d, const cell_rule *rule);
 
 void device_rules_destroy(device_rules *r, opencl_queue *q);
 
@@ -258,6 +259,7 @@ void device_rules_destroy(device_rules *r, opencl_queue *q);
 typedef struct opencl_machine {
     backend base;
     weir_world *world;
+    fluid_cells *cells;
     opencl_queue queue;
     device_bricks bricks;
     device_rules rules;
@@ -276,7 +278,7 @@ typedef struct opencl_machine {
     int32_t beside;  // bricks from which on answers are read beside the kernels
 } opencl_machine;
 
-weir_status opencl_machine_create(weir_world *world, const char *device, const opencl_text *text, const device_needs *needs,
+weir_status opencl_machine_create(fluid_cells *c, const char *device, const opencl_text *text, const device_needs *needs,
                                   opencl_machine **out);
 
 // The first half of an update: `opencl_prepare` tells the device of the bricks, `opencl_reserve` makes room for the rest. Between them
@@ -287,8 +289,10 @@ weir_status opencl_reserve(opencl_machine *o);
 // The numbers of an update that solvers share; `scale` is the flow that an acceleration of 1 gives per update.
 device_numbers opencl_find_numbers(const opencl_machine *o, float scale);
 
-void opencl_swap_channels(opencl_machine *o, int32_t a, int32_t b);
+// Makes the new values of mass, flow or pressure the current ones.
+void opencl_swap_mass(opencl_machine *o);
 void opencl_swap_flow(opencl_machine *o);
+void opencl_swap_pressure(opencl_machine *o);
 
 // The channels of a solver with mass, flow on faces and pressure, as they are now. Divergence and floor live in the old flow until the
 // gradient.

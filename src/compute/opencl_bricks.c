@@ -8,11 +8,21 @@
 #include <string.h>
 
 enum {
-    BRICK_BYTES = BRICK_CELLS * 4,
-    STATE_FIXED = 5,     // channels of the state that every world has
+    NEWS_CHANNELS = 8,   // that a kernel clears in a newborn brick along with the news of it
     RUNS_WANTED = 1024,  // before they get longer than one brick
     RUNS_LAST = 512      // that many of a length are still to come when they become shorter
 };
+
+// The bytes and words of a brick in a channel.
+static int64_t bytes_of(const device_bricks *d, int32_t channel)
+{
+    return (int64_t)bricks_channel_bytes(&d->cells->pool, channel);
+}
+
+static cl_int words_of(const device_bricks *d, int32_t channel)
+{
+    return (cl_int)(bytes_of(d, channel) / 4);
+}
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
@@ -49,13 +59,17 @@ static bool grow_marks(device_bricks *d, int32_t capacity)
 // Channels come one by one, so that only one of them is there twice. The nothing's values are zero.
 static bool grow(device_bricks *d, int32_t capacity)
 {
-    int32_t channel_count = d->world->bricks.channel_count;
-    int64_t bytes = (int64_t)capacity * BRICK_BYTES;
-    // Counted before any of them grows: those that did would take the room from a smaller growth.
-    int64_t others = d->queue->held;
+    int32_t channel_count = d->cells->pool.channel_count;
+    // Counted before any of them grows: those that did would take the room from a smaller growth. The largest is there twice for a while.
+    int64_t others = d->queue->held, all = 0, most = 0;
     for (int32_t c = 0; c < d->channel_count; c++) others -= queue_size(d->queue, d->channel[c]);
-    if (others + bytes * (channel_count + 1) > d->queue->device.memory) return false;
     for (int32_t c = 0; c < channel_count; c++) {
+        all += capacity * bytes_of(d, c);
+        if (bytes_of(d, c) > most) most = bytes_of(d, c);
+    }
+    if (others + all + capacity * most > d->queue->device.memory) return false;
+    for (int32_t c = 0; c < channel_count; c++) {
+        const int64_t bytes = capacity * bytes_of(d, c);
         // Asked of the buffer itself: passes swap channels, of which some are larger after a growth that failed halfway.
         bool new = !d->channel[c];
         int64_t before = new ? 0 : queue_size(d->queue, d->channel[c]);
@@ -80,25 +94,20 @@ static bool grow(device_bricks *d, int32_t capacity)
 
 static weir_status no_room(const device_bricks *d)
 {
-    const brick_pool *pool = &d->world->bricks;
-    return queue_no_room(d->queue, "", pool->end, (int64_t)pool->end * pool->channel_count * BRICK_BYTES);
-}
-
-static bool is_state(const weir_world *world, int32_t channel)
-{
-    if (channel == CHANNEL_MASS || channel == CHANNEL_PRESSURE) return true;
-    if (channel >= CHANNEL_FLOW_X && channel <= CHANNEL_FLOW_Z) return true;
-    for (int32_t r = 0; r < world->rule_count; r++)
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
-            if (world->rules[r].values[i] == channel) return true;
-    return false;
+    const brick_pool *pool = &d->cells->pool;
+    int64_t bytes = 0;
+    for (int32_t c = 0; c < pool->channel_count; c++) bytes += pool->end * bytes_of(d, c);
+    return queue_no_room(d->queue, "", pool->end, bytes);
 }
 
 // Gives back all that nobody needs between updates, so that what was made too large can be made anew.
 static void drop_scratch(device_bricks *d)
 {
+    int32_t channels[CHANNEL_MAX], count = cells_state_channels(d->cells, channels);
+    uint64_t kept = 0;
+    for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
     for (int32_t c = 0; c < d->channel_count; c++)
-        if (!is_state(d->world, c)) queue_free(d->queue, &d->channel[c]);
+        if (!(kept >> c & 1)) queue_free(d->queue, &d->channel[c]);
     queue_free(d->queue, &d->block);
     queue_free(d->queue, &d->names);
     d->block_bytes = d->names_bytes = 0;
@@ -108,7 +117,7 @@ static void drop_scratch(device_bricks *d)
 // Room for as many bricks as the pool has room for, or at least for those that are there.
 static weir_status make_room(device_bricks *d)
 {
-    brick_pool *pool = &d->world->bricks;
+    brick_pool *pool = &d->cells->pool;
     opencl_queue *q = d->queue;
     bool room = grow(d, pool->capacity > d->capacity ? pool->capacity : d->capacity);
     if (!room && (q->error == CL_SUCCESS || queue_forgive(q))) {
@@ -165,7 +174,7 @@ static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
 
 static bool reserve_lines(device_bricks *d)
 {
-    int32_t room = d->world->bricks.capacity;
+    int32_t room = d->cells->pool.capacity;
     if (d->behind_room >= room) return true;
     const size_t size = sizeof *d->behind;
     int32_t *behind = memory_resize(&d->world->mem, d->behind, (size_t)d->behind_room * size, (size_t)room * size);
@@ -177,7 +186,7 @@ static bool reserve_lines(device_bricks *d)
 
 static void keep_line(device_bricks *d, int32_t brick)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     const int32_t *near = pool->near[brick];
     static const int32_t step[3] = {NEAR(1, 0, 0) - BRICK_SELF, NEAR(0, 1, 0) - BRICK_SELF, NEAR(0, 0, 1) - BRICK_SELF};
     const int32_t before = near[BRICK_SELF - step[d->needs.run_axis]], after = near[BRICK_SELF + step[d->needs.run_axis]];
@@ -188,7 +197,7 @@ static void keep_line(device_bricks *d, int32_t brick)
 // to keep the device busy; and the last ones are short, so that all of its processors end at about the same time.
 static weir_status send_runs(device_bricks *d)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     int32_t most = pool->live / RUNS_WANTED;
     const bool tapers = most >= DEVICE_RUN;  // shorter runs are many enough as they are
     most = most < 1 ? 1 : tapers ? DEVICE_RUN : most;
@@ -216,10 +225,36 @@ static weir_status send_runs(device_bricks *d)
     return queue_status(d->queue);
 }
 
+// The channels that make up the state, which go up and down; the others are scratch within an update. Those of a rule that was added
+// since the last update are not among them: on the device there is nothing of them yet.
+static int32_t state_channels(const device_bricks *d, int32_t channels[CHANNEL_MAX])
+{
+    int32_t all[CHANNEL_MAX], count = 0;
+    const int32_t there = cells_state_channels(d->cells, all);
+    for (int32_t i = 0; i < there; i++)
+        if (all[i] < d->channel_count) channels[count++] = all[i];
+    return count;
+}
+
+// Tells of bricks, and clears the first channels of those that are newborn; clear_values sees to the others.
+static void launch_news(device_bricks *d, int32_t rows)
+{
+    int32_t channels[CHANNEL_MAX];
+    const int32_t count = state_channels(d, channels);
+    cl_mem c[NEWS_CHANNELS];
+    cl_int words[NEWS_CHANNELS];
+    for (int32_t i = 0; i < NEWS_CHANNELS; i++) {
+        c[i] = d->channel[channels[i < count ? i : 0]];
+        words[i] = i < count ? words_of(d, channels[i]) : 0;
+    }
+    LAUNCH(d->queue, take_news, rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear), A(c[0]), A(c[1]), A(c[2]),
+           A(c[3]), A(c[4]), A(c[5]), A(c[6]), A(c[7]), A(words));
+}
+
 // Rows of changed bricks and the list of live ones.
 static weir_status send_news(device_bricks *d)
 {
-    brick_pool *pool = &d->world->bricks;
+    brick_pool *pool = &d->cells->pool;
     bool all = d->version == UINT64_MAX;
     size_t rows = 0, room = (size_t)pool->end * (sizeof(device_news) > 4 ? sizeof(device_news) : 4);
     device_news *news = host_room(d, room);
@@ -238,9 +273,7 @@ static weir_status send_news(device_bricks *d)
             return no_room(d);
         }
         queue_write(d->queue, d->block, 0, news, bytes);
-        const cl_mem *c = d->channel;
-        LAUNCH(d->queue, take_news, (int32_t)rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear),
-               A(c[CHANNEL_MASS]), A(c[CHANNEL_FLOW_X]), A(c[CHANNEL_FLOW_Y]), A(c[CHANNEL_FLOW_Z]), A(c[CHANNEL_PRESSURE]));
+        launch_news(d, (int32_t)rows);
     }
     int32_t *list = host_room(d, room);
     d->live = 0;
@@ -267,14 +300,14 @@ static weir_status send_news(device_bricks *d)
 // Room here for the head of the marks and for facts. Something may still be on its way to where it was.
 static bool pin_marks(device_bricks *d)
 {
-    int64_t bytes = DEVICE_FACTS + d->world->bricks.capacity;
+    int64_t bytes = DEVICE_FACTS + d->cells->pool.capacity;
     if (d->marks_here.bytes < bytes && d->needs.catch_up) d->needs.catch_up(d->needs.solver);
     return queue_pin(d->queue, &d->marks_here, bytes);
 }
 
 weir_status device_bricks_prepare(device_bricks *d)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     weir_status status = queue_status(d->queue);
     bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count && !d->lean;
     if (status == WEIR_OK && !room) status = make_room(d);
@@ -286,87 +319,90 @@ weir_status device_bricks_prepare(device_bricks *d)
 
 // ---- Values ----------------------------------------------------------------------------------------------------------------
 
-// The channels that make up the state, which go up and down; the others are scratch within an update. Those of a rule that was added
-// since the last update are not among them: on the device there is nothing of them yet.
-static int32_t state_channels(const device_bricks *d, int32_t channels[CHANNEL_MAX])
+// The state of some bricks, packed: channel by channel, brick by brick.
+typedef struct packed_state {
+    int32_t channels[CHANNEL_MAX], channel_count;
+    cl_int first[CHANNEL_MAX];  // word at which each channel begins
+    int64_t bytes;
+    uint32_t *values;  // NULL: there is no room for it here or there, and bricks must travel one by one
+} packed_state;
+
+static packed_state make_packed(device_bricks *d, const int32_t *bricks, int32_t count)
 {
-    const weir_world *world = d->world;
-    static const int32_t fixed[STATE_FIXED] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z, CHANNEL_PRESSURE};
-    int32_t count = STATE_FIXED;
-    memcpy(channels, fixed, sizeof fixed);
-    for (int32_t r = 0; r < world->rule_count; r++)
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
-            if (world->rules[r].values[i] < d->channel_count) channels[count++] = world->rules[r].values[i];
-    return count;
+    packed_state p = {.bytes = 0};
+    p.channel_count = state_channels(d, p.channels);
+    for (int32_t c = 0; c < p.channel_count; c++) {
+        p.first[c] = (cl_int)(p.bytes / 4);
+        p.bytes += count * bytes_of(d, p.channels[c]);
+    }
+    p.values = host_room(d, (size_t)p.bytes);
+    const bool room =
+        p.values && queue_at_least(d->queue, &d->block, &d->block_bytes, p.bytes, 0) && name_bricks(d, bricks, count);
+    if (!room) p.values = NULL;
+    return p;
 }
 
-// Makes room here and there for the packed values of some bricks; NULL if there is none, and they must travel one by one.
-static uint32_t *room_for_values(device_bricks *d, const int32_t *bricks, int32_t count, int32_t channels)
+// Where a brick's values of the c-th channel are among the packed ones.
+static uint32_t *packed_at(const device_bricks *d, const packed_state *p, int32_t c, int32_t brick)
 {
-    int64_t bytes = (int64_t)count * channels * BRICK_BYTES;
-    uint32_t *values = host_room(d, (size_t)bytes);
-    bool room = values && queue_at_least(d->queue, &d->block, &d->block_bytes, bytes, 0) && name_bricks(d, bricks, count);
-    return room ? values : NULL;
+    return p->values + p->first[c] + (size_t)brick * (size_t)words_of(d, p->channels[c]);
 }
 
 static void bring(void *user, const int32_t *bricks, int32_t count)
 {
     device_bricks *d = user;
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     for (int32_t c = d->channel_count; c < pool->channel_count; c++)
-        for (int32_t i = 0; i < count; i++) memset(bricks_ints(pool, c, bricks[i]), 0, BRICK_BYTES);
-    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
-    uint32_t *values = room_for_values(d, bricks, count, channel_count);
-    if (!values) {
-        for (int32_t c = 0; c < channel_count; c++)
-            for (int32_t i = 0; i < count; i++)
-                queue_read(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES,
-                           bricks_ints(pool, channels[c], bricks[i]), BRICK_BYTES);
-        return;
+        for (int32_t i = 0; i < count; i++) memset(bricks_values(pool, c, bricks[i]), 0, (size_t)bytes_of(d, c));
+    const packed_state p = make_packed(d, bricks, count);
+    for (int32_t c = 0; c < p.channel_count; c++) {
+        const int32_t channel = p.channels[c];
+        const cl_int words = words_of(d, channel);
+        if (p.values)
+            LAUNCH(d->queue, pack_bricks, count, A(d->names), A(d->channel[channel]), A(d->block), A(p.first[c]), A(words));
+        for (int32_t i = 0; i < count && !p.values; i++)
+            queue_read(d->queue, d->channel[channel], bricks[i] * bytes_of(d, channel), bricks_values(pool, channel, bricks[i]),
+                       bytes_of(d, channel));
     }
-    for (int32_t c = 0; c < channel_count; c++) {
-        cl_int first = c * count;
-        LAUNCH(d->queue, pack_bricks, count, A(d->names), A(d->channel[channels[c]]), A(d->block), A(first));
-    }
-    queue_read(d->queue, d->block, 0, values, (int64_t)count * channel_count * BRICK_BYTES);
-    for (int32_t c = 0; c < channel_count; c++)
+    if (!p.values) return;
+    queue_read(d->queue, d->block, 0, p.values, p.bytes);
+    for (int32_t c = 0; c < p.channel_count; c++)
         for (int32_t i = 0; i < count; i++)
-            memcpy(bricks_ints(pool, channels[c], bricks[i]), values + ((size_t)c * count + i) * BRICK_CELLS, BRICK_BYTES);
+            memcpy(bricks_values(pool, p.channels[c], bricks[i]), packed_at(d, &p, c, i), (size_t)bytes_of(d, p.channels[c]));
 }
 
 static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
-    const brick_pool *pool = &d->world->bricks;
-    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
-    uint32_t *values = room_for_values(d, bricks, count, channel_count);
-    if (!values) {
-        for (int32_t c = 0; c < channel_count; c++)
-            for (int32_t i = 0; i < count; i++)
-                queue_write(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES,
-                            bricks_ints(pool, channels[c], bricks[i]), BRICK_BYTES);
-        return;
-    }
-    for (int32_t c = 0; c < channel_count; c++)
+    const brick_pool *pool = &d->cells->pool;
+    const packed_state p = make_packed(d, bricks, count);
+    for (int32_t c = 0; c < p.channel_count && p.values; c++)
         for (int32_t i = 0; i < count; i++)
-            memcpy(values + ((size_t)c * count + i) * BRICK_CELLS, bricks_ints(pool, channels[c], bricks[i]), BRICK_BYTES);
-    queue_write(d->queue, d->block, 0, values, (int64_t)count * channel_count * BRICK_BYTES);
-    for (int32_t c = 0; c < channel_count; c++) {
-        cl_int first = c * count;
-        LAUNCH(d->queue, unpack_bricks, count, A(d->names), A(d->channel[channels[c]]), A(d->block), A(first));
+            memcpy(packed_at(d, &p, c, i), bricks_values(pool, p.channels[c], bricks[i]), (size_t)bytes_of(d, p.channels[c]));
+    if (p.values) queue_write(d->queue, d->block, 0, p.values, p.bytes);
+    for (int32_t c = 0; c < p.channel_count; c++) {
+        const int32_t channel = p.channels[c];
+        const cl_int words = words_of(d, channel);
+        if (p.values)
+            LAUNCH(d->queue, unpack_bricks, count, A(d->names), A(d->channel[channel]), A(d->block), A(p.first[c]), A(words));
+        for (int32_t i = 0; i < count && !p.values; i++)
+            queue_write(d->queue, d->channel[channel], bricks[i] * bytes_of(d, channel),
+                        bricks_values(pool, channel, bricks[i]), bytes_of(d, channel));
     }
 }
 
-// The fixed channels of a newborn brick are cleared with the news of it.
+// The first channels of a newborn brick are cleared with the news of it.
 static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
     int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
     static const uint32_t zeros[BRICK_CELLS];
-    if (channel_count == STATE_FIXED) return;
+    if (channel_count <= NEWS_CHANNELS) return;
     bool named = name_bricks(d, bricks, count);
-    for (int32_t c = STATE_FIXED; c < channel_count; c++) {
-        if (named) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]));
+    for (int32_t c = NEWS_CHANNELS; c < channel_count; c++) {
+        const cl_int words = words_of(d, channels[c]);
+        if (named) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]), A(words));
         for (int32_t i = 0; i < count && !named; i++)
-            queue_write(d->queue, d->channel[channels[c]], (int64_t)bricks[i] * BRICK_BYTES, zeros, BRICK_BYTES);
+            queue_write(d->queue, d->channel[channels[c]], bricks[i] * bytes_of(d, channels[c]), zeros,
+                        bytes_of(d, channels[c]));
     }
 }
 
@@ -374,7 +410,7 @@ static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 static void settle(device_bricks *d, brick_place place, void (*act)(device_bricks *, const int32_t *, int32_t))
 {
     enum { BATCH = 1024 };
-    brick_pool *pool = &d->world->bricks;
+    brick_pool *pool = &d->cells->pool;
     int32_t bricks[BATCH], count = 0;
     for (int32_t b = 0; (b = bricks_next(pool->place, (int)place, b + 1, pool->end)) < pool->end;) {
         if (pool->alive[b]) bricks[count++] = b;
@@ -389,8 +425,8 @@ void device_bricks_send(device_bricks *d)
 {
     settle(d, PLACE_HERE, send_values);
     settle(d, PLACE_NOWHERE, clear_values);
-    memset(d->world->bricks.place, PLACE_THERE, (size_t)d->world->bricks.end);
-    d->world->bricks.place[BRICK_NOTHING] = PLACE_BOTH;
+    memset(d->cells->pool.place, PLACE_THERE, (size_t)d->cells->pool.end);
+    d->cells->pool.place[BRICK_NOTHING] = PLACE_BOTH;
 }
 
 static weir_status home_status(void *user)
@@ -398,27 +434,24 @@ static weir_status home_status(void *user)
     return queue_status(((device_bricks *)user)->queue);
 }
 
-// Every state channel has a scratch twin to move to.
-static int32_t twin_of(const weir_world *world, int32_t channel)
+// Whether every channel of the state has a scratch one to move to.
+static bool all_have_next(const device_bricks *d)
 {
-    if (channel == CHANNEL_MASS) return CHANNEL_MASS_NEXT;
-    if (channel == CHANNEL_PRESSURE) return CHANNEL_PRESSURE_NEXT;
-    if (channel >= CHANNEL_FLOW_X && channel <= CHANNEL_FLOW_Z) return channel + 3;
-    for (int32_t r = 0; r < world->rule_count; r++)
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++)
-            if (world->rules[r].values[i] == channel) return world->rules[r].next[i];
-    return channel;
+    int32_t channels[CHANNEL_MAX], count = state_channels(d, channels);
+    for (int32_t i = 0; i < count; i++)
+        if (cells_next(d->cells, channels[i]) == CHANNEL_NONE) return false;
+    return true;
 }
 
 static void repack(void *user, const int32_t *place, int32_t end)
 {
     device_bricks *d = user;
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     if (end > d->capacity) end = d->capacity;  // bricks past that were never there
     int32_t *to = host_room(d, (size_t)end * 4);
     d->version = UINT64_MAX;
-    if (!to || d->lean || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
-        // Without memory they come here, move here, and are sent again.
+    if (!to || d->lean || !all_have_next(d) || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
+        // Without room there they come here, move here, and are sent again.
         bricks_bring_all(pool);
         for (int32_t b = 1; b < pool->end; b++)
             if (pool->place[b] == PLACE_BOTH) pool->place[b] = PLACE_HERE;
@@ -428,26 +461,27 @@ static void repack(void *user, const int32_t *place, int32_t end)
     queue_write(d->queue, d->names, 0, to, (int64_t)end * 4);
     int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
     for (int32_t c = 0; c < channel_count; c++) {
-        int32_t from = channels[c], twin = twin_of(d->world, from);
-        LAUNCH(d->queue, move_bricks, end, A(d->names), A(d->channel[from]), A(d->channel[twin]));
+        int32_t from = channels[c], to_channel = cells_next(d->cells, from);
+        const cl_int words = words_of(d, from);
+        LAUNCH(d->queue, move_bricks, end, A(d->names), A(d->channel[from]), A(d->channel[to_channel]), A(words));
         cl_mem swap = d->channel[from];
-        d->channel[from] = d->channel[twin];
-        d->channel[twin] = swap;
+        d->channel[from] = d->channel[to_channel];
+        d->channel[to_channel] = swap;
     }
 }
 
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     assert(channel >= 0 && channel < d->channel_count);
-    queue_read(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
+    queue_read(d->queue, d->channel[channel], 0, pool->channel[channel], pool->end * bytes_of(d, channel));
 }
 
 void device_bricks_send_channel(device_bricks *d, int32_t channel)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     assert(channel >= 0 && channel < d->channel_count);
-    queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], (int64_t)pool->end * BRICK_BYTES);
+    queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], pool->end * bytes_of(d, channel));
 }
 
 // ---- Facts -----------------------------------------------------------------------------------------------------------------
@@ -456,12 +490,12 @@ void device_bricks_ask_facts(device_bricks *d, bool beside)
 {
     char *to = (char *)d->marks_here.data + DEVICE_FACTS;
     d->writes = d->queue->writes;
-    queue_read_later(d->queue, d->marks, DEVICE_FACTS, to, d->world->bricks.end, beside, &d->facts_read);
+    queue_read_later(d->queue, d->marks, DEVICE_FACTS, to, d->cells->pool.end, beside, &d->facts_read);
 }
 
 void device_bricks_ask_head(device_bricks *d, int64_t first, bool facts, bool beside, cl_event *done)
 {
-    const int64_t end = facts ? DEVICE_FACTS + d->world->bricks.end : DEVICE_HEAD;
+    const int64_t end = facts ? DEVICE_FACTS + d->cells->pool.end : DEVICE_HEAD;
     if (facts) d->writes = d->queue->writes;
     d->read_along = facts ? done : NULL;
     queue_read_later(d->queue, d->marks, first, (char *)d->marks_here.data + first, end - first, beside, done);
@@ -487,7 +521,7 @@ static void catch_up(void *user)
 // That the lines of bricks, from which runs are cut, hold every live brick once.
 static const char *validate_lines(const device_bricks *d)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     const char *wrong = NULL;
     int32_t met = 0;
     uint8_t *seen = calloc((size_t)pool->end, 1);
@@ -507,7 +541,7 @@ static const char *validate_lines(const device_bricks *d)
 
 const char *device_bricks_validate(const device_bricks *d)
 {
-    const brick_pool *pool = &d->world->bricks;
+    const brick_pool *pool = &d->cells->pool;
     if (d->version != pool->version) return NULL;
     if (d->live != pool->live || d->capacity < pool->end || d->room < pool->end)
         return broken("the device knows %d bricks and has room for %d; %d are there", d->live, d->capacity, pool->live);
@@ -526,11 +560,11 @@ int64_t device_bricks_bytes(const device_bricks *d)
     return d->capacity * tables + d->needs.marks_bytes(d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
-void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, weir_world *world)
+void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, fluid_cells *c)
 {
-    *d = (device_bricks){.queue = queue, .world = world, .needs = *needs, .version = UINT64_MAX};
+    *d = (device_bricks){.queue = queue, .world = c->world, .cells = c, .needs = *needs, .version = UINT64_MAX};
     d->home = (brick_home){d, bring, home_status, catch_up, repack};
-    world->bricks.home = &d->home;
+    c->pool.home = &d->home;
 }
 
 void device_bricks_destroy(device_bricks *d)
@@ -544,5 +578,5 @@ void device_bricks_destroy(device_bricks *d)
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
     queue_unpin(d->queue, &d->marks_here);
-    d->world->bricks.home = NULL;
+    d->cells->pool.home = NULL;
 }

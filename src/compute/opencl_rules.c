@@ -20,7 +20,7 @@ static int64_t local_bytes(const weir_rule_def *def)
 }
 
 // The rule's program in one text, to be freed; NULL without memory.
-static char *write_source(const world_rule *rule)
+static char *write_source(const cell_rule *rule)
 {
     const char *const pattern = "%s\n#line 1 \"device_text\"\n%s\n%s";
     int length = snprintf(NULL, 0, pattern, opencl_rule_begin, rule->def.device_text, opencl_rule_end);
@@ -29,7 +29,7 @@ static char *write_source(const world_rule *rule)
     return source;
 }
 
-static weir_status compile(device_rules *r, int32_t i, const device_bricks *d, const world_rule *rule)
+static weir_status compile(device_rules *r, int32_t i, const device_bricks *d, const cell_rule *rule)
 {
     const opencl_queue *q = d->queue;
     const weir_rule_def *def = &rule->def;
@@ -58,8 +58,8 @@ static weir_status compile(device_rules *r, int32_t i, const device_bricks *d, c
 
 void device_rules_prepare(device_rules *r, device_bricks *d)
 {
-    for (; r->count < d->world->rule_count; r->count++) {
-        const world_rule *rule = &d->world->rules[r->count];
+    for (; r->count < d->cells->rule_count; r->count++) {
+        const cell_rule *rule = &d->cells->rules[r->count];
         weir_status status = status_fail(WEIR_ERROR_UNSUPPORTED, "it has no text for devices");
         if (rule->def.device_text) status = compile(r, r->count, d, rule);
         if (status != WEIR_OK)
@@ -71,14 +71,14 @@ void device_rules_prepare(device_rules *r, device_bricks *d)
 
 // ---- Running ---------------------------------------------------------------------------------------------------------------
 
-bool device_rules_run(device_rules *r, device_bricks *d, const world_rule *rule)
+bool device_rules_run(device_rules *r, device_bricks *d, const cell_rule *rule)
 {
     const weir_world *world = d->world;
-    const int32_t i = (int32_t)(rule - world->rules);
+    const int32_t i = (int32_t)(rule - d->cells->rules);
     if (!r->kernel[i]) return false;
-    const cl_mem *c = d->channel, *flow = c + rule_flow_seen(rule), none = NULL;
+    const cl_mem *c = d->channel, *flow = c + rule_flow_seen(d->cells, rule), none = NULL;
     cl_mem moved[3], old[WEIR_RULE_CHANNELS] = {none}, next[WEIR_RULE_CHANNELS] = {none};
-    for (int axis = 0; axis < 3; axis++) moved[axis] = world->moved_channel[axis] ? c[world->moved_channel[axis]] : none;
+    for (int axis = 0; axis < 3; axis++) moved[axis] = d->cells->moved[axis] ? c[d->cells->moved[axis]] : none;
     for (int32_t k = 0; k < rule->def.channel_count; k++) {
         old[k] = c[rule->values[k]];
         next[k] = c[rule->next[k]];
@@ -91,15 +91,15 @@ bool device_rules_run(device_rules *r, device_bricks *d, const world_rule *rule)
                                A(d->near),
                                A(d->open),
                                A(d->coords),
-                               A(c[rule_mass_seen(rule)]),
-                               A(c[CHANNEL_MASS]),
+                               A(c[rule_mass_seen(d->cells, rule)]),
+                               A(c[d->cells->layout->mass]),
                                A(flow[0]),
                                A(flow[1]),
                                A(flow[2]),
                                A(moved[0]),
                                A(moved[1]),
                                A(moved[2]),
-                               A(c[CHANNEL_PRESSURE]),
+                               A(c[d->cells->layout->pressure]),
                                A(old[0]),
                                A(old[1]),
                                A(old[2]),

@@ -33,35 +33,37 @@ static void gather_open(const brick_pool *pool, int32_t brick, float *tile)
             }
 }
 
-int32_t rule_mass_seen(const world_rule *rule)
+int32_t rule_mass_seen(const fluid_cells *c, const cell_rule *rule)
 {
-    return rule->def.place == WEIR_PLACE_AFTER_MOVE ? CHANNEL_MASS_NEXT : CHANNEL_MASS;
+    const int32_t mass = c->layout->mass;
+    return rule->def.place == WEIR_PLACE_AFTER_MOVE ? cells_next(c, mass) : mass;
 }
 
-int32_t rule_flow_seen(const world_rule *rule)
+int32_t rule_flow_seen(const fluid_cells *c, const cell_rule *rule)
 {
-    return rule->def.place == WEIR_PLACE_AFTER_MOVE ? CHANNEL_FLOW_X_NEXT : CHANNEL_FLOW_X;
+    const int32_t flow = c->layout->flow;
+    return rule->def.place == WEIR_PLACE_AFTER_MOVE ? cells_next(c, flow) : flow;
 }
 
-static void run_on_brick(weir_world *world, const world_rule *rule, int32_t brick)
+static void run_on_brick(const fluid_cells *c, const cell_rule *rule, int32_t brick)
 {
     float tiles[10 + WEIR_RULE_CHANNELS][WEIR_TILE_CELLS];
-    const brick_pool *pool = &world->bricks;
+    const brick_pool *pool = &c->pool;
     uint32_t sees = rule->def.sees;
-    weir_rule_brick view = {.update = world->update};
+    weir_rule_brick view = {.update = c->world->update};
     view.origin = (weir_coord){pool->coord[brick].x * 8, pool->coord[brick].y * 8, pool->coord[brick].z * 8};
     if (sees & WEIR_SEES_FILL) {
-        gather_tile(pool, brick, rule_mass_seen(rule), true, tiles[0]);
+        gather_tile(pool, brick, rule_mass_seen(c, rule), true, tiles[0]);
         view.fill = tiles[0];
     }
     if (sees & WEIR_SEES_FLOW) {
-        for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, rule_flow_seen(rule) + axis, false, tiles[1 + axis]);
+        for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, rule_flow_seen(c, rule) + axis, false, tiles[1 + axis]);
         view.flow_x = tiles[1];
         view.flow_y = tiles[2];
         view.flow_z = tiles[3];
     }
     if (sees & WEIR_SEES_PRESSURE) {
-        gather_tile(pool, brick, CHANNEL_PRESSURE, false, tiles[4]);
+        gather_tile(pool, brick, c->layout->pressure, false, tiles[4]);
         view.pressure = tiles[4];
     }
     if (sees & WEIR_SEES_OPEN) {
@@ -69,28 +71,28 @@ static void run_on_brick(weir_world *world, const world_rule *rule, int32_t bric
         view.open = tiles[5];
     }
     if (sees & WEIR_SEES_MOVED) {
-        assert(world->moved_channel[0] && world->moved_channel[1] && world->moved_channel[2]);
-        gather_tile(pool, brick, CHANNEL_MASS, true, tiles[6]);
-        for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, world->moved_channel[axis], false, tiles[7 + axis]);
+        assert(c->moved[0] && c->moved[1] && c->moved[2]);
+        gather_tile(pool, brick, c->layout->mass, true, tiles[6]);
+        for (int axis = 0; axis < 3; axis++) gather_tile(pool, brick, c->moved[axis], false, tiles[7 + axis]);
         view.fill_before = tiles[6];
         view.moved_x = tiles[7];
         view.moved_y = tiles[8];
         view.moved_z = tiles[9];
     }
-    for (int32_t c = 0; c < rule->def.channel_count; c++) {
-        assert(rule->values[c] >= CHANNEL_FIXED_COUNT && rule->values[c] < pool->channel_count);
-        assert(rule->next[c] >= CHANNEL_FIXED_COUNT && rule->next[c] < pool->channel_count && rule->next[c] != rule->values[c]);
-        gather_tile(pool, brick, rule->values[c], false, tiles[10 + c]);
-        view.old_values[c] = tiles[10 + c];
-        view.new_values[c] = bricks_floats(pool, rule->next[c], brick);
-        memcpy(view.new_values[c], bricks_floats(pool, rule->values[c], brick), BRICK_CELLS * sizeof(float));
+    for (int32_t i = 0; i < rule->def.channel_count; i++) {
+        assert(rule->values[i] >= c->layout->count && rule->values[i] < pool->channel_count);
+        assert(rule->next[i] >= c->layout->count && rule->next[i] < pool->channel_count && rule->next[i] != rule->values[i]);
+        gather_tile(pool, brick, rule->values[i], false, tiles[10 + i]);
+        view.old_values[i] = tiles[10 + i];
+        view.new_values[i] = bricks_floats(pool, rule->next[i], brick);
+        memcpy(view.new_values[i], bricks_floats(pool, rule->values[i], brick), BRICK_CELLS * sizeof(float));
     }
     rule->def.run(&view, rule->def.user);
 }
 
 typedef struct rule_task {
-    weir_world *world;
-    const world_rule *rule;
+    const fluid_cells *cells;
+    const cell_rule *rule;
 } rule_task;
 
 static void run_piece(void *context, int32_t begin, int32_t end, int32_t worker)
@@ -102,31 +104,31 @@ static void run_piece(void *context, int32_t begin, int32_t end, int32_t worker)
     (void)worker;
     const rule_task *task = context;
     for (int32_t i = begin; i < end; i++)
-        if (task->world->bricks.alive[i]) run_on_brick(task->world, task->rule, i);
+        if (task->cells->pool.alive[i]) run_on_brick(task->cells, task->rule, i);
     fesetenv(&games);
 }
 
-void rule_host_run(weir_world *world, world_rule *rule)
+void rule_host_run(fluid_cells *c, cell_rule *rule)
 {
-    brick_pool *pool = &world->bricks;
-    rule_task task = {world, rule};
-    workers_run(world->workers, run_piece, &task, pool->end, BRICK_GRAIN);
-    for (int32_t c = 0; c < rule->def.channel_count; c++) {
-        void *swap = pool->channel[rule->values[c]];
-        pool->channel[rule->values[c]] = pool->channel[rule->next[c]];
-        pool->channel[rule->next[c]] = swap;
+    brick_pool *pool = &c->pool;
+    rule_task task = {c, rule};
+    workers_run(c->world->workers, run_piece, &task, pool->end, BRICK_GRAIN);
+    for (int32_t i = 0; i < rule->def.channel_count; i++) {
+        void *swap = pool->channel[rule->values[i]];
+        pool->channel[rule->values[i]] = pool->channel[rule->next[i]];
+        pool->channel[rule->next[i]] = swap;
     }
 }
 
-int32_t rule_host_channels(const weir_world *world, const world_rule *rule, int32_t channels[CHANNEL_MAX])
+int32_t rule_host_channels(const fluid_cells *c, const cell_rule *rule, int32_t channels[CHANNEL_MAX])
 {
     uint32_t sees = rule->def.sees;
     int32_t count = 0;
-    if (sees & WEIR_SEES_FILL) channels[count++] = rule_mass_seen(rule);
-    for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_FLOW; axis++) channels[count++] = rule_flow_seen(rule) + axis;
-    if (sees & WEIR_SEES_PRESSURE) channels[count++] = CHANNEL_PRESSURE;
-    if (sees & WEIR_SEES_MOVED) channels[count++] = CHANNEL_MASS;
-    for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_MOVED; axis++) channels[count++] = world->moved_channel[axis];
+    if (sees & WEIR_SEES_FILL) channels[count++] = rule_mass_seen(c, rule);
+    for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_FLOW; axis++) channels[count++] = rule_flow_seen(c, rule) + axis;
+    if (sees & WEIR_SEES_PRESSURE) channels[count++] = c->layout->pressure;
+    if (sees & WEIR_SEES_MOVED) channels[count++] = c->layout->mass;
+    for (int32_t axis = 0; axis < 3 && sees & WEIR_SEES_MOVED; axis++) channels[count++] = c->moved[axis];
     for (int32_t i = 0; i < rule->def.channel_count; i++) channels[count++] = rule->values[i];
     return count;
 }

@@ -25,8 +25,8 @@
 #ifndef WEIR_SURFACE_MESH_BRICK_H
 #define WEIR_SURFACE_MESH_BRICK_H
 
-#include "cells/bricks.h"
 #include "surface/mesh_cases.h"
+#include "world/fluid.h"
 
 enum {
     MESH_VERTICES = 3 * 8 * 9 * 9,                  // most vertices of a brick: its edges
@@ -39,14 +39,15 @@ enum {
     FIELD_ROW = 16  // values are stored by rows of this many, so that rows are whole registers
 };
 
-// What a brick's mesh is made of. A brick that is dry or not there has no mass.
+// What a brick's mesh is made of. A brick that is dry counts as nothing.
 typedef struct mesh_near {
-    const int32_t *mass[27];
+    int32_t brick[27];
     const brick_mask *open[27];
 } mesh_near;
 
 // Working memory of one worker.
 typedef struct mesh_field {
+    int32_t drops[27][BRICK_CELLS];                       // of the bricks, where the fluid has them in another form
     int32_t tile[TILE_CELLS][TILE_HEIGHT][FIELD_ROW];     // drops, a full cell's at most; [z + 2][y + 2][x + 2]
     int32_t sum[TILE_CELLS][TILE_CELLS][FIELD_ROW];       // weighted drops around a cell, while it is summed up
     int32_t weight[TILE_CELLS][TILE_CELLS][FIELD_ROW];    // weights of the cells that count among them, in sixteenths
@@ -75,6 +76,7 @@ static inline int32_t mesh_film(int32_t iso)
 }
 
 // Meshes a brick. iso is a whole number of drops.
-void mesh_brick(const mesh_cases *cases, const mesh_near *near, int32_t iso, mesh_field *field, mesh_output *out);
+void mesh_brick(const mesh_cases *cases, const fluid_view *fluid, const mesh_near *near, int32_t iso, mesh_field *field,
+                mesh_output *out);
 
 #endif

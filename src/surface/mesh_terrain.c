@@ -18,6 +18,7 @@ typedef struct rectangle {
 typedef struct terrain_job {
     memory mem;
     const weir_world *world;
+    fluid_view fluid;
     weir_box box;
     int32_t size[3];
     uint8_t *solid;  // one byte per cell of the box, x fastest, then y, then z
@@ -32,13 +33,12 @@ typedef struct terrain_job {
 
 static void read_brick(terrain_job *job, weir_coord coord)
 {
-    const brick_pool *pool = world_bricks(job->world);
-    int32_t brick = bricks_find(pool, coord);
+    int32_t brick = fluid_find(&job->fluid, coord);
     brick_mask open, cells;
     if (brick == BRICK_NOTHING)
         terrain_open(&job->world->terrain, coord, &open);
     else
-        open = pool->open[brick];
+        open = job->fluid.open[brick];
     region_box_mask(job->box, coord, &cells);
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells.plane[z] & ~open.plane[z]; left;) {
@@ -194,6 +194,7 @@ weir_status weir_world_terrain_mesh(const weir_world *world, weir_box box, weir_
         return status_fail(WEIR_ERROR_LIMIT, "the box of the terrain mesh has %.0f cells; it may have %.0f", region_volume(box),
                            CELLS_MOST);
     terrain_job job = {.mem = memory_make((weir_allocator){0}),
+                       .fluid = world_fluid(world),
                        .world = world,
                        .box = box,
                        .size = {box.max.x - box.min.x, box.max.y - box.min.y, box.max.z - box.min.z},

@@ -33,24 +33,24 @@ static void run(const weir_mesher *m, weir_task *task, void *context, int32_t co
 // ---- Looking around --------------------------------------------------------------------------------------------------------
 
 // The entry of the neighbour k of an entry; -1: there is none.
-static int32_t neighbour(const weir_mesher *m, const brick_pool *pool, int32_t entry, int32_t k)
+static int32_t neighbour(const weir_mesher *m, const fluid_view *fluid, int32_t entry, int32_t k)
 {
     const mesher_entry *e = &m->entries[entry];
-    int32_t there = pool->near[e->brick][k];
+    int32_t there = fluid->near[e->brick][k];
     return there ? m->entry_of[there] : mesher_find(m, brick_neighbour(e->coord, k));
 }
 
-static bool find_bricks(weir_mesher *m, const brick_pool *pool)
+static bool find_bricks(weir_mesher *m, const fluid_view *fluid)
 {
-    if (!mesher_make_room(m, (void **)&m->entry_of, &m->entry_of_room, pool->end, sizeof *m->entry_of)) return false;
+    if (!mesher_make_room(m, (void **)&m->entry_of, &m->entry_of_room, fluid->end, sizeof *m->entry_of)) return false;
     for (int32_t i = 0; i < m->entry_count; i++) {
         m->entries[i].brick = BRICK_NOTHING;
         m->entries[i].open = -1;
         m->entries[i].flags &= ~(uint32_t)(ENTRY_CHANGED | ENTRY_WANTED | ENTRY_STALE);
     }
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b]) continue;
-        int32_t i = mesher_find_or_add(m, pool->coord[b]);
+    for (int32_t b = 1; b < fluid->end; b++) {
+        if (!fluid->alive[b]) continue;
+        int32_t i = mesher_find_or_add(m, fluid->coord[b]);
         if (i < 0) return false;
         m->entries[i].brick = b;
         m->entry_of[b] = i;
@@ -58,29 +58,29 @@ static bool find_bricks(weir_mesher *m, const brick_pool *pool)
     return true;
 }
 
-static bool is_wet(const brick_pool *pool, const mesher_entry *e)
+static bool is_wet(const fluid_view *fluid, const mesher_entry *e)
 {
-    return e->brick && pool->wet[e->brick];
+    return e->brick && fluid->wet[e->brick];
 }
 
 // A brick that died has no mark of its own, nor has one that died and was born again: they are told by what was seen of them.
-static void find_changes(weir_mesher *m, const brick_pool *pool)
+static void find_changes(weir_mesher *m, const fluid_view *fluid)
 {
     for (int32_t i = 0; i < m->entry_count; i++) {
         mesher_entry *e = &m->entries[i];
-        bool live = e->brick != BRICK_NOTHING, wet = is_wet(pool, e);
+        bool live = e->brick != BRICK_NOTHING, wet = is_wet(fluid, e);
         bool other = live != !!(e->flags & ENTRY_SEEN_LIVE) || wet != !!(e->flags & ENTRY_SEEN_WET);
-        if (m->anew || other || (live && pool->changed[e->brick] > m->mark)) e->flags |= ENTRY_CHANGED;
+        if (m->anew || other || (live && fluid->changed[e->brick] > m->mark)) e->flags |= ENTRY_CHANGED;
     }
 }
 
-static bool find_wanted(weir_mesher *m, const brick_pool *pool)
+static bool find_wanted(weir_mesher *m, const fluid_view *fluid)
 {
     for (int32_t i = 0, count = m->entry_count; i < count; i++) {
-        if (!is_wet(pool, &m->entries[i])) continue;
+        if (!is_wet(fluid, &m->entries[i])) continue;
         for (int32_t below = 0; below < 8; below++) {
             int32_t k = NEAR(-(below & 1), -(below >> 1 & 1), -(below >> 2));
-            int32_t other = neighbour(m, pool, i, k);
+            int32_t other = neighbour(m, fluid, i, k);
             if (other < 0) other = mesher_find_or_add(m, brick_neighbour(m->entries[i].coord, k));
             if (other < 0) return false;
             m->entries[other].flags |= ENTRY_WANTED;
@@ -89,7 +89,7 @@ static bool find_wanted(weir_mesher *m, const brick_pool *pool)
     return true;
 }
 
-static bool list_todo(weir_mesher *m, const brick_pool *pool)
+static bool list_todo(weir_mesher *m, const fluid_view *fluid)
 {
     m->todo_count = 0;
     if (!mesher_make_room(m, (void **)&m->todo, &m->todo_room, m->entry_count, sizeof *m->todo)) return false;
@@ -97,7 +97,7 @@ static bool list_todo(weir_mesher *m, const brick_pool *pool)
         const mesher_entry *e = &m->entries[i];
         if (e->block && !(e->flags & ENTRY_WANTED)) m->todo[m->todo_count++] = i;
         for (int32_t k = 0; k < 27 && e->flags & ENTRY_CHANGED; k++) {
-            int32_t other = neighbour(m, pool, i, k);
+            int32_t other = neighbour(m, fluid, i, k);
             if (other < 0 || (m->entries[other].flags & (ENTRY_WANTED | ENTRY_STALE)) != ENTRY_WANTED) continue;
             m->entries[other].flags |= ENTRY_STALE;
             m->todo[m->todo_count++] = other;
@@ -108,21 +108,21 @@ static bool list_todo(weir_mesher *m, const brick_pool *pool)
 
 // Brings the water of all bricks here that are to be meshed, and of their neighbours. False if the world went back to a checkpoint
 // meanwhile, so that its bricks are others.
-static bool bring_water(const weir_mesher *m, const brick_pool *pool)
+static bool fetch_water(const weir_mesher *m, const fluid_view *fluid)
 {
     enum { BRING = 1024 };
     int32_t bricks[BRING + 27], count = 0;
-    if (!pool->home) return true;
+    if (!fluid->fetch) return true;
     for (int32_t t = 0; t < m->todo_count; t++) {
         for (int32_t k = 0; k < 27; k++) {
-            int32_t other = neighbour(m, pool, m->todo[t], k);
-            if (other >= 0 && is_wet(pool, &m->entries[other])) bricks[count++] = m->entries[other].brick;
+            int32_t other = neighbour(m, fluid, m->todo[t], k);
+            if (other >= 0 && is_wet(fluid, &m->entries[other])) bricks[count++] = m->entries[other].brick;
         }
         if (count < BRING) continue;
-        bricks_bring(pool, bricks, count);
+        fluid_fetch(fluid, bricks, count);
         count = 0;
     }
-    bricks_bring(pool, bricks, count);
+    fluid_fetch(fluid, bricks, count);
     return world_check_query(m->world);
 }
 
@@ -142,22 +142,23 @@ static void sum_up(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
     weir_mesher *m = context;
-    const brick_pool *pool = world_bricks(m->world);
+    const fluid_view *fluid = &m->fluid;
+    int32_t room[BRICK_CELLS];
     for (int32_t i = begin; i < end; i++) {
         mesher_entry *e = &m->entries[i];
         if (!(e->flags & ENTRY_CHANGED)) continue;
         e->flags &= ~(uint32_t)(ENTRY_HIGH | ENTRY_LOW);
-        e->flags |= is_wet(pool, e) ? high_and_low(bricks_ints(pool, CHANNEL_MASS, e->brick), m->iso) : ENTRY_LOW;
+        e->flags |= is_wet(fluid, e) ? high_and_low(fluid_drops(fluid, e->brick, room), m->iso) : ENTRY_LOW;
     }
 }
 
-static bool may_have_surface(const weir_mesher *m, const brick_pool *pool, int32_t entry)
+static bool may_have_surface(const weir_mesher *m, const fluid_view *fluid, int32_t entry)
 {
     const uint32_t both = ENTRY_HIGH | ENTRY_LOW;
     uint32_t seen = 0;
     if (!(m->entries[entry].flags & ENTRY_WANTED)) return false;
     for (int32_t k = 0; k < 27 && (seen & both) != both; k++) {
-        int32_t other = neighbour(m, pool, entry, k);
+        int32_t other = neighbour(m, fluid, entry, k);
         seen |= other < 0 ? ENTRY_LOW : m->entries[other].flags;
     }
     return (seen & both) == both;
@@ -165,12 +166,12 @@ static bool may_have_surface(const weir_mesher *m, const brick_pool *pool, int32
 
 // Adds a brick to a batch. The terrain of a neighbour that is not there is asked for on this thread, and once: the game may be
 // behind it. There is room for all of a batch's.
-static bool add_to_batch(weir_mesher *m, const brick_pool *pool, int32_t entry)
+static bool add_to_batch(weir_mesher *m, const fluid_view *fluid, int32_t entry)
 {
     mesh_batch *batch = m->batch;
     mesh_near *near = &batch->near[batch->count];
     for (int32_t k = 0; k < 27; k++) {
-        int32_t brick = pool->near[m->entries[entry].brick][k];
+        int32_t brick = fluid->near[m->entries[entry].brick][k];
         if (!brick) {
             weir_coord coord = brick_neighbour(m->entries[entry].coord, k);
             int32_t other = mesher_find_or_add(m, coord);
@@ -181,11 +182,11 @@ static bool add_to_batch(weir_mesher *m, const brick_pool *pool, int32_t entry)
                 e->open = m->open_count++;
                 terrain_open(&m->world->terrain, coord, &m->open[e->open]);
             }
-            near->open[k] = brick ? &pool->open[brick] : &m->open[e->open];
+            near->open[k] = brick ? &fluid->open[brick] : &m->open[e->open];
         } else {
-            near->open[k] = &pool->open[brick];
+            near->open[k] = &fluid->open[brick];
         }
-        near->mass[k] = pool->wet[brick] ? bricks_ints(pool, CHANNEL_MASS, brick) : NULL;
+        near->brick[k] = fluid->wet[brick] ? brick : BRICK_NOTHING;
     }
     batch->entry[batch->count++] = entry;
     return true;
@@ -195,7 +196,8 @@ static void mesh_bricks(void *context, int32_t begin, int32_t end, int32_t worke
 {
     weir_mesher *m = context;
     mesh_batch *batch = m->batch;
-    for (int32_t i = begin; i < end; i++) mesh_brick(&m->cases, &batch->near[i], m->iso, &m->fields[worker], &batch->output[i]);
+    for (int32_t i = begin; i < end; i++)
+        mesh_brick(&m->cases, &m->fluid, &batch->near[i], m->iso, &m->fields[worker], &batch->output[i]);
 }
 
 static bool same_mesh(const mesh_block *a, const mesh_block *b)
@@ -240,11 +242,11 @@ static bool finish_batch(weir_mesher *m)
     return true;
 }
 
-static bool mesh_todo(weir_mesher *m, const brick_pool *pool)
+static bool mesh_todo(weir_mesher *m, const fluid_view *fluid)
 {
     m->batch->count = m->open_count = 0;
     for (int32_t t = 0; t < m->todo_count; t++) {
-        if (!may_have_surface(m, pool, m->todo[t])) {
+        if (!may_have_surface(m, fluid, m->todo[t])) {
             replace(m, &m->entries[m->todo[t]], NULL);
             continue;
         }
@@ -252,18 +254,18 @@ static bool mesh_todo(weir_mesher *m, const brick_pool *pool)
         if (m->batch->count == 0 &&
             !mesher_make_room(m, (void **)&m->open, &m->open_room, m->open_count + 27 * MESH_BATCH, sizeof *m->open))
             return false;
-        if (!add_to_batch(m, pool, m->todo[t])) return false;
+        if (!add_to_batch(m, fluid, m->todo[t])) return false;
         if (m->batch->count == MESH_BATCH && !finish_batch(m)) return false;
     }
     return finish_batch(m);
 }
 
-static void remember(weir_mesher *m, const brick_pool *pool)
+static void remember(weir_mesher *m, const fluid_view *fluid)
 {
     for (int32_t i = 0; i < m->entry_count; i++) {
         mesher_entry *e = &m->entries[i];
         e->flags &= ~(uint32_t)(ENTRY_SEEN_LIVE | ENTRY_SEEN_WET);
-        e->flags |= (e->brick ? ENTRY_SEEN_LIVE : 0) | (is_wet(pool, e) ? ENTRY_SEEN_WET : 0);
+        e->flags |= (e->brick ? ENTRY_SEEN_LIVE : 0) | (is_wet(fluid, e) ? ENTRY_SEEN_WET : 0);
     }
 }
 
@@ -321,25 +323,25 @@ weir_status weir_mesher_update(weir_mesher *m, int32_t *meshed)
     const weir_world *world = m->world;
     if (meshed) *meshed = 0;
     bool there, found;
-    const brick_pool *pool;
+    const fluid_view *fluid = &m->fluid;
     do {
-        pool = world_bricks(world);
-        found = find_bricks(m, pool);
-        if (found) find_changes(m, pool);
-        found = found && find_wanted(m, pool) && list_todo(m, pool);
-        there = !found || bring_water(m, pool);
+        m->fluid = world_fluid(world);
+        found = find_bricks(m, fluid);
+        if (found) find_changes(m, fluid);
+        found = found && find_wanted(m, fluid) && list_todo(m, fluid);
+        there = !found || fetch_water(m, fluid);
     } while (!there);
     if (found && world->gone) return world_lost(world);
 
     m->change++;
     if (found) run(m, sum_up, m, m->entry_count, SUM_GRAIN);
-    found = found && mesh_todo(m, pool);
+    found = found && mesh_todo(m, fluid);
     if (found) mesher_forget(m);
     if (!found || !mesher_sort(m)) {
         m->anew = true;
         return no_memory(m);
     }
-    remember(m, pool);
+    remember(m, fluid);
     m->anew = false;
     m->mark = world->busy ? world->frozen.change : world->change;
     if (meshed) *meshed = m->todo_count;

@@ -58,6 +58,7 @@ typedef struct mesh_batch {
 struct weir_mesher {
     memory mem;
     weir_world *world;
+    fluid_view fluid;   // of the update under way
     int32_t iso;        // drops
     int64_t mark;       // the world's change up to which all is meshed
     int64_t change;     // number of the last update

@@ -1,9 +1,6 @@
 // Cells as cubes: the voxel look in the thesis's colours (van der Scheer, 4.3, "World Set"), and maps of what cells hold.
 #include "surface/picture_scene.h"
 
-#include "world/region.h"
-#include "world/solver.h"
-
 enum { RANGE_STEPS = 1024 };
 
 typedef struct cube_hit {
@@ -56,31 +53,28 @@ static float face_light(const solid_hit *face)
     return light[face->axis][face->side > 0];
 }
 
-float picture_value(const weir_world *world, weir_look look, int32_t brick, int32_t cell)
+float picture_value(const fluid_view *fluid, weir_look look, int32_t brick, int32_t cell)
 {
-    const brick_pool *pool = world_bricks(world);
-    if (look == WEIR_LOOK_PRESSURE) return bricks_floats(pool, CHANNEL_PRESSURE, brick)[cell];
-    if (look != WEIR_LOOK_FLOW) return (float)bricks_ints(pool, CHANNEL_MASS, brick)[cell] * (1.0f / WEIR_FULL);
+    if (look == WEIR_LOOK_PRESSURE) return fluid_pressure_at(fluid, brick, cell);
+    if (look != WEIR_LOOK_FLOW) return (float)fluid_drops_at(fluid, brick, cell) * (1.0f / WEIR_FULL);
     float square = 0;
     for (int32_t axis = 0; axis < 3; axis++) {
-        int32_t next, there = region_step(pool, brick, cell, axis, 1, &next);
-        float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
-        float flow = 0.5f * (low + bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next]);
+        float flow = fluid_flow_at(fluid, brick, cell, axis);
         square += flow * flow;
     }
-    return sqrtf(square) * world->solver->speed;
+    return sqrtf(square);
 }
 
 // Calls for every cell that is drawn: with no histogram it finds the largest value, with one it counts values in equal steps of *most.
-static void look_through(const weir_world *world, weir_look look, float *most, int64_t *histogram)
+static void look_through(const fluid_view *fluid, weir_look look, float *most, int64_t *histogram)
 {
-    const brick_pool *pool = world_bricks(world);
-    for (int32_t brick = 1; brick < pool->end; brick++) {
-        if (!pool->alive[brick] || !pool->wet[brick]) continue;
-        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+    int32_t room[BRICK_CELLS];
+    for (int32_t brick = 1; brick < fluid->end; brick++) {
+        if (!fluid->alive[brick] || !fluid->wet[brick]) continue;
+        const int32_t *mass = fluid_drops(fluid, brick, room);
         for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
             if (mass[cell] < WEIR_FULL / 20) continue;
-            float value = picture_value(world, look, brick, cell);
+            float value = picture_value(fluid, look, brick, cell);
             if (!histogram)
                 *most = most_of(*most, value);
             else
@@ -101,14 +95,13 @@ static float rounded_up(float value)
 float weir_world_range(const weir_world *world, weir_look look)
 {
     if (look != WEIR_LOOK_FLOW && look != WEIR_LOOK_PRESSURE) return 0;
-    bricks_bring_all(world_bricks(world));
-    world_check_query(world);
+    const fluid_view fluid = world_fetch_all(world);
     float most = 0;
-    look_through(world, look, &most, NULL);
+    look_through(&fluid, look, &most, NULL);
     if (!(most > 1e-6f) || !isfinite(most)) return 0;
 
     int64_t histogram[RANGE_STEPS] = {0}, count = 0, below = 0;
-    look_through(world, look, &most, histogram);
+    look_through(&fluid, look, &most, histogram);
     for (int32_t i = 0; i < RANGE_STEPS; i++) count += histogram[i];
     int32_t step = 0;
     while (step < RANGE_STEPS - 1 && (below += histogram[step]) < count - count / 100) step++;
@@ -126,7 +119,7 @@ void picture_set_colours(picture_scene *s)
 
 static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float footprint)
 {
-    float share = clampf(picture_value(s->grid.world, s->look, hit->brick, hit->cell) / s->range, 0, 1);
+    float share = clampf(picture_value(&s->grid.fluid, s->look, hit->brick, hit->cell) / s->range, 0, 1);
     float light = face_light(&hit->face), edge = 1 - 0.3f * cube_edges(&hit->face, footprint);
     if (s->look != WEIR_LOOK_VOXEL) light = 0.6f + 0.4f * light;  // a map is read against its legend
     return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);

@@ -51,7 +51,7 @@ static brick_mask solid_of(const terrain *t, weir_coord coord, const brick_mask 
 static bool is_unborn(const picture_grid *g, weir_coord coord)
 {
     for (int32_t k = 0; k < 27; k++)
-        if (g->pool->wet[bricks_find(g->pool, brick_neighbour(coord, k))]) return true;
+        if (g->fluid.wet[fluid_find(&g->fluid, brick_neighbour(coord, k))]) return true;
     return false;
 }
 
@@ -59,7 +59,7 @@ static bool is_unborn(const picture_grid *g, weir_coord coord)
 static bool add_terrain(picture_grid *g, weir_coord coord)
 {
     brick_mask open;
-    if (bricks_find(g->pool, coord) != BRICK_NOTHING) return true;
+    if (fluid_find(&g->fluid, coord) != BRICK_NOTHING) return true;
     terrain_open(&g->world->terrain, coord, &open);
     brick_mask solid = solid_of(&g->world->terrain, coord, &open);
     if (mask_empty(&solid)) return true;
@@ -92,7 +92,7 @@ static bool add_source_terrain(picture_grid *g)
         int32_t live = g->block_count;
         for (int32_t i = 1; i < live; i++)
             for (int32_t k = 0; k < 27; k++) {
-                bool missing = g->pool->near[g->blocks[i].brick][k] == BRICK_NOTHING;
+                bool missing = g->fluid.near[g->blocks[i].brick][k] == BRICK_NOTHING;
                 if (missing && !add_terrain(g, brick_neighbour(g->blocks[i].coord, k))) return false;
             }
         return true;
@@ -105,11 +105,11 @@ static bool add_source_terrain(picture_grid *g)
 }
 
 // Whether a brick is the first of the wet ones around a place.
-static bool first_around(const brick_pool *pool, weir_coord place, int32_t brick)
+static bool first_around(const fluid_view *fluid, weir_coord place, int32_t brick)
 {
     for (int32_t k = 0; k < 27; k++) {
-        int32_t near = bricks_find(pool, brick_neighbour(place, k));
-        if (pool->wet[near]) return near == brick;
+        int32_t near = fluid_find(fluid, brick_neighbour(place, k));
+        if (fluid->wet[near]) return near == brick;
     }
     return false;
 }
@@ -118,12 +118,12 @@ static bool first_around(const brick_pool *pool, weir_coord place, int32_t brick
 static bool add_unborn(picture_grid *g, int32_t brick)
 {
     for (int32_t k = 0; k < 27; k++) {
-        if (g->pool->near[brick][k] != BRICK_NOTHING) continue;
-        weir_coord place = brick_neighbour(g->pool->coord[brick], k);
+        if (g->fluid.near[brick][k] != BRICK_NOTHING) continue;
+        weir_coord place = brick_neighbour(g->fluid.coord[brick], k);
         brick_mask open, inside;
         const terrain *t = &g->world->terrain;
         if (t->bounded && !region_box_mask(t->bounds, place, &inside)) continue;
-        if (t->source || !terrain_open(t, place, &open) || !first_around(g->pool, place, brick)) continue;
+        if (t->source || !terrain_open(t, place, &open) || !first_around(&g->fluid, place, brick)) continue;
         if (!add_block(g, place, BRICK_NOTHING)) return false;
         g->blocks[g->block_count - 1].unborn = true;
         g->blocks[g->block_count - 1].solid = solid_of(t, place, &open);
@@ -134,13 +134,13 @@ static bool add_unborn(picture_grid *g, int32_t brick)
 static bool list_blocks(picture_grid *g)
 {
     const terrain *t = &g->world->terrain;
-    g->block_room = g->pool->live + t->brick_count + 16;
+    g->block_room = g->fluid.live + t->brick_count + 16;
     g->blocks = memory_alloc(&g->mem, (size_t)g->block_room * sizeof *g->blocks);
     if (!g->blocks || !add_block(g, (weir_coord){0, 0, 0}, BRICK_NOTHING)) return false;
-    for (int32_t b = 1; b < g->pool->end; b++)
-        if (g->pool->alive[b] && !add_block(g, g->pool->coord[b], b)) return false;
-    for (int32_t b = 1; g->smooth && b < g->pool->end; b++)
-        if (g->pool->alive[b] && g->pool->wet[b] && !add_unborn(g, b)) return false;
+    for (int32_t b = 1; b < g->fluid.end; b++)
+        if (g->fluid.alive[b] && !add_block(g, g->fluid.coord[b], b)) return false;
+    for (int32_t b = 1; g->smooth && b < g->fluid.end; b++)
+        if (g->fluid.alive[b] && g->fluid.wet[b] && !add_unborn(g, b)) return false;
     g->water_count = g->block_count;
     if (t->source) return add_source_terrain(g);
     for (int32_t i = 0; i < t->slot_count; i++)
@@ -165,9 +165,9 @@ static void look_around(const picture_grid *g, const grid_block *block, surround
     const terrain *t = &g->world->terrain;
     for (int32_t k = 0; k < 27; k++) {
         weir_coord coord = brick_neighbour(block->coord, k);
-        int32_t near = block->unborn ? bricks_find(g->pool, coord) : g->pool->near[block->brick][k];
+        int32_t near = block->unborn ? fluid_find(&g->fluid, coord) : g->fluid.near[block->brick][k];
         around->near[k] = near;
-        around->open[k] = g->pool->open[near];
+        around->open[k] = g->fluid.open[near];
         if (near == BRICK_NOTHING && !t->source) terrain_open(t, coord, &around->open[k]);
         if (!t->bounded || t->open_sides == 0) continue;
         // Cells behind an open side are open, but the water does not go on there.
@@ -181,7 +181,8 @@ static void look_around(const picture_grid *g, const grid_block *block, surround
 static void gather_part(const picture_grid *g, int32_t near, const brick_mask *open, int32_t x, int32_t y, int32_t z,
                         int32_t count, float *fills, float *opens)
 {
-    const int32_t *mass = bricks_ints(g->pool, CHANNEL_MASS, near) + 8 * y + 64 * z + x;
+    int32_t room[BRICK_EDGE];
+    const int32_t *mass = fluid_values(&g->fluid, FLUID_DROPS, near, 8 * y + 64 * z + x, count, room);
     uint64_t bits = open->plane[z] >> (8 * y + x);
     for (int32_t i = 0; i < count; i++) {
         float is_open = (float)(bits >> i & 1), fill = (float)mass[i] * (SWELL / WEIR_FULL);
@@ -322,10 +323,10 @@ static void divide_cells(grid_block *block, const float *tile, const brick_mask 
         block->mixed.plane[z] = at_least(cells + 64 * z, GRID_SURFACE) & open->plane[z] & ~block->water.plane[z];
 }
 
-static bool wet_around(const brick_pool *pool, int32_t brick)
+static bool wet_around(const fluid_view *fluid, int32_t brick)
 {
     uint8_t wet = 0;
-    for (int32_t k = 0; k < 27; k++) wet |= pool->wet[pool->near[brick][k]];
+    for (int32_t k = 0; k < 27; k++) wet |= fluid->wet[fluid->near[brick][k]];
     return wet;
 }
 
@@ -347,13 +348,14 @@ static void smooth_block(picture_grid *g, grid_block *block, float *tile)
 
 static void find_cubes(const picture_grid *g, grid_block *block)
 {
-    const int32_t *mass = bricks_ints(g->pool, CHANNEL_MASS, block->brick);
+    int32_t room[BRICK_CELLS];
+    const int32_t *mass = fluid_drops(&g->fluid, block->brick, room);
     int32_t least = (int32_t)(g->least_fill * WEIR_FULL);
     if (least < 1) least = 1;
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         uint64_t bits = 0;
         for (int32_t i = 0; i < 64; i++) bits |= (uint64_t)(mass[64 * z + i] >= least) << i;
-        block->water.plane[z] = bits & g->pool->open[block->brick].plane[z];
+        block->water.plane[z] = bits & g->fluid.open[block->brick].plane[z];
     }
 }
 
@@ -380,10 +382,10 @@ static void prepare_blocks(void *context, int32_t begin, int32_t end, int32_t wo
         if (block->unborn) {
             smooth_block(g, block, g->tiles + (size_t)i * GRID_TILE_CELLS);
         } else if (block->brick != BRICK_NOTHING) {
-            block->solid = solid_of(&g->world->terrain, g->blocks[i].coord, &g->pool->open[block->brick]);
-            if (g->smooth && wet_around(g->pool, block->brick))
+            block->solid = solid_of(&g->world->terrain, g->blocks[i].coord, &g->fluid.open[block->brick]);
+            if (g->smooth && wet_around(&g->fluid, block->brick))
                 smooth_block(g, block, g->tiles + (size_t)i * GRID_TILE_CELLS);
-            else if (!g->smooth && g->pool->wet[block->brick])
+            else if (!g->smooth && g->fluid.wet[block->brick])
                 find_cubes(g, block);
         }
         for (int32_t z = 0; z < BRICK_EDGE; z++)
@@ -519,10 +521,8 @@ weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_loo
     *g = (picture_grid){.world = world, .smooth = look == WEIR_LOOK_WATER, .least_fill = least_fill};
     g->mem = memory_make(world->busy ? (weir_allocator){0} : world->mem.hooks);
     g->workers = world->busy ? NULL : world->workers;
-    bricks_bring_all(world_bricks(world));
-    world_check_query(world);
+    g->fluid = world_fetch_all(world);
     if (world->gone) return world_lost(world);
-    g->pool = world_bricks(world);
 
     if (!list_blocks(g)) return no_memory();
     if (g->smooth) {

@@ -37,7 +37,7 @@ typedef struct grid_block {
     brick_mask water;                  // cubes: cells that are drawn. Water look: cells that are in the water throughout
     brick_mask mixed;                  // water look: cells that the surface may pass
     weir_coord coord;                  // of the brick
-    int32_t brick;                     // in the pool; BRICK_NOTHING: no water
+    int32_t brick;                     // of the fluid; BRICK_NOTHING: no water
 } grid_block;
 
 // A cube of 8^n bricks (level 3n bits) with something to see in it.
@@ -50,7 +50,7 @@ typedef struct grid_cube {
 typedef struct picture_grid {
     memory mem;
     const weir_world *world;
-    const brick_pool *pool;
+    fluid_view fluid;
     workers *workers;  // NULL: the calling thread alone
     bool smooth;       // the water look
     float least_fill;

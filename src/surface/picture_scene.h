@@ -73,6 +73,6 @@ weir_vec picture_light(weir_vec shown);
 void picture_legend(const picture_scene *scene, uint8_t *rgb);
 
 // What a look that is a map shows of a cell.
-float picture_value(const weir_world *world, weir_look look, int32_t brick, int32_t cell);
+float picture_value(const fluid_view *fluid, weir_look look, int32_t brick, int32_t cell);
 
 #endif

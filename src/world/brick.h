@@ -9,7 +9,10 @@
 enum {
     BRICK_EDGE = 8,
     BRICK_CELLS = 512,
-    BRICK_SELF = 13  // index of the brick itself among its 27 neighbours
+    BRICK_SELF = 13,                     // index of the brick itself among its 27 neighbours
+    BRICK_NOTHING = 0,                   // the brick that stands for every one that is not there: solid, and zero in every cell
+    BRICK_MAX = (1 << 22) - 1,           // most bricks in one world: 2 thousand million cells, whose numbers fit an int
+    BRICKS_TOUCHED_MAX = 64 * BRICK_MAX  // most bricks of a box to be filled; what is not solid of them must be far fewer
 };
 
 // The index of a neighbour among the 27: 13 is the brick itself.

@@ -4,7 +4,7 @@
 // yet, and then now and then. A world that has lost its device becomes the one of its checkpoint, with all values here; it can be asked
 // and saved, and refuses edits and updates.
 #include "base/clock.h"
-#include "world/snapshot.h"
+#include "world/solver.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ static const double REST = 49.0;  // times as long as a checkpoint took there is
 static bool is_due(const weir_world *world)
 {
     const world_checkpoint *c = &world->checkpoint;
-    if (!world->bricks.home || world->checkpoint_every < 0) return false;
+    if (!solver_is_remote(world) || world->checkpoint_every < 0) return false;
     if (!c->bytes || c->stale) return true;
     int64_t since = world->update - c->update;
     if (world->checkpoint_every > 0) return since >= world->checkpoint_every;
@@ -26,9 +26,9 @@ weir_status world_keep(weir_world *world)
     if (world->lost[0] || !world_check(world)) return world_lost(world);
     if (!is_due(world)) return WEIR_OK;
     double start = clock_seconds();
-    bricks_bring_all(&world->bricks);
-    bricks_catch_up(&world->bricks);
-    if (!world_check(world)) return world_lost(world);
+    world_fetch_all(world);
+    solver_catch_up(world);
+    if (world->lost[0] || !world_check(world)) return world_lost(world);
     world_checkpoint *c = &world->checkpoint;
     if (snapshot_keep(world, &c->bytes, &c->room, &c->size) != WEIR_OK) {
         // An update is worth more than its insurance. An older checkpoint stays, unless it is of a state that has been replaced.
@@ -49,14 +49,9 @@ static void go_back(weir_world *world, const char *why)
     char reason[120];
     snprintf(reason, sizeof reason, "%s", why);
     int64_t update = world->update;
-    const brick_home *home = world->bricks.home;
-    world->bricks.home = NULL;  // from now on the values are here
+    world->solver->leave_device(world->state);
     world->gone = !c->bytes || c->stale || snapshot_restore(world, c->bytes, c->size) != WEIR_OK;
     if (world->gone) {
-        // Zeros, as what is left of a lost device is.
-        world->bricks.home = home;
-        bricks_bring_all(&world->bricks);
-        world->bricks.home = NULL;
         snprintf(world->lost, sizeof world->lost, "%s. The world's values at update %lld are lost: there was no checkpoint",
                  reason, (long long)update);
     } else {
@@ -70,8 +65,7 @@ static void go_back(weir_world *world, const char *why)
 
 bool world_check(weir_world *world)
 {
-    const brick_home *home = world->bricks.home;
-    if (!home || home->status(home->user) == WEIR_OK) return true;
+    if (!solver_is_remote(world) || world->solver->device_status(world->state) == WEIR_OK) return true;
     go_back(world, weir_error_message());
     return false;
 }

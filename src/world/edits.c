@@ -3,7 +3,6 @@
 // Every edit becomes a world_edit whose arguments have been checked and whose region has been cut to the world. It is applied
 // at once, or waits in the queue while a background step runs. Applying has two halves: first everything that can fail (bricks,
 // copies of terrain), then the change itself, which cannot. So an edit that fails has changed nothing.
-#include "world/edits.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -73,6 +72,11 @@ static weir_status place_sphere(const weir_world *world, weir_sphere sphere, reg
     return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
 }
 
+static int32_t drops_of(float fill)
+{
+    return (int32_t)((double)fill * WEIR_FULL + 0.5);
+}
+
 weir_status edit_check_fill(weir_material material, float fill)
 {
     if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
@@ -81,6 +85,12 @@ weir_status edit_check_fill(weir_material material, float fill)
                            WEIR_WATER);
     }
     return WEIR_OK;
+}
+
+weir_status edit_check_flow(const weir_world *world)
+{
+    if (world->solver->speed > 0) return WEIR_OK;
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "what a world of %s holds has no flow that could be set", world->solver->name);
 }
 
 weir_status edit_check_vec(const char *what, weir_vec v, float limit)
@@ -95,252 +105,7 @@ weir_status edit_check_vec(const char *what, weir_vec v, float limit)
     return WEIR_OK;
 }
 
-// ---- Faces -----------------------------------------------------------------------------------------------------------------
-
-// The flow through a cell's face on one side of an axis. The lower face is the cell's own, the upper one belongs to the next
-// cell; NULL if that one lies in a brick that is not there.
-static float *face(const brick_pool *pool, int32_t brick, int32_t cell, int32_t axis, int32_t side)
-{
-    if (side > 0) brick = region_step(pool, brick, cell, axis, side, &cell);
-    if (brick == BRICK_NOTHING) return NULL;
-    bricks_write(pool, brick);
-    return bricks_floats(pool, CHANNEL_FLOW_X + axis, brick) + cell;
-}
-
-// ---- One value per cell ----------------------------------------------------------------------------------------------------
-
-// To the nearest drop. As a double: a float above 2 cannot have a half of one added.
-static int32_t drops_of(float fill)
-{
-    return (int32_t)((double)fill * WEIR_FULL + 0.5);
-}
-
-static int32_t wanted_drops(const world_edit *edit, weir_coord cell)
-{
-    if (!edit->values) return edit->drops;
-    const float *fills = edit->values;
-    return drops_of(fills[region_index(edit->whole, cell)]);
-}
-
-static uint8_t wanted_share(const world_edit *edit, weir_coord cell)
-{
-    const uint8_t *shares = edit->values;
-    return shares[region_index(edit->whole, cell)];
-}
-
-// As a channel has it: how far a flow of 1 moves depends on the solver.
-static void wanted_flow(const weir_world *world, const world_edit *edit, weir_coord cell, float parts[3])
-{
-    weir_vec flow = edit->flow;
-    if (edit->values) {
-        const weir_vec *flows = edit->values;
-        float speed = world->solver->speed;
-        flow = flows[region_index(edit->whole, cell)];
-        flow = (weir_vec){flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f};
-    }
-    parts[0] = flow.x;
-    parts[1] = flow.y;
-    parts[2] = flow.z;
-}
-
-// Whether water is to be put into a brick.
-static bool brick_gets_water(const void *context, weir_coord brick)
-{
-    const world_edit *edit = context;
-    brick_mask cells;
-    if (!region_mask(&edit->place, brick, &cells)) return false;
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        for (uint64_t left = cells.plane[z]; left;)
-            if (wanted_drops(edit, brick_cell(brick, region_take(&left) + 64 * z)) > 0) return true;
-    }
-    return false;
-}
-
-// ---- Water -----------------------------------------------------------------------------------------------------------------
-
-// Brings the cells of a mask to the drops that they are to have.
-static void fill_brick(weir_world *world, int32_t brick, const brick_mask *cells, const world_edit *edit)
-{
-    brick_pool *pool = &world->bricks;
-    bricks_write(pool, brick);
-    int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    float *pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick);
-    bool touched = false;
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
-            int32_t cell = region_take(&left) + 64 * z;
-            int32_t drops = wanted_drops(edit, brick_cell(pool->coord[brick], cell)), more = drops - mass[cell];
-            if (more == 0) continue;
-            if (more > 0)
-                world->added += more;
-            else
-                world->removed -= more;
-            mass[cell] = drops;
-            if (drops == 0) pressure[cell] = 0;
-            touched = true;
-        }
-    }
-    if (!touched) return;
-    world_count_brick(pool, brick);
-    pool->changed[brick] = world->change;
-}
-
-// Flow between two dry cells is nothing's flow. Left behind by a drain, it would move the next water that is put there.
-static void still_brick(weir_world *world, int32_t brick, const brick_mask *cells)
-{
-    const brick_pool *pool = &world->bricks;
-    bricks_read(pool, brick);
-    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
-            int32_t cell = region_take(&left) + 64 * z;
-            if (mass[cell] != 0) continue;
-            for (int32_t way = 0; way < 6; way++) {
-                int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
-                int32_t there = region_step(pool, brick, cell, axis, side, &next);
-                float *flow = face(pool, brick, cell, axis, side);
-                bricks_read(pool, there);
-                if (flow && bricks_ints(pool, CHANNEL_MASS, there)[next] == 0) *flow = 0;
-            }
-        }
-    }
-}
-
-static weir_status apply_fill(weir_world *world, const world_edit *edit)
-{
-    const bool all_wet = !edit->values && edit->drops > 0;
-    weir_status status = WEIR_OK;
-    if (all_wet)
-        status = world_touch(world, edit->place.box);
-    else if (edit->values)
-        status = world_touch_some(world, edit->place.box, brick_gets_water, edit);
-    if (status != WEIR_OK) return status;
-    world->change++;
-    brick_mask cells;
-    region_walk walk = region_walk_live(&world->bricks, edit->place.box);
-    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) fill_brick(world, brick, &cells, edit);
-    }
-    if (all_wet) return WEIR_OK;
-
-    walk = region_walk_live(&world->bricks, edit->place.box);
-    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) still_brick(world, brick, &cells);
-    }
-    return WEIR_OK;
-}
-
-// The flow of a cell's water is that of its faces, so each wet cell sets all six. Those that lead into terrain stay shut, and one between
-// two wet cells of the region gets the mean of what they are to have.
-static void flow_brick(weir_world *world, int32_t brick, const brick_mask *cells, const world_edit *edit)
-{
-    brick_pool *pool = &world->bricks;
-    bricks_read(pool, brick);
-    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        for (uint64_t left = cells->plane[z] & pool->open[brick].plane[z]; left;) {
-            int32_t cell = region_take(&left) + 64 * z;
-            if (mass[cell] == 0) continue;
-            const weir_coord here = brick_cell(pool->coord[brick], cell);
-            float flow[3];
-            wanted_flow(world, edit, here, flow);
-            for (int32_t way = 0; way < 6; way++) {
-                int32_t axis = way >> 1, side = way & 1 ? 1 : -1, next;
-                int32_t there = region_step(pool, brick, cell, axis, side, &next);
-                float *place = face(pool, brick, cell, axis, side), value = flow[axis];
-                if (!place) continue;
-                weir_coord beside = here;
-                *(axis == 0 ? &beside.x : axis == 1 ? &beside.y : &beside.z) += side;
-                if (edit->values && region_holds(edit->place.box, beside)) {
-                    bricks_read(pool, there);
-                    float other[3];
-                    wanted_flow(world, edit, beside, other);
-                    if (bricks_ints(pool, CHANNEL_MASS, there)[next] > 0) value = 0.5f * (value + other[axis]);
-                }
-                *place = mask_has(&pool->open[there], next) ? value : 0;
-            }
-            pool->changed[brick] = world->change;
-        }
-    }
-}
-
-static weir_status apply_flow(weir_world *world, const world_edit *edit)
-{
-    // Water that was just filled in has no neighbour bricks yet, and so no upper faces at the rim of its own.
-    weir_status status = world_topology(world);
-    if (status != WEIR_OK) return status;
-    world->change++;
-    brick_mask cells;
-    region_walk walk = region_walk_live(&world->bricks, edit->place.box);
-    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (region_mask(&edit->place, world->bricks.coord[brick], &cells)) flow_brick(world, brick, &cells, edit);
-    }
-    return WEIR_OK;
-}
-
-static weir_status apply_channel(weir_world *world, const world_edit *edit)
-{
-    brick_pool *pool = &world->bricks;
-    world->change++;
-    brick_mask cells;
-    region_walk walk = region_walk_live(pool, edit->place.box);
-    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (!region_mask(&edit->place, pool->coord[brick], &cells)) continue;
-        bricks_write(pool, brick);
-        float *values = bricks_floats(pool, edit->channel, brick);
-        for (int32_t z = 0; z < BRICK_EDGE; z++) {
-            for (uint64_t left = cells.plane[z] & pool->open[brick].plane[z]; left;)
-                values[region_take(&left) + 64 * z] = edit->value;
-        }
-        pool->changed[brick] = world->change;
-    }
-    return WEIR_OK;
-}
-
 // ---- Terrain ---------------------------------------------------------------------------------------------------------------
-
-// A cell that has become solid gives its water to the account and keeps nothing that an update could read.
-static void shut_cell(weir_world *world, int32_t brick, int32_t cell)
-{
-    brick_pool *pool = &world->bricks;
-    bricks_write(pool, brick);
-    int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    world->removed += mass[cell];
-    mass[cell] = 0;
-    bricks_floats(pool, CHANNEL_PRESSURE, brick)[cell] = 0;
-    for (int32_t r = 0; r < world->rule_count; r++) {
-        const world_rule *rule = &world->rules[r];
-        for (int32_t i = 0; i < rule->def.channel_count; i++) bricks_floats(pool, rule->values[i], brick)[cell] = 0;
-    }
-    for (int32_t way = 0; way < 6; way++) {
-        float *flow = face(pool, brick, cell, way >> 1, way & 1 ? 1 : -1);
-        if (flow) *flow = 0;
-    }
-}
-
-// Looks again at which cells of a brick are open, and shuts those that no longer are.
-static void refresh_brick(weir_world *world, weir_coord coord)
-{
-    brick_pool *pool = &world->bricks;
-    int32_t brick = bricks_find(pool, coord);
-    brick_mask before = pool->open[brick];
-    world_terrain_changed_brick(world, coord);
-    if (brick == BRICK_NOTHING) {
-        // It cannot tell of its change itself, and a surface beside it changes with it.
-        for (int32_t k = 0; k < 27; k++) {
-            int32_t neighbour = bricks_find(pool, brick_neighbour(coord, k));
-            if (neighbour) pool->changed[neighbour] = world->change;
-        }
-        return;
-    }
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        for (uint64_t left = before.plane[z] & ~pool->open[brick].plane[z]; left;) {
-            shut_cell(world, brick, region_take(&left) + 64 * z);
-        }
-    }
-    world_count_brick(pool, brick);
-    pool->changed[brick] = world->change;
-}
 
 // The brick after one, x fastest; false past the last.
 static bool next_brick(weir_box bricks, weir_coord *at)
@@ -367,6 +132,12 @@ static weir_status prepare_terrain(weir_world *world, const region *place)
     return WEIR_OK;
 }
 
+static uint8_t wanted_share(const world_edit *edit, weir_coord cell)
+{
+    const uint8_t *shares = edit->values;
+    return shares[region_index(edit->whole, cell)];
+}
+
 static void shape_cells(const world_edit *edit, weir_coord brick, const brick_mask *cells, uint8_t *shares)
 {
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
@@ -390,73 +161,70 @@ static weir_status apply_shape(weir_world *world, const world_edit *edit)
         if (!region_mask(&edit->place, at, &cells)) continue;
         shape_cells(edit, at, &cells, terrain_write(&world->terrain, at));
         terrain_tidy(&world->terrain, at);
-        refresh_brick(world, at);
+        world->solver->terrain_changed(world->state, (weir_box){at, {at.x + 1, at.y + 1, at.z + 1}});
     } while (next_brick(bricks, &at));
     return WEIR_OK;
 }
 
-static weir_status apply_ask(weir_world *world, const world_edit *edit)
+static weir_status apply_terrain_changed(weir_world *world, const world_edit *edit)
 {
     world->change++;
-    brick_pool *pool = &world->bricks;
-    // A brick of the box that was solid throughout is not there to be asked; its live neighbours must look for it again.
-    weir_box around = edit->place.box;
-    around.min = (weir_coord){around.min.x - BRICK_EDGE, around.min.y - BRICK_EDGE, around.min.z - BRICK_EDGE};
-    around.max = (weir_coord){around.max.x + BRICK_EDGE, around.max.y + BRICK_EDGE, around.max.z + BRICK_EDGE};
-    region_walk walk = region_walk_live(pool, around);
-    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        pool->closed[brick] = 0;
-        refresh_brick(world, pool->coord[brick]);
-    }
-    pool->unsettled = true;
+    world->solver->terrain_changed(world->state, region_bricks(edit->place.box));
     return WEIR_OK;
 }
 
 // ---- Now or later ----------------------------------------------------------------------------------------------------------
 
 // Brings the bricks here that an edit looks at, many at a time: those of its region and what lies next to them.
-static weir_status bring_region(weir_world *world, const world_edit *edit)
+static weir_status fetch_region(weir_world *world, const world_edit *edit)
 {
     if (world->lost[0]) return world_lost(world);
-    int32_t rim = edit->kind == EDIT_ASK ? BRICK_EDGE + 1 : 1;
+    int32_t rim = edit->kind == EDIT_TERRAIN_CHANGED ? BRICK_EDGE + 1 : 1;
     weir_box box = edit->place.box;
     if (edit_of_source(edit->kind)) return WEIR_OK;
     box.min = (weir_coord){box.min.x - rim, box.min.y - rim, box.min.z - rim};
     box.max = (weir_coord){box.max.x + rim, box.max.y + rim, box.max.z + rim};
-    region_bring(&world->bricks, box);
+    fluid_view view = world_fluid(world);
+    region_fetch(&view, box);
     return world_check(world) ? WEIR_OK : world_lost(world);
+}
+
+static weir_status change_fluid(weir_world *world, const world_edit *edit)
+{
+    weir_status status = world->solver->prepare(world->state, edit);
+    if (status != WEIR_OK) return status;
+    world->change++;
+    world->solver->apply(world->state, edit);
+    return WEIR_OK;
 }
 
 static weir_status change(weir_world *world, const world_edit *edit)
 {
-    switch (edit->kind) {
-    case EDIT_FILL: return apply_fill(world, edit);
-    case EDIT_SHAPE: return apply_shape(world, edit);
-    case EDIT_ASK: return apply_ask(world, edit);
-    case EDIT_FLOW: return apply_flow(world, edit);
-    case EDIT_CHANNEL: return apply_channel(world, edit);
-    case EDIT_ADD:
-    case EDIT_REMOVE:
-    case EDIT_MOVE:
-    case EDIT_RATE:
-    case EDIT_FORCE: return edit_apply_source(world, edit);
-    }
-    return WEIR_OK;
+    if (edit_of_solver(edit->kind)) return change_fluid(world, edit);
+    if (edit_of_source(edit->kind)) return edit_apply_source(world, edit);
+    return edit->kind == EDIT_SHAPE ? apply_shape(world, edit) : apply_terrain_changed(world, edit);
 }
 
 static weir_status apply(weir_world *world, const world_edit *edit)
 {
-    weir_status status = bring_region(world, edit);
+    weir_status status = fetch_region(world, edit);
     if (status != WEIR_OK) return status;
     status = change(world, edit);
     world_check_change(world);
     return status;
 }
 
+weir_status edit_check_size(weir_box box)
+{
+    double volume = region_volume(region_bricks(box));
+    if (volume <= BRICKS_TOUCHED_MAX) return WEIR_OK;
+    return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
+}
+
 // What no world could hold is refused at the call, also if it would only be applied later.
 static weir_status check_size(const world_edit *edit)
 {
-    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) return world_check_touch(edit->place.box);
+    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) return edit_check_size(edit->place.box);
     const double bricks = region_volume(region_bricks(edit->place.box));
     if (edit->kind != EDIT_SHAPE || bricks <= BRICK_MAX) return WEIR_OK;
     return status_fail(WEIR_ERROR_LIMIT,
@@ -507,7 +275,7 @@ static const char *edit_call(const world_edit *edit)
         if (edit->values) return "weir_world_build_shares";
         if (edit->share > 0) return round ? "weir_world_build_sphere" : "weir_world_build";
         return round ? "weir_world_dig_sphere" : "weir_world_dig";
-    case EDIT_ASK: return "weir_terrain_changed";
+    case EDIT_TERRAIN_CHANGED: return "weir_terrain_changed";
     case EDIT_FLOW: return edit->values ? "weir_world_write_flow" : "weir_world_set_flow";
     case EDIT_CHANNEL: return "weir_world_set_channel";
     case EDIT_ADD:
@@ -517,6 +285,7 @@ static const char *edit_call(const world_edit *edit)
     case EDIT_MOVE: return "weir_world_move_source";
     case EDIT_RATE: return "weir_world_set_rate";
     case EDIT_FORCE: return "weir_world_set_force";
+    case EDIT_POUR: break;  // by emitters and drains alone
     }
     return "an edit";
 }
@@ -573,6 +342,7 @@ weir_status weir_world_fill(weir_world *world, weir_box box, weir_material mater
     weir_status status = edit_check_fill(material, fill);
     if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     if (status != WEIR_OK) return status;
+    edit.material = material;
     edit.drops = drops_of(fill);
     return edit_submit(world, &edit);
 }
@@ -583,6 +353,7 @@ weir_status weir_world_fill_sphere(weir_world *world, weir_sphere sphere, weir_m
     weir_status status = edit_check_fill(material, fill);
     if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
     if (status != WEIR_OK) return status;
+    edit.material = material;
     edit.drops = drops_of(fill);
     return edit_submit(world, &edit);
 }
@@ -659,16 +430,16 @@ weir_status weir_world_build_sphere(weir_world *world, weir_sphere sphere, uint8
 
 weir_status weir_terrain_changed(weir_world *world, weir_box box)
 {
-    world_edit edit = {.kind = EDIT_ASK};
+    world_edit edit = {.kind = EDIT_TERRAIN_CHANGED};
     weir_status status = edit_place_box(world, box, &edit.place);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
 
 weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
-    float speed = world->solver->speed;
-    world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f}};
-    weir_status status = edit_check_vec("flow", flow, world->params.max_flow * speed);
+    world_edit edit = {.kind = EDIT_FLOW, .flow = flow};
+    weir_status status = edit_check_flow(world);
+    if (status == WEIR_OK) status = edit_check_vec("flow", flow, world->params.max_flow * world->solver->speed);
     if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
@@ -676,7 +447,10 @@ weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value)
 {
     assert(channel);
-    world_edit edit = {.kind = EDIT_CHANNEL, .value = value + 0.0f, .channel = world_channel(world, channel)};
+    const solver_table *solver = world->solver;
+    world_edit edit = {.kind = EDIT_CHANNEL,
+                       .value = value + 0.0f,
+                       .channel = solver->find_channel ? solver->find_channel(world->state, channel) : -1};
     if (edit.channel < 0) return status_fail(WEIR_ERROR_ARGUMENT, "no rule of this world has a channel \"%.64s\"", channel);
     if (!isfinite(value))
         return status_fail(WEIR_ERROR_ARGUMENT, "the value for \"%.64s\" is %g; it must be finite", channel, value);

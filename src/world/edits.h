@@ -1,5 +1,6 @@
 // An edit on its way into a world: what is to be done, with arguments that have been checked and a region that has been cut to the
-// world. edits.c checks, keeps and applies them; source_edits.c knows those of emitters, drains and forces.
+// world. edits.c checks, keeps and applies them; source_edits.c knows those of emitters, drains and forces; what touches the fluid goes on
+// to the solver (solver.h).
 #ifndef WEIR_WORLD_EDITS_H
 #define WEIR_WORLD_EDITS_H
 
@@ -7,11 +8,14 @@
 #include "world/world.h"
 
 typedef enum edit_kind {
-    EDIT_FILL,     // drops, 0 drains; or values: a float per cell
-    EDIT_SHAPE,    // own terrain: share, 0 digs; or values: a uint8_t per cell, 0 leaves it as it is
-    EDIT_ASK,      // the game's terrain has changed
-    EDIT_FLOW,     // flow; or values: a weir_vec per cell, in cells per update
-    EDIT_CHANNEL,  // channel, value
+    // For the solver:
+    EDIT_FILL,     // brings every open cell to `drops`, 0 drains; or values: a float per cell, its fill
+    EDIT_FLOW,     // gives the fluid `flow`, in cells per update; or values: a weir_vec per cell
+    EDIT_CHANNEL,  // sets `channel` of a rule to `value`
+    EDIT_POUR,  // spreads `amount` drops evenly over the box, or takes them if it is negative; as far as there is room, or fluid
+    // For the terrain:
+    EDIT_SHAPE,            // own terrain: share, 0 digs; or values: a uint8_t per cell, 0 leaves it as it is
+    EDIT_TERRAIN_CHANGED,  // the game's terrain has changed
     // Of emitters, drains and forces, which touch no brick:
     EDIT_ADD,     // source
     EDIT_REMOVE,  // source.id
@@ -23,21 +27,44 @@ typedef enum edit_kind {
 struct world_edit {
     edit_kind kind;
     region place;
+    weir_material material;
     int32_t drops;
+    int64_t amount;
+    weir_vec flow;
+    int32_t channel;
+    float value;
     uint8_t share;
+    world_source source;
     const void *values;  // one per cell of the box `whole`, x fastest, then y, then z; NULL: all cells get the same
     size_t value_bytes;  // of one
     void *kept;          // the same values while the edit waits
     weir_box whole;
-    weir_vec flow;  // as a channel has it
-    int32_t channel;
-    float value;
-    world_source source;
 };
+
+static inline bool edit_of_solver(edit_kind kind)
+{
+    return kind <= EDIT_POUR;
+}
 
 static inline bool edit_of_source(edit_kind kind)
 {
     return kind >= EDIT_ADD;
+}
+
+// The drops that a cell is to have, to the nearest. As a double: a float above 2 cannot have a half of a drop added.
+static inline int32_t edit_drops(const world_edit *edit, weir_coord cell)
+{
+    if (!edit->values) return edit->drops;
+    const float *fills = edit->values;
+    return (int32_t)((double)fills[region_index(edit->whole, cell)] * WEIR_FULL + 0.5);
+}
+
+// The flow that a cell is to have, in cells per update.
+static inline weir_vec edit_flow(const world_edit *edit, weir_coord cell)
+{
+    if (!edit->values) return edit->flow;
+    const weir_vec *flows = edit->values;
+    return flows[region_index(edit->whole, cell)];
 }
 
 // ---- edits.c ----
@@ -47,12 +74,17 @@ weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
 weir_status edit_check_fill(weir_material material, float fill);
 // Whether all parts of a vector are within a limit; the sentence calls it `what`.
 weir_status edit_check_vec(const char *what, weir_vec v, float limit);
+// Whether the solver has flow that can be set.
+weir_status edit_check_flow(const weir_world *world);
 
 // Cuts the box to the world and gives the edit its values, all cells of the box as it was.
 weir_status edit_place_values(const weir_world *world, weir_box box, const void *values, size_t value_bytes, world_edit *edit);
 
 // Applies an edit at once, or keeps a copy of it while a background step runs.
 weir_status edit_submit(weir_world *world, const world_edit *edit);
+
+// Whether a box, which lies in the world, has few enough bricks to be filled whatever the world holds.
+weir_status edit_check_size(weir_box box);
 
 // ---- source_edits.c ----
 

@@ -9,6 +9,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,29 +35,19 @@ static weir_status run_update(weir_world *world)
 {
     const solver_table *solver = world->solver;
     world->change++;
-    weir_status status = world_topology(world);
-    if (status == WEIR_OK) status = world_reserve_sources(world);
-    if (status == WEIR_OK) status = solver->reserve(world->state);
+    weir_status status = solver->reserve(world->state);
     if (status != WEIR_OK) {
         world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update + 1, weir_error_message());
         return status;
     }
-    assert(!world->bricks.unsettled || world->source_count > 0);  // only emitters make bricks after the topology
     world_apply_sources(world);
     status = solver->update(world->state);
     if (status != WEIR_OK) return status;
-    world->cells_updated += (int64_t)world->bricks.live * BRICK_CELLS;
-    world->solver_bytes = solver->bytes(world->state);
-    int64_t bytes = bricks_bytes(&world->bricks) + world->solver_bytes;
-    if (bytes > world->peak_bytes) world->peak_bytes = bytes;
+    fluid_view view;
+    solver->view(world->state, false, &view);
+    world->cells_updated += (int64_t)view.live * BRICK_CELLS;
     world->update++;
     return WEIR_OK;
-}
-
-const char *world_validate_all(weir_world *world)
-{
-    const char *wrong = world_validate(world);
-    return wrong ? wrong : world->solver->validate(world->state);
 }
 
 // Where asserts are on: an update must leave the world whole, also one that failed. Of what a device keeps only what is here is looked
@@ -64,7 +55,7 @@ const char *world_validate_all(weir_world *world)
 static void validate_update(weir_world *world)
 {
 #ifndef NDEBUG
-    world_must_hold(world, world_validate_all(world));
+    world_must_hold(world, world_validate(world, false));
 #else
     (void)world;
 #endif
@@ -142,8 +133,6 @@ static weir_status check_def(const weir_world_def *def)
         return status_fail(WEIR_ERROR_ARGUMENT, "a world without bounds has no sides to open");
     }
     if (def->open_sides > 63) return status_fail(WEIR_ERROR_ARGUMENT, "open_sides has bits that name no side");
-    if ((unsigned)def->solver >= WEIR_SOLVER_COUNT)
-        return status_fail(WEIR_ERROR_ARGUMENT, "there is no solver %d", (int)def->solver);
     if ((unsigned)def->backend >= WEIR_BACKEND_COUNT)
         return status_fail(WEIR_ERROR_ARGUMENT, "there is no backend %d", (int)def->backend);
     if ((unsigned)def->simd >= WEIR_SIMD_COUNT)
@@ -173,8 +162,6 @@ static weir_status build_world(weir_world *world, const weir_world_def *def)
 {
     weir_status status = workers_create(&world->mem, def->threads, def->jobs, &world->workers);
     if (status != WEIR_OK) return status;
-    status = bricks_create(&world->mem, def->reserve_bricks, CHANNEL_FIXED_COUNT, &world->bricks);
-    if (status != WEIR_OK) return status;
     background *task = memory_alloc_zero(&world->mem, sizeof *task);
     if (!task) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     atomic_init(&task->finished, true);
@@ -189,9 +176,17 @@ static weir_status build_world(weir_world *world, const weir_world_def *def)
 weir_status weir_world_create(const weir_world_def *def, weir_world **out)
 {
     *out = NULL;
+    if ((unsigned)def->solver >= WEIR_SOLVER_COUNT)
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is no solver %d", (int)def->solver);
+    return world_create_with(def, solver_list[def->solver], out);
+}
+
+weir_status world_create_with(const weir_world_def *def, const solver_table *solver, weir_world **out)
+{
+    *out = NULL;
     weir_status status = check_def(def);
-    weir_params params = def->params ? *def->params : weir_params_default(def->solver);
-    if (status == WEIR_OK) status = weir_params_check(&params, def->solver);
+    weir_params params = def->params ? *def->params : weir_params_default(solver->id);
+    if (status == WEIR_OK) status = weir_params_check(&params, solver->id);
     if (status != WEIR_OK) return status;
     memory mem = memory_make(def->allocator);
     mem.limit = def->memory_limit;
@@ -199,7 +194,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     if (!world) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     world->mem = mem;
     world->logger = def->logger;
-    world->solver = solver_list[def->solver];
+    world->solver = solver;
     world->backend = def->backend;
     world->simd = def->simd;
     world->params = world_params_plain(&params);
@@ -231,7 +226,6 @@ void weir_world_destroy(weir_world *world)
     world_free_checkpoint(world);
     world_free_edits(world);
     terrain_destroy(&world->terrain);
-    bricks_destroy(&world->bricks);
     if (world->workers) workers_destroy(world->workers);
     memory mem = world->mem;
     memory_free(&mem, world, sizeof *world);
@@ -374,4 +368,46 @@ weir_status weir_world_step_end(weir_world *world)
     if (task->run.due > 0) book_advance(world, &task->run, task->status);
     weir_status edits = world_apply_queue(world);
     return task->status == WEIR_OK ? edits : status_fail(task->status, "%s", task->message);
+}
+
+// ---- What everybody uses ---------------------------------------------------------------------------------------------------
+
+static void clip_axis(int32_t *min, int32_t *max, int32_t low, int32_t high)
+{
+    if (*min < low) *min = low;
+    if (*max > high) *max = high;
+}
+
+bool world_clip(const weir_world *world, weir_box *box)
+{
+    const weir_coord lowest = {-WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT, -WEIR_COORD_LIMIT};
+    const weir_coord highest = {WEIR_COORD_LIMIT, WEIR_COORD_LIMIT, WEIR_COORD_LIMIT};
+    const weir_box limits = {lowest, highest};
+    const terrain *t = &world->terrain;
+    for (int32_t i = 0; i < (t->bounded ? 2 : 1); i++) {
+        weir_box to = i == 0 ? limits : t->bounds;
+        clip_axis(&box->min.x, &box->max.x, to.min.x, to.max.x);
+        clip_axis(&box->min.y, &box->max.y, to.min.y, to.max.y);
+        clip_axis(&box->min.z, &box->max.z, to.min.z, to.max.z);
+    }
+    return box->min.x < box->max.x && box->min.y < box->max.y && box->min.z < box->max.z;
+}
+
+void world_log(const weir_world *world, weir_log_level level, const char *format, ...)
+{
+    if (!world->logger.write) return;
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    world->logger.write(world->logger.user, level, line);
+}
+
+weir_status weir_world_add_rule(weir_world *world, const weir_rule_def *def)
+{
+    assert(def);
+    if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a rule cannot be added while a background step runs");
+    if (world->solver->add_rule) return world->solver->add_rule(world->state, def);
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "a world of %s runs no rules of the game's own", world->solver->name);
 }

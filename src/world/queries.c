@@ -12,42 +12,31 @@
 
 static const float PER_DROP = 1.0f / WEIR_FULL;
 
-// Brings the bricks of a box here that hold water; `faces`: also the upper faces of their last cells, which belong to others.
-static void bring_water(const weir_world *world, weir_box box, bool faces)
+// The fluid, with the bricks of a box here that hold some; `faces`: also the upper faces of their last cells, which belong to others.
+static fluid_view fetch_water(const weir_world *world, weir_box box, bool faces)
 {
     enum { BATCH = 256 };
     static const int32_t above[3] = {NEAR(1, 0, 0), NEAR(0, 1, 0), NEAR(0, 0, 1)};
-    const brick_pool *pool = world_bricks(world);
+    fluid_view view = world_fluid(world);
     int32_t bricks[BATCH + 4], count = 0;
-    if (!pool->home) return;
-    region_walk walk = region_walk_live(pool, box);
+    if (!view.fetch) return view;
+    region_walk walk = region_walk_live(&view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (!pool->wet[brick]) continue;
-        weir_coord c = pool->coord[brick];
+        if (!view.wet[brick]) continue;
+        weir_coord c = view.coord[brick];
         const bool last[3] = {box.max.x >= 8 * c.x + 8, box.max.y >= 8 * c.y + 8, box.max.z >= 8 * c.z + 8};
         bricks[count++] = brick;
         for (int32_t axis = 0; axis < 3; axis++)
-            if (faces && last[axis]) bricks[count++] = pool->near[brick][above[axis]];
+            if (faces && last[axis]) bricks[count++] = view.near[brick][above[axis]];
         if (count < BATCH) continue;
-        bricks_bring(pool, bricks, count);
+        fluid_fetch(&view, bricks, count);
         count = 0;
     }
-    bricks_bring(pool, bricks, count);
-    world_check_query(world);
+    fluid_fetch(&view, bricks, count);
+    return world_check_query(world) ? view : world_fluid(world);
 }
 
 // ---- Cells -----------------------------------------------------------------------------------------------------------------
-
-// The mean of the flow through a cell's opposite faces. The upper one belongs to the next cell; the nothing's is 0.
-static float mean_flow(const weir_world *world, int32_t brick, int32_t cell, int32_t axis)
-{
-    const brick_pool *pool = world_bricks(world);
-    int32_t next;
-    int32_t there = region_step(pool, brick, cell, axis, 1, &next);
-    float low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick)[cell];
-    float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
-    return 0.5f * (low + high) * world->solver->speed;
-}
 
 weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
 {
@@ -55,16 +44,17 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     if (!terrain_inside(&world->terrain, cell)) return answer;
     answer.solid = terrain_share(&world->terrain, cell);
 
-    region_bring(world_bricks(world), (weir_box){cell, {cell.x + 2, cell.y + 2, cell.z + 2}});
-    world_check_query(world);
-    const brick_pool *pool = world_bricks(world);
-    int32_t brick = bricks_find(pool, brick_of_cell(cell));
+    fluid_view view = world_fluid(world);
+    region_fetch(&view, (weir_box){cell, {cell.x + 2, cell.y + 2, cell.z + 2}});
+    if (!world_check_query(world)) view = world_fluid(world);
+    int32_t brick = fluid_find(&view, brick_of_cell(cell));
     int32_t i = cell_index(cell);
-    int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[i];
     if (brick == BRICK_NOTHING) return answer;
+    int32_t drops = fluid_drops_at(&view, brick, i);
     answer.fill = (float)drops * PER_DROP;
-    answer.flow = (weir_vec){mean_flow(world, brick, i, 0), mean_flow(world, brick, i, 1), mean_flow(world, brick, i, 2)};
-    answer.pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick)[i];
+    answer.flow =
+        (weir_vec){fluid_flow_at(&view, brick, i, 0), fluid_flow_at(&view, brick, i, 1), fluid_flow_at(&view, brick, i, 2)};
+    answer.pressure = fluid_pressure_at(&view, brick, i);
     answer.material = drops > 0 ? WEIR_WATER : WEIR_NOTHING;
     return answer;
 }
@@ -72,13 +62,17 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
 float weir_world_channel(const weir_world *world, const char *channel, weir_coord cell)
 {
     assert(channel);
-    int32_t index = world_channel(world, channel);
+    const solver_table *solver = world->solver;
+    int32_t index = solver->find_channel ? solver->find_channel(world->state, channel) : -1;
     if (index < 0) return 0;
-    const brick_pool *pool = world_bricks(world);
-    bricks_read(pool, bricks_find(pool, brick_of_cell(cell)));
-    world_check_query(world);
-    int32_t brick = bricks_find(pool, brick_of_cell(cell));
-    return bricks_floats(pool, index, brick)[cell_index(cell)];
+    fluid_view view = world_fluid(world);
+    int32_t brick = fluid_find(&view, brick_of_cell(cell));
+    fluid_fetch(&view, &brick, 1);
+    if (!world_check_query(world)) {
+        view = world_fluid(world);
+        brick = fluid_find(&view, brick_of_cell(cell));
+    }
+    return solver->channel_value(&view, index, brick, cell_index(cell));
 }
 
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------
@@ -97,12 +91,12 @@ typedef struct box_total {
     float max_flow, max_pressure;
 } box_total;
 
-static void total_brick(const weir_world *world, int32_t brick, const brick_mask *cells, box_total *total)
+static void total_brick(const fluid_view *view, float empty, int32_t brick, const brick_mask *cells, box_total *total)
 {
-    const brick_pool *pool = world_bricks(world);
-    float empty = world->params.empty;
-    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    const float *pressure = bricks_floats(pool, CHANNEL_PRESSURE, brick);
+    int32_t room[BRICK_CELLS];
+    float pressures[BRICK_CELLS];
+    const int32_t *mass = fluid_drops(view, brick, room);
+    const float *pressure = fluid_values(view, FLUID_PRESSURE, brick, 0, BRICK_CELLS, pressures);
     double momentum[3] = {0, 0, 0};
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z]; left;) {
@@ -114,7 +108,7 @@ static void total_brick(const weir_world *world, int32_t brick, const brick_mask
             total->wet_cells += (float)drops * PER_DROP > empty;
             if (drops > total->max_drops) total->max_drops = drops;
             for (int32_t axis = 0; axis < 3; axis++) {
-                float flow = mean_flow(world, brick, cell, axis);
+                float flow = fluid_flow_at(view, brick, cell, axis);
                 momentum[axis] += (double)drops * PER_DROP * flow;
                 if (fabsf(flow) > total->max_flow) total->max_flow = fabsf(flow);
             }
@@ -126,13 +120,13 @@ static void total_brick(const weir_world *world, int32_t brick, const brick_mask
 // box must be cut to the world.
 static box_total total_box(const weir_world *world, weir_box box)
 {
-    const brick_pool *pool = world_bricks(world);
     box_total total = {0};
     brick_mask cells;
-    bring_water(world, box, true);
-    region_walk walk = region_walk_live(pool, box);
+    const fluid_view view = fetch_water(world, box, true);
+    region_walk walk = region_walk_live(&view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (pool->wet[brick] && region_box_mask(box, pool->coord[brick], &cells)) total_brick(world, brick, &cells, &total);
+        if (view.wet[brick] && region_box_mask(box, view.coord[brick], &cells))
+            total_brick(&view, world->params.empty, brick, &cells, &total);
     }
     return total;
 }
@@ -172,13 +166,13 @@ static int64_t solid_kept(const terrain *t, weir_box box)
     return count;
 }
 
-static int64_t solid_in_live_bricks(const brick_pool *pool, weir_box box)
+static int64_t solid_in_live_bricks(const fluid_view *view, weir_box box)
 {
     int64_t count = 0;
     brick_mask cells;
-    region_walk walk = region_walk_live(pool, box);
+    region_walk walk = region_walk_live(view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;)
-        if (region_box_mask(box, pool->coord[brick], &cells)) count += solid_in_mask(&cells, &pool->open[brick]);
+        if (region_box_mask(box, view->coord[brick], &cells)) count += solid_in_mask(&cells, &view->open[brick]);
     return count;
 }
 
@@ -187,20 +181,20 @@ static int64_t solid_in_live_bricks(const brick_pool *pool, weir_box box)
 static int64_t solid_cells(const weir_world *world, weir_box box)
 {
     const terrain *t = &world->terrain;
-    const brick_pool *pool = world_bricks(world);
+    const fluid_view view = world_fluid(world);
     weir_box bricks = region_bricks(box);
     brick_mask cells, open;
     int64_t count = 0;
     if (!t->source && t->slot_count < region_volume(bricks)) return solid_kept(t, box);
-    if (t->source && region_volume(box) > WEIR_BOX_SUM_ASKED) return solid_in_live_bricks(pool, box);
+    if (t->source && region_volume(box) > WEIR_BOX_SUM_ASKED) return solid_in_live_bricks(&view, box);
     for (int32_t z = bricks.min.z; z < bricks.max.z; z++) {
         for (int32_t y = bricks.min.y; y < bricks.max.y; y++) {
             for (int32_t x = bricks.min.x; x < bricks.max.x; x++) {
                 weir_coord c = {x, y, z};
-                int32_t brick = bricks_find(pool, c);
+                int32_t brick = fluid_find(&view, c);
                 if (brick == BRICK_NOTHING) terrain_open(t, c, &open);
                 region_box_mask(box, c, &cells);
-                count += solid_in_mask(&cells, brick == BRICK_NOTHING ? &open : &pool->open[brick]);
+                count += solid_in_mask(&cells, brick == BRICK_NOTHING ? &open : &view.open[brick]);
             }
         }
     }
@@ -242,13 +236,13 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
     if (!world_clip(world, &box)) return false;
     *y_min = box.min.y;
     *y_max = box.max.y;
-    const brick_pool *pool = world_bricks(world);
-    if (region_volume(region_bricks(box)) <= pool->end) return true;
+    const fluid_view view = world_fluid(world);
+    if (region_volume(region_bricks(box)) <= view.end) return true;
 
     int32_t low = INT32_MAX, high = INT32_MIN;
-    region_walk walk = region_walk_live(pool, box);
+    region_walk walk = region_walk_live(&view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        int32_t y = 8 * pool->coord[brick].y;
+        int32_t y = 8 * view.coord[brick].y;
         if (y < low) low = y;
         if (y + 8 > high) high = y + 8;
     }
@@ -260,17 +254,16 @@ static bool cut_column(const weir_world *world, int32_t x, int32_t z, int32_t *y
 double weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return NAN;
-    bring_water(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}}, false);
-    const brick_pool *pool = world_bricks(world);
+    const fluid_view view = fetch_water(world, (weir_box){{x, y_min, z}, {x + 1, y_max, z + 1}}, false);
     int32_t above = 0;
     for (int32_t y = y_max - 1; y >= y_min; y--) {
-        int32_t brick = bricks_find(pool, brick_of_cell((weir_coord){x, y, z}));
-        if (!pool->wet[brick]) {
+        int32_t brick = fluid_find(&view, brick_of_cell((weir_coord){x, y, z}));
+        if (!view.wet[brick]) {
             above = 0;
             y &= ~7;  // on to the brick below
             continue;
         }
-        int32_t drops = bricks_ints(pool, CHANNEL_MASS, brick)[cell_index((weir_coord){x, y, z})];
+        int32_t drops = fluid_drops_at(&view, brick, cell_index((weir_coord){x, y, z}));
         // What lies in the cell above stands on this one, what is missing here lowers it.
         if (drops >= WEIR_FULL / 2) return y + (double)((drops < WEIR_FULL ? drops : WEIR_FULL) + (int64_t)above) * PER_DROP;
         above = drops;
@@ -281,16 +274,16 @@ double weir_world_surface(const weir_world *world, int32_t x, int32_t z, int32_t
 double weir_world_column(const weir_world *world, int32_t x, int32_t z, int32_t y_min, int32_t y_max)
 {
     if (!cut_column(world, x, z, &y_min, &y_max)) return 0;
-    const brick_pool *pool = world_bricks(world);
     weir_box box = {{x, y_min, z}, {x + 1, y_max, z + 1}};
     int64_t drops = 0;
     brick_mask cells;
-    bring_water(world, box, false);
-    region_walk walk = region_walk_live(pool, box);
+    int32_t room[BRICK_CELLS];
+    const fluid_view view = fetch_water(world, box, false);
+    region_walk walk = region_walk_live(&view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        if (!pool->wet[brick]) continue;
-        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-        region_box_mask(box, pool->coord[brick], &cells);
+        if (!view.wet[brick]) continue;
+        const int32_t *mass = fluid_drops(&view, brick, room);
+        region_box_mask(box, view.coord[brick], &cells);
         for (uint64_t left = cells.plane[z & 7]; left;) drops += mass[region_take(&left) + 64 * (z & 7)];
     }
     return (double)drops * PER_DROP;
@@ -326,15 +319,15 @@ float weir_world_submerged(const weir_world *world, weir_point min, weir_point m
                     {cell_past(max.x), cell_past(max.y), cell_past(max.z)}};
     if (!world_clip(world, &box)) return 0;
 
-    const brick_pool *pool = world_bricks(world);
     int64_t wet = 0;
     brick_mask cells;
-    bring_water(world, box, false);
-    region_walk walk = region_walk_live(pool, box);
+    int32_t room[BRICK_CELLS];
+    const fluid_view view = fetch_water(world, box, false);
+    region_walk walk = region_walk_live(&view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        weir_coord c = pool->coord[brick];
-        if (!pool->wet[brick] || !region_box_mask(box, c, &cells)) continue;
-        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
+        weir_coord c = view.coord[brick];
+        if (!view.wet[brick] || !region_box_mask(box, c, &cells)) continue;
+        const int32_t *mass = fluid_drops(&view, brick, room);
         double part = 0;
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = cells.plane[z]; left;) {
@@ -435,7 +428,7 @@ weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec dir
     double t_end = INFINITY;
     if (!ray_enter(&r, min, max, &t_end)) return none;
 
-    const brick_pool *pool = world_bricks(world);
+    const fluid_view view = world_fluid(world);
     weir_coord here = {0, 0, 0};
     int32_t brick = BRICK_NOTHING;
     brick_mask open;
@@ -447,14 +440,14 @@ weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec dir
         if (!known || coord.x != here.x || coord.y != here.y || coord.z != here.z) {
             known = true;
             here = coord;
-            brick = bricks_find(pool, coord);
+            brick = fluid_find(&view, coord);
             if (brick == BRICK_NOTHING)
                 terrain_open(&world->terrain, coord, &open);
             else
-                open = pool->open[brick];
-            clear = !pool->wet[brick] && mask_full(&open);
-            wet = pool->wet[brick];
-            if (wet) bricks_read(pool, brick);
+                open = view.open[brick];
+            clear = !view.wet[brick] && mask_full(&open);
+            wet = view.wet[brick];
+            if (wet) fluid_fetch(&view, &brick, 1);
             // A world that went back has other bricks: begin again.
             if (wet && !world_check_query(world)) return weir_world_ray(world, origin, direction, max_distance, min_fill);
         }
@@ -462,7 +455,7 @@ weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec dir
             ray_leave(&r, BRICK_EDGE);
             continue;
         }
-        int32_t i = cell_index(cell), drops = wet ? bricks_ints(pool, CHANNEL_MASS, brick)[i] : 0;
+        int32_t i = cell_index(cell), drops = wet ? fluid_drops_at(&view, brick, i) : 0;
         if (!mask_has(&open, i)) return ray_hit(&r, WEIR_HIT_TERRAIN);
         if (drops > 0 && (float)drops * PER_DROP >= min_fill) return ray_hit(&r, WEIR_HIT_WATER);
         ray_leave(&r, 1);
@@ -491,13 +484,13 @@ static void sift_down(weir_coord *heap, int32_t count, int32_t at)
 
 // Writes the first `room` origins, in coordinate order, of the bricks that changed after a mark, and returns how many there
 // are. The caller's array is a heap with the last of them on top while it is filled, so that no other memory is needed.
-static int32_t list_bricks(const brick_pool *pool, int64_t mark, weir_coord *bricks, int32_t room)
+static int32_t list_bricks(const fluid_view *view, int64_t mark, weir_coord *bricks, int32_t room)
 {
     int32_t count = 0, kept = 0;
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || pool->changed[b] <= mark) continue;
+    for (int32_t b = 1; b < view->end; b++) {
+        if (!view->alive[b] || view->changed[b] <= mark) continue;
         count++;
-        weir_coord origin = {8 * pool->coord[b].x, 8 * pool->coord[b].y, 8 * pool->coord[b].z};
+        weir_coord origin = {8 * view->coord[b].x, 8 * view->coord[b].y, 8 * view->coord[b].z};
         if (kept < room) {
             bricks[kept++] = origin;
             if (kept < room) continue;
@@ -524,7 +517,8 @@ static int32_t list_bricks(const brick_pool *pool, int64_t mark, weir_coord *bri
 int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_coord *bricks, int32_t room)
 {
     assert(mark && room >= 0 && (bricks || room == 0));
-    int32_t count = list_bricks(world_bricks(world), *mark, bricks, room);
+    const fluid_view view = world_fluid(world);
+    int32_t count = list_bricks(&view, *mark, bricks, room);
     if (count <= room) *mark = world->busy ? world->frozen.change : world->change;
     return count;
 }
@@ -532,25 +526,25 @@ int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_coord *b
 int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t room)
 {
     assert(room >= 0 && (bricks || room == 0));
-    return list_bricks(world_bricks(world), INT64_MIN, bricks, room);
+    const fluid_view view = world_fluid(world);
+    return list_bricks(&view, INT64_MIN, bricks, room);
 }
 
 // ---- Accounts --------------------------------------------------------------------------------------------------------------
 
 weir_ledger weir_world_ledger(const weir_world *world)
 {
-    const brick_pool *pool = world_bricks(world);
-    bricks_bring_all(pool);
-    world_check_query(world);
+    const fluid_view view = world_fetch_all(world);
     const world_frozen *f = &world->frozen;
     weir_ledger ledger = {.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
     // A background step writes the world's own account, so while it runs that is not even looked at.
     if (!world->busy)
         ledger =
             (weir_ledger){.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b]) continue;
-        const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, b);
+    int32_t room[BRICK_CELLS];
+    for (int32_t b = 1; b < view.end; b++) {
+        if (!view.alive[b]) continue;
+        const int32_t *mass = fluid_drops(&view, b, room);
         for (int32_t i = 0; i < BRICK_CELLS; i++) ledger.held += mass[i];
     }
     ledger.drift = ledger.held - (ledger.added - ledger.removed - ledger.drained - ledger.turned);
@@ -560,18 +554,10 @@ weir_ledger weir_world_ledger(const weir_world *world)
 weir_stats weir_world_stats(const weir_world *world)
 {
     if (world->busy) return world->frozen.stats;
-    const brick_pool *pool = &world->bricks;
-    bricks_catch_up(pool);
-    int64_t terrain_size = terrain_bytes(&world->terrain);
-    int64_t bytes = bricks_bytes(pool) + world->solver_bytes + terrain_size;
-    int64_t peak = pool->peak_bytes > world->peak_bytes ? pool->peak_bytes : world->peak_bytes;
+    solver_catch_up(world);
     weir_stats stats = {
         .updates = world->update,
         .cells_updated = world->cells_updated,
-        .bricks = pool->live,
-        .peak_bricks = pool->peak_live,
-        .bytes = bytes,
-        .peak_bytes = peak + terrain_size > bytes ? peak + terrain_size : bytes,
         .threads = workers_count(world->workers),
         .simd = world->simd,
         .bytes_to_device = world->account.sent,
@@ -583,6 +569,10 @@ weir_stats weir_world_stats(const weir_world *world)
     for (int32_t i = 0; i < world->rule_time_count; i++) {
         stats.rules[i] = (weir_rule_time){world->rule_names[i], world->rule_seconds[i], world->rule_on_host[i]};
     }
-    if (world->solver->stats) world->solver->stats(world->state, &stats);
+    world->solver->stats(world->state, &stats);
+    const int64_t terrain_size = terrain_bytes(&world->terrain);
+    stats.bytes += terrain_size;
+    stats.peak_bytes += terrain_size;
+    if (stats.peak_bytes < stats.bytes) stats.peak_bytes = stats.bytes;
     return stats;
 }

@@ -9,7 +9,7 @@
 static const float PER_DROP = 1.0f / WEIR_FULL;
 
 // Copies `count` cells of a brick's row, from `cell` on.
-typedef void read_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to);
+typedef void read_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to);
 
 static weir_status check_box(weir_box box, size_t cell_bytes)
 {
@@ -31,12 +31,13 @@ static weir_box part_in(weir_box box, weir_coord brick)
         {region_clamp(box.max.x, o.x, o.x + 8), region_clamp(box.max.y, o.y, o.y + 8), region_clamp(box.max.z, o.z, o.z + 8)}};
 }
 
-// Brings what lies in the box here, and the bricks that have the upper faces of its last cells.
-static void bring_box(const weir_world *world, weir_box box)
+// The fluid with what lies in the box here, and the bricks that have the upper faces of its last cells.
+static fluid_view fetch_box(const weir_world *world, weir_box box)
 {
+    fluid_view view = world_fluid(world);
     box.max = (weir_coord){box.max.x + 1, box.max.y + 1, box.max.z + 1};
-    region_bring(world_bricks(world), box);
-    world_check_query(world);
+    region_fetch(&view, box);
+    return world_check_query(world) ? view : world_fluid(world);
 }
 
 static weir_status read_live(const weir_world *world, weir_box box, size_t cell_bytes, read_row *read, void *values)
@@ -46,17 +47,16 @@ static weir_status read_live(const weir_world *world, weir_box box, size_t cell_
     memset(values, 0, (size_t)region_volume(box) * cell_bytes);
     weir_box inside = box;
     if (!world_clip(world, &inside)) return WEIR_OK;
-    bring_box(world, inside);
+    const fluid_view view = fetch_box(world, inside);
     if (world->gone) return world_lost(world);
 
-    const brick_pool *pool = world_bricks(world);
-    region_walk walk = region_walk_live(pool, inside);
+    region_walk walk = region_walk_live(&view, inside);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        weir_box part = part_in(inside, pool->coord[brick]);
+        weir_box part = part_in(inside, view.coord[brick]);
         for (int32_t z = part.min.z; z < part.max.z; z++) {
             for (int32_t y = part.min.y; y < part.max.y; y++) {
                 char *to = (char *)values + cell_bytes * region_index(box, (weir_coord){part.min.x, y, z});
-                read(world, brick, cell_index((weir_coord){part.min.x, y, z}), part.max.x - part.min.x, to);
+                read(&view, brick, cell_index((weir_coord){part.min.x, y, z}), part.max.x - part.min.x, to);
             }
         }
     }
@@ -65,31 +65,25 @@ static weir_status read_live(const weir_world *world, weir_box box, size_t cell_
 
 // ---- One reader per value --------------------------------------------------------------------------------------------------
 
-static void read_fill_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_fill_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
 {
     float *fill = to;
-    const int32_t *mass = bricks_ints(world_bricks(world), CHANNEL_MASS, brick) + cell;
+    int32_t room[BRICK_EDGE];
+    const int32_t *mass = fluid_values(view, FLUID_DROPS, brick, cell, count, room);
     for (int32_t i = 0; i < count; i++) fill[i] = (float)mass[i] * PER_DROP;
 }
 
-static void read_pressure_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_pressure_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
 {
-    memcpy(to, bricks_floats(world_bricks(world), CHANNEL_PRESSURE, brick) + cell, (size_t)count * sizeof(float));
+    float room[BRICK_EDGE];
+    memcpy(to, fluid_values(view, FLUID_PRESSURE, brick, cell, count, room), (size_t)count * sizeof(float));
 }
 
-// The mean of opposite faces, as in weir_cell.
-static void read_flow_row(const weir_world *world, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_flow_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
 {
-    const brick_pool *pool = world_bricks(world);
-    float *flow = to, speed = world->solver->speed;
-    for (int32_t axis = 0; axis < 3; axis++) {
-        const float *low = bricks_floats(pool, CHANNEL_FLOW_X + axis, brick);
-        for (int32_t i = 0; i < count; i++) {
-            int32_t next, there = region_step(pool, brick, cell + i, axis, 1, &next);
-            float high = bricks_floats(pool, CHANNEL_FLOW_X + axis, there)[next];
-            flow[3 * i + axis] = 0.5f * (low[cell + i] + high) * speed;
-        }
-    }
+    float *flow = to;
+    for (int32_t axis = 0; axis < 3; axis++)
+        for (int32_t i = 0; i < count; i++) flow[3 * i + axis] = fluid_flow_at(view, brick, cell + i, axis);
 }
 
 weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill)
@@ -154,12 +148,12 @@ static void include_brick(weir_box *box, weir_coord brick, bool *any)
 bool weir_world_extent(const weir_world *world, weir_box *box)
 {
     assert(box);
-    const brick_pool *pool = world_bricks(world);
+    const fluid_view view = world_fluid(world);
     const terrain *t = &world->terrain;
     bool any = false;
     *box = (weir_box){{0, 0, 0}, {0, 0, 0}};
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && pool->wet[b]) include_brick(box, pool->coord[b], &any);
+    for (int32_t b = 1; b < view.end; b++)
+        if (view.alive[b] && view.wet[b]) include_brick(box, view.coord[b], &any);
     for (int32_t i = 0; i < t->slot_count; i++)
         if (t->slot[i].used) include_brick(box, t->slot[i].coord, &any);
     return any && world_clip(world, box);

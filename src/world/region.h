@@ -6,7 +6,7 @@
 #ifndef WEIR_WORLD_REGION_H
 #define WEIR_WORLD_REGION_H
 
-#include "cells/bricks.h"
+#include "world/fluid.h"
 
 typedef struct region {
     weir_box box;  // not empty
@@ -85,47 +85,44 @@ static inline int32_t region_take(uint64_t *left)
     return cell;
 }
 
-// A walk over the live bricks of a box. The pool must not change meanwhile.
+// A walk over the live bricks of a box. The bricks must not change meanwhile.
 typedef struct region_walk {
-    const brick_pool *pool;
+    const fluid_view *view;
     weir_box bricks;
     weir_coord at;
-    int32_t index;  // in the pool, when that is shorter; 0: by coordinate
+    int32_t index;  // of the brick, when that is shorter; 0: by coordinate
 } region_walk;
 
 // In coordinate order (z, then y, then x), however many bricks the box has.
-static inline region_walk region_walk_ordered(const brick_pool *pool, weir_box box)
+static inline region_walk region_walk_ordered(const fluid_view *view, weir_box box)
 {
-    region_walk walk = {.pool = pool, .bricks = region_bricks(box)};
+    region_walk walk = {.view = view, .bricks = region_bricks(box)};
     walk.at = walk.bricks.min;
     return walk;
 }
 
-// By coordinate or by pool index, whichever is shorter; so nothing may depend on the order.
-static inline region_walk region_walk_live(const brick_pool *pool, weir_box box)
+// By coordinate or by index, whichever is shorter; so nothing may depend on the order.
+static inline region_walk region_walk_live(const fluid_view *view, weir_box box)
 {
-    region_walk walk = region_walk_ordered(pool, box);
-    walk.index = region_volume(walk.bricks) > pool->end;
+    region_walk walk = region_walk_ordered(view, box);
+    walk.index = region_volume(walk.bricks) > view->end;
     return walk;
 }
 
 // The next live brick; BRICK_NOTHING at the end.
 static inline int32_t region_walk_next(region_walk *walk)
 {
-    const brick_pool *pool = walk->pool;
+    const fluid_view *view = walk->view;
     const weir_box *b = &walk->bricks;
     if (walk->index > 0) {
-        while (walk->index < pool->end) {
+        while (walk->index < view->end) {
             int32_t brick = walk->index++;
-            weir_coord c = pool->coord[brick];
-            bool inside =
-                c.x >= b->min.x && c.x < b->max.x && c.y >= b->min.y && c.y < b->max.y && c.z >= b->min.z && c.z < b->max.z;
-            if (pool->alive[brick] && inside) return brick;
+            if (view->alive[brick] && region_holds(*b, view->coord[brick])) return brick;
         }
         return BRICK_NOTHING;
     }
     while (walk->at.z < b->max.z) {
-        int32_t brick = bricks_find(pool, walk->at);
+        int32_t brick = fluid_find(view, walk->at);
         if (++walk->at.x == b->max.x) walk->at.x = b->min.x, walk->at.y++;
         if (walk->at.y == b->max.y) walk->at.y = b->min.y, walk->at.z++;
         if (brick != BRICK_NOTHING) return brick;
@@ -134,34 +131,19 @@ static inline int32_t region_walk_next(region_walk *walk)
 }
 
 // Brings the values of the live bricks of a box here, many at a time.
-static inline void region_bring(const brick_pool *pool, weir_box box)
+static inline void region_fetch(const fluid_view *view, weir_box box)
 {
     enum { BATCH = 256 };
     int32_t bricks[BATCH], count = 0;
-    if (!pool->home) return;
-    region_walk walk = region_walk_live(pool, box);
+    if (!view->fetch) return;
+    region_walk walk = region_walk_live(view, box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         bricks[count++] = brick;
         if (count < BATCH) continue;
-        bricks_bring(pool, bricks, count);
+        fluid_fetch(view, bricks, count);
         count = 0;
     }
-    bricks_bring(pool, bricks, count);
-}
-
-// The next cell towards an axis (0 x, 1 y, 2 z) and side (-1, +1): its brick, which may be the nothing, and its index there.
-static inline int32_t region_step(const brick_pool *pool, int32_t brick, int32_t cell, int32_t axis, int32_t side,
-                                  int32_t *next)
-{
-    int32_t stride = 1 << (3 * axis);
-    int32_t place = cell >> (3 * axis) & 7;
-    if (place + side >= 0 && place + side < BRICK_EDGE) {
-        *next = cell + side * stride;
-        return brick;
-    }
-    static const int32_t near_step[3] = {NEAR(1, 0, 0) - BRICK_SELF, NEAR(0, 1, 0) - BRICK_SELF, NEAR(0, 0, 1) - BRICK_SELF};
-    *next = cell - 7 * side * stride;
-    return pool->near[brick][BRICK_SELF + side * near_step[axis]];
+    fluid_fetch(view, bricks, count);
 }
 
 #endif

@@ -6,10 +6,10 @@
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
 // show:
 //
-//     solver, bounds, open sides | parameters | update, change | added, removed, drained, turned | V-cycles of the next update
-//     next id, sources | names of rules' channels | terrain of the game's own?, terrain bricks | bricks
+//     name of the solver, bounds, open sides | parameters | update, change | added, removed, drained, turned | the number that the solver
+//     carries | next id, sources | terrain of the game's own?, terrain bricks | what the solver saves
 //
-// snapshot_save.c writes this, snapshot_load.c reads it.
+// snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below.
 #ifndef WEIR_WORLD_SNAPSHOT_H
 #define WEIR_WORLD_SNAPSHOT_H
 
@@ -20,16 +20,45 @@
 
 enum {
     SNAPSHOT_MAGIC_BYTES = 8,
-    SNAPSHOT_VERSION = 2,
+    SNAPSHOT_VERSION = 3,
     SNAPSHOT_FLAG_ZSTD = 1,
     SNAPSHOT_HEADER_BYTES = 40,
     SNAPSHOT_SOURCE_BYTES = 64,
-    SNAPSHOT_TERRAIN_LEAST = 14,  // bytes of a terrain brick that has one share
-    SNAPSHOT_STATE_CHANNELS = 5   // of every brick; those of rules follow
+    SNAPSHOT_TERRAIN_LEAST = 14  // bytes of a terrain brick that has one share
 };
 
-static const int32_t SNAPSHOT_STATE[SNAPSHOT_STATE_CHANNELS] = {CHANNEL_MASS, CHANNEL_FLOW_X, CHANNEL_FLOW_Y, CHANNEL_FLOW_Z,
-                                                                CHANNEL_PRESSURE};
+// ---- Writing, in snapshot_save.c ----
+
+typedef struct snapshot_writer snapshot_writer;
+
+void snapshot_put_bytes(snapshot_writer *w, const void *bytes, size_t size);
+void snapshot_put_number(snapshot_writer *w, uint64_t value, int32_t bytes);
+void snapshot_put_coord(snapshot_writer *w, weir_coord c);
+// Values of 1, 2 or 4 bytes.
+void snapshot_put_values(snapshot_writer *w, const void *values, int32_t count, int32_t bytes);
+
+// Memory for putting things into order, to be given back before the end. NULL, and saving fails, if there is none.
+void *snapshot_scratch(snapshot_writer *w, size_t bytes);
+void snapshot_scratch_free(snapshot_writer *w, void *block, size_t bytes);
+
+// ---- Reading, in snapshot_load.c ----
+
+// Past the end everything reads as 0, so that whether it has ended need be asked only now and then.
+typedef struct snapshot_reader snapshot_reader;
+
+const uint8_t *snapshot_get_bytes(snapshot_reader *r, size_t size);  // NULL past the end
+uint64_t snapshot_get_number(snapshot_reader *r, int32_t bytes);
+weir_coord snapshot_get_coord(snapshot_reader *r);
+bool snapshot_get_values(snapshot_reader *r, void *values, int32_t count, int32_t bytes);  // false past the end
+size_t snapshot_left(const snapshot_reader *r);
+bool snapshot_ended(const snapshot_reader *r);
+const char *snapshot_name(const snapshot_reader *r);
+
+// WEIR_ERROR_FORMAT, with what is wrong.
+__attribute__((format(printf, 2, 3))) weir_status snapshot_damaged(const snapshot_reader *r, const char *format, ...);
+weir_status snapshot_ends_early(const snapshot_reader *r);
+
+// ---- Both ----
 
 // The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought,
 // and the world have caught up.

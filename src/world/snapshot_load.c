@@ -1,8 +1,6 @@
 // Loading. A file may come from anywhere: nothing it claims is believed before it has been compared with what is there, and the
 // world is touched only when all of it has been read.
 #include "base/hash.h"
-#include "world/region.h"
-#include "world/snapshot.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -20,25 +18,19 @@ enum {
     ZSTD_BLOCK_LEAST = 4,       // a block of a zstd frame takes at least this many bytes
     ZSTD_BLOCK_MOST = 1 << 17,  // and unpacks to at most this many, which bounds what a file can claim
     BRICK_COORD_MAX = WEIR_COORD_LIMIT / 8,
-    NAME_BYTES = 64,
+    NAME_BYTES = 64,       // of a solver, with its end
     STREAM_ROOM = 1 << 16  // bytes, at first, for what a function of the game's gives
 };
 
-// What the solvers keep to: no flow is above 1.
-static const float VALUE_MAX[SNAPSHOT_STATE_CHANNELS] = {0, 1, 1, 1, 1e6f};
-
 #define ACCOUNT_MAX ((int64_t)1 << 61)  // so that sums of the account stay within 64 bits
-
-static const char *const STATE_NAMES[SNAPSHOT_STATE_CHANNELS] = {"mass", "flow_x", "flow_y", "flow_z", "pressure"};
 
 // ---- Reading ---------------------------------------------------------------------------------------------------------------
 
-// Past the end everything reads as 0 and `ended` is set, so that it need be asked only now and then.
-typedef struct reader {
+struct snapshot_reader {
     const char *path;
     const uint8_t *at, *end;
     bool ended;
-} reader;
+};
 
 static uint64_t load_number(const uint8_t *from, int32_t bytes)
 {
@@ -47,14 +39,14 @@ static uint64_t load_number(const uint8_t *from, int32_t bytes)
     return value;
 }
 
-static size_t left_in(const reader *r)
+size_t snapshot_left(const snapshot_reader *r)
 {
     return (size_t)(r->end - r->at);
 }
 
-static const uint8_t *get_bytes(reader *r, size_t size)
+const uint8_t *snapshot_get_bytes(snapshot_reader *r, size_t size)
 {
-    if (left_in(r) < size) {
+    if (snapshot_left(r) < size) {
         r->ended = true;
         r->at = r->end;
         return NULL;
@@ -63,26 +55,26 @@ static const uint8_t *get_bytes(reader *r, size_t size)
     return r->at - size;
 }
 
-static uint64_t get_number(reader *r, int32_t bytes)
+uint64_t snapshot_get_number(snapshot_reader *r, int32_t bytes)
 {
-    const uint8_t *from = get_bytes(r, (size_t)bytes);
+    const uint8_t *from = snapshot_get_bytes(r, (size_t)bytes);
     return from ? load_number(from, bytes) : 0;
 }
 
-static uint32_t get_u32(reader *r)
+static uint32_t get_u32(snapshot_reader *r)
 {
-    return (uint32_t)get_number(r, 4);
+    return (uint32_t)snapshot_get_number(r, 4);
 }
-static int32_t get_i32(reader *r)
+static int32_t get_i32(snapshot_reader *r)
 {
     return (int32_t)get_u32(r);
 }
-static int64_t get_i64(reader *r)
+static int64_t get_i64(snapshot_reader *r)
 {
-    return (int64_t)get_number(r, 8);
+    return (int64_t)snapshot_get_number(r, 8);
 }
 
-static float get_float(reader *r)
+static float get_float(snapshot_reader *r)
 {
     uint32_t bits = get_u32(r);
     float value;
@@ -90,7 +82,7 @@ static float get_float(reader *r)
     return value;
 }
 
-static weir_coord get_coord(reader *r)
+weir_coord snapshot_get_coord(snapshot_reader *r)
 {
     weir_coord c;
     c.x = get_i32(r);
@@ -99,15 +91,15 @@ static weir_coord get_coord(reader *r)
     return c;
 }
 
-static weir_box get_box(reader *r)
+static weir_box get_box(snapshot_reader *r)
 {
     weir_box box;
-    box.min = get_coord(r);
-    box.max = get_coord(r);
+    box.min = snapshot_get_coord(r);
+    box.max = snapshot_get_coord(r);
     return box;
 }
 
-static weir_vec get_vec(reader *r)
+static weir_vec get_vec(snapshot_reader *r)
 {
     weir_vec v;
     v.x = get_float(r);
@@ -116,16 +108,34 @@ static weir_vec get_vec(reader *r)
     return v;
 }
 
-static void get_values(const uint8_t *from, void *values)
+bool snapshot_get_values(snapshot_reader *r, void *values, int32_t count, int32_t bytes)
 {
+    const uint8_t *from = snapshot_get_bytes(r, (size_t)count * (size_t)bytes);
     uint8_t *to = values;
-    for (int32_t i = 0; i < BRICK_CELLS; i++) {
-        uint32_t bits = (uint32_t)load_number(from + 4 * i, 4);
-        memcpy(to + 4 * i, &bits, sizeof bits);
+    for (int32_t i = 0; from && i < count; i++, from += bytes, to += bytes) {
+        const uint32_t four = (uint32_t)load_number(from, bytes);
+        const uint16_t two = (uint16_t)four;
+        if (bytes == 4)
+            memcpy(to, &four, 4);
+        else if (bytes == 2)
+            memcpy(to, &two, 2);
+        else
+            *to = (uint8_t)four;
     }
+    return from != NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static weir_status damaged(const reader *r, const char *format, ...)
+bool snapshot_ended(const snapshot_reader *r)
+{
+    return r->ended;
+}
+
+const char *snapshot_name(const snapshot_reader *r)
+{
+    return snapshot_tail(r->path);
+}
+
+weir_status snapshot_damaged(const snapshot_reader *r, const char *format, ...)
 {
     char what[160];
     va_list arguments;
@@ -135,26 +145,23 @@ __attribute__((format(printf, 2, 3))) static weir_status damaged(const reader *r
     return status_fail(WEIR_ERROR_FORMAT, "%s: %s", snapshot_tail(r->path), what);
 }
 
-static weir_status ends_early(const reader *r)
+weir_status snapshot_ends_early(const snapshot_reader *r)
 {
-    return damaged(r, "the snapshot ends too early");
+    return snapshot_damaged(r, "the snapshot ends too early");
 }
 
 // ---- What is read ----------------------------------------------------------------------------------------------------------
 
 // A world's state on its way in; it becomes the world's when all of it is there.
 typedef struct arrival {
-    const solver_table *solver;
     weir_params params;
     int64_t update, change;
     int64_t added, removed, drained, turned;
     int32_t carried;  // see solver.h
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
-    int32_t channels[CHANNEL_MAX];  // where the file's channels go
-    int32_t channel_count;
     terrain terrain;
-    brick_pool bricks;
+    void *fluid;  // of the solver's
 } arrival;
 
 static bool box_sound(weir_box box)
@@ -172,7 +179,7 @@ static bool brick_coord_sound(weir_coord c)
     return c.x >= -max && c.x <= max && c.y >= -max && c.y <= max && c.z >= -max && c.z <= max;
 }
 
-static weir_params get_params(reader *r)
+static weir_params get_params(snapshot_reader *r)
 {
     weir_params p = {.gravity = get_vec(r)};
     p.damping = get_float(r);
@@ -192,12 +199,17 @@ static weir_params get_params(reader *r)
     return p;
 }
 
-static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
+static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)
 {
-    uint32_t solver = get_u32(r);
+    char solver[NAME_BYTES] = "";
+    const size_t length = (size_t)snapshot_get_number(r, 1);
+    const uint8_t *letters = snapshot_get_bytes(r, length);
+    if (!letters) return snapshot_ends_early(r);
+    if (length == 0 || length >= sizeof solver || memchr(letters, 0, length))
+        return snapshot_damaged(r, "its solver has no sound name");
+    memcpy(solver, letters, length);
     weir_box bounds = get_box(r);
     uint32_t open_sides = get_u32(r);
-    a->solver = world->solver;
     a->params = get_params(r);
     a->update = get_i64(r);
     a->change = get_i64(r);
@@ -206,34 +218,33 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     a->drained = get_i64(r);
     a->turned = get_i64(r);
     a->carried = get_i32(r);
-    if (r->ended) return ends_early(r);
+    if (r->ended) return snapshot_ends_early(r);
 
-    if (solver >= WEIR_SOLVER_COUNT) return damaged(r, "solver %u is not one that Weir has", solver);
-    if (solver != (uint32_t)world->solver->id) {
+    if (strcmp(solver, world->solver->name) != 0) {
         return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s", snapshot_tail(r->path),
-                           solver_list[solver]->name, world->solver->name);
+                           solver, world->solver->name);
     }
     const weir_box unbounded = {{0, 0, 0}, {0, 0, 0}};
     if (memcmp(&bounds, &unbounded, sizeof bounds) != 0 && !box_sound(bounds)) {
-        return damaged(r, "the bounds (%d, %d, %d) to (%d, %d, %d) are not a box", bounds.min.x, bounds.min.y, bounds.min.z,
-                       bounds.max.x, bounds.max.y, bounds.max.z);
+        return snapshot_damaged(r, "the bounds (%d, %d, %d) to (%d, %d, %d) are not a box", bounds.min.x, bounds.min.y,
+                                bounds.min.z, bounds.max.x, bounds.max.y, bounds.max.z);
     }
-    if (open_sides > 63) return damaged(r, "open sides 0x%x are more than a box has", open_sides);
-    if (weir_params_check(&a->params, world->solver->id) != WEIR_OK) return damaged(r, "%s", weir_error_message());
+    if (open_sides > 63) return snapshot_damaged(r, "open sides 0x%x are more than a box has", open_sides);
+    if (weir_params_check(&a->params, world->solver->id) != WEIR_OK) return snapshot_damaged(r, "%s", weir_error_message());
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
-        return damaged(r, "the counters of updates and changes are out of range");
+        return snapshot_damaged(r, "the counters of updates and changes are out of range");
     }
     if (a->carried < 0 || (a->carried > 0 && !world->solver->set_carried))
-        return damaged(r, "a world of %s cannot carry the number %d", world->solver->name, a->carried);
+        return snapshot_damaged(r, "a world of %s cannot carry the number %d", world->solver->name, a->carried);
     const int64_t account[4] = {a->added, a->removed, a->drained, a->turned};
     for (int32_t i = 0; i < 4; i++) {
-        if (account[i] < 0 || account[i] > ACCOUNT_MAX) return damaged(r, "the account of drops is out of range");
+        if (account[i] < 0 || account[i] > ACCOUNT_MAX) return snapshot_damaged(r, "the account of drops is out of range");
     }
     terrain_create(&world->mem, bounds, open_sides, world->terrain.source, world->terrain.source_user, &a->terrain);
     return WEIR_OK;
 }
 
-static bool source_sound(const world_source *s, int32_t last_id, int32_t next_id)
+static bool source_sound(const world_source *s, int32_t last_id, int32_t next_id, int32_t unit)
 {
     const float force[3] = {s->force.x, s->force.y, s->force.z};
     for (int32_t i = 0; i < 3; i++) {
@@ -241,18 +252,18 @@ static bool source_sound(const world_source *s, int32_t last_id, int32_t next_id
     }
     if (s->id <= last_id || s->id >= next_id || !box_sound(s->box)) return false;
     if (s->kind == SOURCE_FORCE) return true;
-    bool rated = s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed < 65536;
+    bool rated = s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < unit;
     return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS && (s->kind == SOURCE_DRAIN || s->material == WEIR_WATER);
 }
 
-static weir_status get_sources(reader *r, weir_world *world, arrival *a)
+static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a)
 {
     a->next_source_id = get_i32(r);
     int32_t count = get_i32(r);
-    if (r->ended) return ends_early(r);
-    if (a->next_source_id < 1) return damaged(r, "the next emitter would have the number %d", a->next_source_id);
-    if (count < 0 || (size_t)count > left_in(r) / SNAPSHOT_SOURCE_BYTES)
-        return damaged(r, "it has no room for the %d emitters it claims", count);
+    if (r->ended) return snapshot_ends_early(r);
+    if (a->next_source_id < 1) return snapshot_damaged(r, "the next emitter would have the number %d", a->next_source_id);
+    if (count < 0 || (size_t)count > snapshot_left(r) / SNAPSHOT_SOURCE_BYTES)
+        return snapshot_damaged(r, "it has no room for the %d emitters it claims", count);
     if (count == 0) return WEIR_OK;
     a->sources = memory_alloc(&world->mem, (size_t)count * sizeof *a->sources);
     if (!a->sources)
@@ -268,45 +279,19 @@ static weir_status get_sources(reader *r, weir_world *world, arrival *a)
         s->rate = get_i64(r);
         s->owed = get_i64(r);
         s->force = get_vec(r);
-        bool sound = kind <= SOURCE_FORCE && material <= WEIR_WATER && source_sound(s, last_id, a->next_source_id);
-        if (!sound) return damaged(r, "emitter, drain or force %d of %d makes no sense", a->source_count + 1, count);
+        bool sound =
+            kind <= SOURCE_FORCE && material <= WEIR_WATER && source_sound(s, last_id, a->next_source_id, world->solver->unit);
+        if (!sound) return snapshot_damaged(r, "emitter, drain or force %d of %d makes no sense", a->source_count + 1, count);
     }
     return WEIR_OK;
 }
 
-static weir_status get_channels(reader *r, const weir_world *world, arrival *a)
+static weir_status get_terrain_brick(snapshot_reader *r, arrival *a, weir_coord c, bool keep)
 {
-    int32_t count = get_i32(r);
-    if (count < 0 || count > CHANNEL_MAX - SNAPSHOT_STATE_CHANNELS) return damaged(r, "it claims %d channels of rules", count);
-    memcpy(a->channels, SNAPSHOT_STATE, sizeof SNAPSHOT_STATE);
-    a->channel_count = SNAPSHOT_STATE_CHANNELS;
-    for (int32_t i = 0; i < count; i++) {
-        char name[NAME_BYTES] = "";
-        size_t length = (size_t)get_number(r, 1);
-        const uint8_t *letters = get_bytes(r, length);
-        if (!letters) return ends_early(r);
-        if (length == 0 || length >= sizeof name || memchr(letters, 0, length))
-            return damaged(r, "channel %d has no sound name", i + 1);
-        memcpy(name, letters, length);
-        int32_t channel = world_channel(world, name);
-        if (channel < 0) {
-            return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot has a channel \"%s\", and no rule of this world does",
-                               snapshot_tail(r->path), name);
-        }
-        for (int32_t j = 0; j < a->channel_count; j++) {
-            if (a->channels[j] == channel) return damaged(r, "it has the channel \"%s\" twice", name);
-        }
-        a->channels[a->channel_count++] = channel;
-    }
-    return WEIR_OK;
-}
-
-static weir_status get_terrain_brick(reader *r, arrival *a, weir_coord c, bool keep)
-{
-    uint8_t kind = (uint8_t)get_number(r, 1);
-    if (kind > 1) return damaged(r, "the terrain of the brick (%d, %d, %d) is of no kind", c.x, c.y, c.z);
-    const uint8_t *shares = get_bytes(r, kind == 1 ? BRICK_CELLS : 1);
-    if (!shares) return ends_early(r);
+    uint8_t kind = (uint8_t)snapshot_get_number(r, 1);
+    if (kind > 1) return snapshot_damaged(r, "the terrain of the brick (%d, %d, %d) is of no kind", c.x, c.y, c.z);
+    const uint8_t *shares = snapshot_get_bytes(r, kind == 1 ? BRICK_CELLS : 1);
+    if (!shares) return snapshot_ends_early(r);
     if (!keep) return WEIR_OK;
     weir_status status = terrain_prepare(&a->terrain, c);
     if (status != WEIR_OK) return status;
@@ -319,25 +304,26 @@ static weir_status get_terrain_brick(reader *r, arrival *a, weir_coord c, bool k
 }
 
 // Terrain that is the game's own is asked from the game; what the file has of it is then only read over.
-static weir_status get_terrain(reader *r, const weir_world *world, arrival *a)
+static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arrival *a)
 {
-    bool of_game = get_number(r, 1) != 0;
+    bool of_game = snapshot_get_number(r, 1) != 0;
     int32_t count = get_i32(r);
-    if (r->ended) return ends_early(r);
+    if (r->ended) return snapshot_ends_early(r);
     if (of_game && !world->terrain.source) {
         return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot's terrain was the game's own, and this world has none",
                            snapshot_tail(r->path));
     }
-    if (count < 0 || (size_t)count > left_in(r) / SNAPSHOT_TERRAIN_LEAST) {
-        return damaged(r, "it has no room for the %d bricks of terrain it claims", count);
+    if (count < 0 || (size_t)count > snapshot_left(r) / SNAPSHOT_TERRAIN_LEAST) {
+        return snapshot_damaged(r, "it has no room for the %d bricks of terrain it claims", count);
     }
     weir_coord last = {0, 0, 0};
     for (int32_t i = 0; i < count; i++) {
-        weir_coord c = get_coord(r);
-        if (r->ended) return ends_early(r);
-        if (!brick_coord_sound(c)) return damaged(r, "the terrain brick (%d, %d, %d) lies outside any world", c.x, c.y, c.z);
+        weir_coord c = snapshot_get_coord(r);
+        if (r->ended) return snapshot_ends_early(r);
+        if (!brick_coord_sound(c))
+            return snapshot_damaged(r, "the terrain brick (%d, %d, %d) lies outside any world", c.x, c.y, c.z);
         if (i > 0 && !snapshot_before(last, c))
-            return damaged(r, "the terrain brick (%d, %d, %d) is out of order", c.x, c.y, c.z);
+            return snapshot_damaged(r, "the terrain brick (%d, %d, %d) is out of order", c.x, c.y, c.z);
         weir_status status = get_terrain_brick(r, a, c, !world->terrain.source);
         if (status != WEIR_OK) return status;
         last = c;
@@ -345,75 +331,23 @@ static weir_status get_terrain(reader *r, const weir_world *world, arrival *a)
     return WEIR_OK;
 }
 
-static weir_status check_brick(const reader *r, const arrival *a, int32_t brick)
+static weir_status get_fluid(snapshot_reader *r, weir_world *world, arrival *a)
 {
-    const brick_pool *pool = &a->bricks;
-    weir_coord c = pool->coord[brick];
-    const int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
-    for (int32_t i = 0; i < BRICK_CELLS; i++) {
-        int32_t x = 8 * c.x + (i & 7), y = 8 * c.y + (i >> 3 & 7), z = 8 * c.z + (i >> 6);
-        if (mass[i] < 0 || mass[i] > a->solver->cell_max)
-            return damaged(r, "cell (%d, %d, %d) holds %d drops", x, y, z, mass[i]);
-        bool open = mask_has(&pool->open[brick], i);
-        if (!open && mass[i] != 0) return damaged(r, "cell (%d, %d, %d) is solid and holds water", x, y, z);
-        for (int32_t k = 1; k < a->channel_count; k++) {
-            float value = bricks_floats(pool, a->channels[k], brick)[i];
-            const char *name = k < SNAPSHOT_STATE_CHANNELS ? STATE_NAMES[k] : "a rule's channel";
-            if (!isfinite(value)) return damaged(r, "%s at cell (%d, %d, %d) is not a number", name, x, y, z);
-            if (k < SNAPSHOT_STATE_CHANNELS && fabsf(value) > VALUE_MAX[k])
-                return damaged(r, "%s at cell (%d, %d, %d) is %g", name, x, y, z, (double)value);
-            // Rules may keep what they like in solid cells.
-            if (!open && value != 0 && k < SNAPSHOT_STATE_CHANNELS)
-                return damaged(r, "cell (%d, %d, %d) is solid and has %s", x, y, z, name);
-        }
-    }
-    return WEIR_OK;
-}
-
-static weir_status get_brick(reader *r, arrival *a, weir_coord c)
-{
-    if (!brick_coord_sound(c)) return damaged(r, "the brick (%d, %d, %d) lies outside any world", c.x, c.y, c.z);
-    if (bricks_find(&a->bricks, c)) return damaged(r, "the brick (%d, %d, %d) is there twice", c.x, c.y, c.z);
-    brick_mask open;
-    if (!terrain_open(&a->terrain, c, &open)) return damaged(r, "the brick (%d, %d, %d) is solid throughout", c.x, c.y, c.z);
-    int32_t brick = bricks_born(&a->bricks, c, &open);
-    for (int32_t k = 0; k < a->channel_count; k++) {
-        const uint8_t *values = get_bytes(r, BRICK_CELLS * 4);
-        if (!values) return ends_early(r);
-        get_values(values, bricks_ints(&a->bricks, a->channels[k], brick));
-    }
-    return check_brick(r, a, brick);
-}
-
-static weir_status get_bricks(reader *r, weir_world *world, arrival *a)
-{
-    int32_t count = get_i32(r);
-    size_t brick_bytes = 12 + (size_t)a->channel_count * BRICK_CELLS * 4;
-    if (r->ended) return ends_early(r);
-    if (count < 0 || count > BRICK_MAX) return damaged(r, "it claims %d bricks; a world holds at most %d", count, BRICK_MAX);
-    if ((uint64_t)left_in(r) != (uint64_t)count * brick_bytes)
-        return damaged(r, "it does not hold the %d bricks it claims", count);
-    weir_status status = bricks_create(&world->mem, count, world->bricks.channel_count, &a->bricks);
-    if (status != WEIR_OK) return status;
-
     int64_t held = 0;
-    for (int32_t i = 0; i < count; i++) {
-        status = get_brick(r, a, get_coord(r));
-        if (status != WEIR_OK) return status;
-    }
-    for (int32_t b = 1; b < a->bricks.end; b++) held += world_count_brick(&a->bricks, b);
-    int64_t account = a->added - a->removed - a->drained - a->turned;
+    weir_status status = world->solver->load(world->state, r, &a->terrain, &held, &a->fluid);
+    if (status != WEIR_OK) return status;
+    if (snapshot_left(r) > 0) return snapshot_damaged(r, "%zu bytes follow its end", snapshot_left(r));
+    const int64_t account = a->added - a->removed - a->drained - a->turned;
     if (held == account) return WEIR_OK;
-    return damaged(r, "it holds %lld drops and its account says %lld", (long long)held, (long long)account);
+    return snapshot_damaged(r, "it holds %lld drops and its account says %lld", (long long)held, (long long)account);
 }
 
-static weir_status get_world(reader *r, weir_world *world, arrival *a)
+static weir_status get_world(snapshot_reader *r, weir_world *world, arrival *a)
 {
     weir_status status = get_beginning(r, world, a);
     if (status == WEIR_OK) status = get_sources(r, world, a);
-    if (status == WEIR_OK) status = get_channels(r, world, a);
     if (status == WEIR_OK) status = get_terrain(r, world, a);
-    if (status == WEIR_OK) status = get_bricks(r, world, a);
+    if (status == WEIR_OK) status = get_fluid(r, world, a);
     return status;
 }
 
@@ -421,41 +355,28 @@ static void discard(weir_world *world, arrival *a)
 {
     memory_free(&world->mem, a->sources, (size_t)a->source_room * sizeof *a->sources);
     if (a->terrain.mem) terrain_destroy(&a->terrain);
-    if (a->bricks.mem) bricks_destroy(&a->bricks);
+    world->solver->discard(world->state, a->fluid);
 }
 
 // Puts the arrival in the place of what the world had; the old things leave with the arrival.
 static void move_in(weir_world *world, arrival *a)
 {
-    arrival old = {
-        .sources = world->sources, .source_room = world->source_room, .terrain = world->terrain, .bricks = world->bricks};
-    brick_pool *pool = &a->bricks;
-    // What was built for the old bricks is built anew, a capacity that was asked for stays, and peaks are those of the world.
-    pool->version += old.bricks.version + 1;
-    pool->least = old.bricks.least;
-    pool->home = old.bricks.home;
-    for (int32_t b = 1; pool->home && b < pool->end; b++) pool->place[b] = PLACE_HERE;
-    if (pool->peak_live < old.bricks.peak_live) pool->peak_live = old.bricks.peak_live;
-    if (pool->peak_bytes < old.bricks.peak_bytes) pool->peak_bytes = old.bricks.peak_bytes;
-    // Marks that the game got from the world as it was must find that everything has changed.
-    int64_t change = (a->change > world->change ? a->change : world->change) + 1;
-    for (int32_t b = 1; b < pool->end; b++) pool->changed[b] = change;
-
-    bricks_catch_up(&world->bricks);
+    arrival old = {.sources = world->sources, .source_room = world->source_room, .terrain = world->terrain, .fluid = a->fluid};
     world->params = world_params_plain(&a->params);
     world->update = a->update;
-    world->change = change;
+    // Marks that the game got from the world as it was must find that everything has changed.
+    world->change = (a->change > world->change ? a->change : world->change) + 1;
     world->added = a->added;
     world->removed = a->removed;
     world->drained = a->drained;
     world->turned = a->turned;
-    if (world->solver->set_carried) world->solver->set_carried(world->state, a->carried);
     world->sources = a->sources;
     world->source_count = a->source_count;
     world->source_room = a->source_room;
     world->next_source_id = a->next_source_id;
     world->terrain = a->terrain;
-    world->bricks = a->bricks;
+    world->solver->adopt(world->state, a->fluid);
+    if (world->solver->set_carried) world->solver->set_carried(world->state, a->carried);
     world->checkpoint.stale = true;
     world->gone = false;
     *a = old;
@@ -463,7 +384,7 @@ static void move_in(weir_world *world, arrival *a)
 
 static weir_status load_payload(weir_world *world, const char *path, const uint8_t *payload, size_t size)
 {
-    reader r = {.path = path, .at = payload, .end = payload + size};
+    snapshot_reader r = {.path = path, .at = payload, .end = payload + size};
     arrival a = {0};
     weir_status status = get_world(&r, world, &a);
     // Bricks around the water are left to the next update, as after an edit. To make them here would also end bricks that hold
@@ -484,21 +405,21 @@ weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t siz
 static weir_status unpack(weir_world *world, const char *path, const uint8_t *stored, size_t stored_size, uint64_t size)
 {
 #ifdef WEIR_HAVE_ZSTD
-    const reader r = {.path = path};
+    const snapshot_reader r = {.path = path};
     if (size / ZSTD_BLOCK_MOST > stored_size / ZSTD_BLOCK_LEAST || size > SIZE_MAX / 2) {
-        return damaged(&r, "%llu bytes cannot come out of %zu", (unsigned long long)size, stored_size);
+        return snapshot_damaged(&r, "%llu bytes cannot come out of %zu", (unsigned long long)size, stored_size);
     }
     if (ZSTD_getFrameContentSize(stored, stored_size) != size)
-        return damaged(&r, "its packed part has not the size that it claims");
-    if (size == 0) return ends_early(&r);
+        return snapshot_damaged(&r, "its packed part has not the size that it claims");
+    if (size == 0) return snapshot_ends_early(&r);
     uint8_t *payload = memory_alloc(&world->mem, (size_t)size);
     if (!payload)
         return status_fail(WEIR_ERROR_MEMORY, "no memory for the %llu bytes of %s", (unsigned long long)size,
                            snapshot_tail(path));
     size_t got = ZSTD_decompress(payload, (size_t)size, stored, stored_size);
-    weir_status status =
-        got == size ? load_payload(world, path, payload, (size_t)size)
-                    : damaged(&r, "it cannot be unpacked: %s", ZSTD_isError(got) ? ZSTD_getErrorName(got) : "too short");
+    weir_status status = got == size ? load_payload(world, path, payload, (size_t)size)
+                                     : snapshot_damaged(&r, "it cannot be unpacked: %s",
+                                                        ZSTD_isError(got) ? ZSTD_getErrorName(got) : "too short");
     memory_free(&world->mem, payload, (size_t)size);
     return status;
 #else
@@ -517,10 +438,10 @@ typedef struct header {
 
 static weir_status get_header(const char *path, const uint8_t *bytes, size_t size, header *h)
 {
-    const reader r = {.path = path};
+    const snapshot_reader r = {.path = path};
     if (size < SNAPSHOT_MAGIC_BYTES || memcmp(bytes, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES) != 0)
-        return damaged(&r, "this is not a Weir snapshot");
-    if (size < SNAPSHOT_HEADER_BYTES) return ends_early(&r);
+        return snapshot_damaged(&r, "this is not a Weir snapshot");
+    if (size < SNAPSHOT_HEADER_BYTES) return snapshot_ends_early(&r);
     *h = (header){.version = (uint32_t)load_number(bytes + 8, 4),
                   .flags = (uint32_t)load_number(bytes + 12, 4),
                   .size = load_number(bytes + 16, 8),
@@ -530,20 +451,22 @@ static weir_status get_header(const char *path, const uint8_t *bytes, size_t siz
         return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads version %d",
                            snapshot_tail(path), h->version, weir_version(), SNAPSHOT_VERSION);
     }
-    if (h->flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return damaged(&r, "flags 0x%x are not known", h->flags);
+    if (h->flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return snapshot_damaged(&r, "flags 0x%x are not known", h->flags);
     return WEIR_OK;
 }
 
 static weir_status load_stored(weir_world *world, const char *path, const header *h, const uint8_t *stored, size_t size)
 {
-    const reader r = {.path = path};
+    const snapshot_reader r = {.path = path};
     if (h->stored_size != size) {
-        return damaged(&r, "it has %zu bytes after its header and claims %llu", size, (unsigned long long)h->stored_size);
+        return snapshot_damaged(&r, "it has %zu bytes after its header and claims %llu", size,
+                                (unsigned long long)h->stored_size);
     }
-    if (size == 0) return ends_early(&r);
-    if (hash_bytes(stored, size, 0) != h->hash) return damaged(&r, "its checksum is wrong: it has been damaged");
+    if (size == 0) return snapshot_ends_early(&r);
+    if (hash_bytes(stored, size, 0) != h->hash) return snapshot_damaged(&r, "its checksum is wrong: it has been damaged");
     if (h->flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, stored, size, h->size);
-    if (h->size != size) return damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)h->size);
+    if (h->size != size)
+        return snapshot_damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)h->size);
     return load_payload(world, path, stored, size);
 }
 

@@ -4,7 +4,6 @@
 // The header tells size and checksum of what follows. A file and memory have room left for it in front; what goes to a function comes in
 // order, so it is packed twice: once to know the header, once to be sent.
 #include "base/hash.h"
-#include "world/snapshot.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -23,7 +22,8 @@ enum { CHUNK_BYTES = 1 << 18, ZSTD_LEVEL = 3 };
 // ---- Writing ---------------------------------------------------------------------------------------------------------------
 
 // Without a chunk it only counts the payload, which tells its size before it is packed.
-typedef struct writer {
+struct snapshot_writer {
+    memory *mem;
     weir_write *write;  // takes what is stored; NULL: that is only counted and hashed
     void *user;
     uint8_t *block;  // takes the payload as it is
@@ -39,9 +39,9 @@ typedef struct writer {
     uint8_t *packed;
     size_t packed_room;
 #endif
-} writer;
+};
 
-static void send_bytes(writer *w, const uint8_t *bytes, size_t size)
+static void send_bytes(snapshot_writer *w, const uint8_t *bytes, size_t size)
 {
     while (size > 0 && w->failure == WEIR_OK) {
         int64_t taken = w->write(w->user, bytes, (int64_t)size);
@@ -55,7 +55,7 @@ static void send_bytes(writer *w, const uint8_t *bytes, size_t size)
     }
 }
 
-static void write_stored(writer *w, const void *bytes, size_t size)
+static void write_stored(snapshot_writer *w, const void *bytes, size_t size)
 {
     if (w->failure != WEIR_OK || size == 0) return;
     if (w->write) send_bytes(w, bytes, size);
@@ -63,7 +63,7 @@ static void write_stored(writer *w, const void *bytes, size_t size)
     w->stored += size;
 }
 
-static bool is_packed(const writer *w)
+static bool is_packed(const snapshot_writer *w)
 {
 #ifdef WEIR_HAVE_ZSTD
     return w->zstd != NULL;
@@ -73,7 +73,7 @@ static bool is_packed(const writer *w)
 #endif
 }
 
-static void flush_chunk(writer *w, bool last)
+static void flush_chunk(snapshot_writer *w, bool last)
 {
 #ifdef WEIR_HAVE_ZSTD
     ZSTD_inBuffer in = {w->chunk, w->used, 0};
@@ -92,7 +92,7 @@ static void flush_chunk(writer *w, bool last)
     w->used = 0;
 }
 
-static void put_bytes(writer *w, const void *bytes, size_t size)
+void snapshot_put_bytes(snapshot_writer *w, const void *bytes, size_t size)
 {
     if (w->block) memcpy(w->block + w->size, bytes, size);
     w->size += size;
@@ -113,69 +113,91 @@ static void store_number(uint8_t *to, uint64_t value, int32_t bytes)
     for (int32_t i = 0; i < bytes; i++) to[i] = (uint8_t)(value >> (8 * i));
 }
 
-static void put_number(writer *w, uint64_t value, int32_t bytes)
+void snapshot_put_number(snapshot_writer *w, uint64_t value, int32_t bytes)
 {
     uint8_t raw[8];
     store_number(raw, value, bytes);
-    put_bytes(w, raw, (size_t)bytes);
+    snapshot_put_bytes(w, raw, (size_t)bytes);
 }
 
-static void put_u32(writer *w, uint32_t value)
+static void put_u32(snapshot_writer *w, uint32_t value)
 {
-    put_number(w, value, 4);
+    snapshot_put_number(w, value, 4);
 }
-static void put_i32(writer *w, int32_t value)
+static void put_i32(snapshot_writer *w, int32_t value)
 {
-    put_number(w, (uint32_t)value, 4);
+    snapshot_put_number(w, (uint32_t)value, 4);
 }
-static void put_i64(writer *w, int64_t value)
+static void put_i64(snapshot_writer *w, int64_t value)
 {
-    put_number(w, (uint64_t)value, 8);
+    snapshot_put_number(w, (uint64_t)value, 8);
 }
 
-static void put_float(writer *w, float value)
+static void put_float(snapshot_writer *w, float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     put_u32(w, bits);
 }
 
-static void put_coord(writer *w, weir_coord c)
+void snapshot_put_coord(snapshot_writer *w, weir_coord c)
 {
     put_i32(w, c.x);
     put_i32(w, c.y);
     put_i32(w, c.z);
 }
 
-static void put_box(writer *w, weir_box box)
+static void put_box(snapshot_writer *w, weir_box box)
 {
-    put_coord(w, box.min);
-    put_coord(w, box.max);
+    snapshot_put_coord(w, box.min);
+    snapshot_put_coord(w, box.max);
 }
 
-static void put_vec(writer *w, weir_vec v)
+static void put_vec(snapshot_writer *w, weir_vec v)
 {
     put_float(w, v.x);
     put_float(w, v.y);
     put_float(w, v.z);
 }
 
-// The 512 values of a brick's channel.
-static void put_values(writer *w, const void *values)
+void snapshot_put_values(snapshot_writer *w, const void *values, int32_t count, int32_t bytes)
 {
-    uint8_t raw[BRICK_CELLS * 4];
+    enum { PART = 512 };
+    uint8_t raw[PART * 4];
     const uint8_t *from = values;
-    for (int32_t i = 0; i < BRICK_CELLS; i++) {
-        uint32_t bits;
-        memcpy(&bits, from + 4 * i, sizeof bits);
-        store_number(raw + 4 * i, bits, 4);
+    for (int32_t at = 0; at < count; at += PART) {
+        const int32_t here = count - at < PART ? count - at : PART;
+        for (int32_t i = 0; i < here; i++, from += bytes) {
+            uint8_t one = 0;
+            uint16_t two = 0;
+            uint32_t four = 0;
+            if (bytes == 1)
+                memcpy(&one, from, 1), four = one;
+            else if (bytes == 2)
+                memcpy(&two, from, 2), four = two;
+            else
+                memcpy(&four, from, 4);
+            store_number(raw + bytes * i, four, bytes);
+        }
+        snapshot_put_bytes(w, raw, (size_t)here * (size_t)bytes);
     }
-    put_bytes(w, raw, sizeof raw);
+}
+
+void *snapshot_scratch(snapshot_writer *w, size_t bytes)
+{
+    void *block = memory_alloc(w->mem, bytes);
+    if (!block && bytes > 0) w->failure = WEIR_ERROR_MEMORY;
+    return block;
+}
+
+void snapshot_scratch_free(snapshot_writer *w, void *block, size_t bytes)
+{
+    memory_free(w->mem, block, bytes);
 }
 
 // ---- What is written -------------------------------------------------------------------------------------------------------
 
-static void put_params(writer *w, const weir_params *p)
+static void put_params(snapshot_writer *w, const weir_params *p)
 {
     put_vec(w, p->gravity);
     put_float(w, p->damping);
@@ -194,7 +216,7 @@ static void put_params(writer *w, const weir_params *p)
     put_float(w, p->max_flow);
 }
 
-static void put_source(writer *w, const world_source *source)
+static void put_source(snapshot_writer *w, const world_source *source)
 {
     put_u32(w, (uint32_t)source->kind);
     put_i32(w, source->id);
@@ -205,34 +227,14 @@ static void put_source(writer *w, const world_source *source)
     put_vec(w, source->force);
 }
 
-static void put_terrain_brick(writer *w, const terrain_brick *brick)
+static void put_terrain_brick(snapshot_writer *w, const terrain_brick *brick)
 {
-    put_coord(w, brick->coord);
-    put_number(w, brick->shares != NULL, 1);
+    snapshot_put_coord(w, brick->coord);
+    snapshot_put_number(w, brick->shares != NULL, 1);
     if (brick->shares)
-        put_bytes(w, brick->shares, BRICK_CELLS);
+        snapshot_put_bytes(w, brick->shares, BRICK_CELLS);
     else
-        put_number(w, brick->share, 1);
-}
-
-// All channels of the state: the fixed ones, then those of rules. Returns how many there are.
-static int32_t list_channels(const weir_world *world, int32_t channels[CHANNEL_MAX])
-{
-    int32_t count = SNAPSHOT_STATE_CHANNELS;
-    memcpy(channels, SNAPSHOT_STATE, sizeof SNAPSHOT_STATE);
-    for (int32_t r = 0; r < world->rule_count; r++) {
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) channels[count++] = world->rules[r].values[i];
-    }
-    return count;
-}
-
-static bool brick_empty(const brick_pool *pool, int32_t brick, const int32_t *channels, int32_t count)
-{
-    static const uint8_t zeros[BRICK_CELLS * 4];
-    for (int32_t i = 0; i < count; i++) {
-        if (memcmp(bricks_ints(pool, channels[i], brick), zeros, sizeof zeros) != 0) return false;
-    }
-    return true;
+        snapshot_put_number(w, brick->share, 1);
 }
 
 static int compare_terrain(const void *a, const void *b)
@@ -241,41 +243,27 @@ static int compare_terrain(const void *a, const void *b)
     return snapshot_before(p->coord, q->coord) ? -1 : snapshot_before(q->coord, p->coord);
 }
 
-// What is in the order of a hash table or of birth, put into the order of coordinates.
-typedef struct sorted {
-    int32_t *bricks;
-    int32_t brick_count;
-    const terrain_brick **terrain;
-    int32_t terrain_count;
-} sorted;
-
-static void free_sorted(memory *mem, sorted *s)
+// Terrain is in the order of a hash table, and written in that of coordinates.
+static void put_terrain(snapshot_writer *w, const terrain *t)
 {
-    memory_free(mem, s->bricks, (size_t)s->brick_count * sizeof *s->bricks);
-    memory_free(mem, s->terrain, (size_t)s->terrain_count * sizeof *s->terrain);
+    const int32_t count = t->source ? 0 : t->brick_count;
+    const size_t size = (size_t)count * sizeof(const terrain_brick *);
+    const terrain_brick **sorted = snapshot_scratch(w, size);
+    snapshot_put_number(w, t->source != NULL, 1);
+    put_i32(w, count);
+    if (count == 0 || !sorted) return;
+    for (int32_t i = 0, at = 0; i < t->slot_count; i++)
+        if (t->slot[i].used) sorted[at++] = &t->slot[i];
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_terrain);
+    for (int32_t i = 0; i < count; i++) put_terrain_brick(w, sorted[i]);
+    snapshot_scratch_free(w, sorted, size);
 }
 
-static bool sort_world(const weir_world *world, memory *mem, sorted *s)
+static void put_world(snapshot_writer *w, const weir_world *world)
 {
-    const terrain *t = &world->terrain;
-    *s = (sorted){.brick_count = world->bricks.live, .terrain_count = t->source ? 0 : t->brick_count};
-    s->bricks = memory_alloc(mem, (size_t)s->brick_count * sizeof *s->bricks);
-    s->terrain = memory_alloc(mem, (size_t)s->terrain_count * sizeof *s->terrain);
-    if ((s->brick_count && !s->bricks) || (s->terrain_count && !s->terrain)) return false;
-    if (s->brick_count) bricks_sorted(&world->bricks, s->bricks);
-    if (s->terrain_count) {
-        int32_t count = 0;
-        for (int32_t i = 0; i < t->slot_count; i++) {
-            if (t->slot[i].used) s->terrain[count++] = &t->slot[i];
-        }
-        qsort(s->terrain, (size_t)count, sizeof *s->terrain, compare_terrain);
-    }
-    return true;
-}
-
-static void put_world(writer *w, const weir_world *world, const sorted *s)
-{
-    put_u32(w, (uint32_t)world->solver->id);
+    const char *solver = world->solver->name;
+    snapshot_put_number(w, strlen(solver), 1);
+    snapshot_put_bytes(w, solver, strlen(solver));
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
     put_params(w, &world->params);
@@ -291,36 +279,11 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     put_i32(w, world->busy ? world->frozen.next_source_id : world->next_source_id);
     put_i32(w, world->source_count);
     for (int32_t i = 0; i < world->source_count; i++) put_source(w, &world->sources[i]);
-
-    int32_t channels[CHANNEL_MAX];
-    int32_t channel_count = list_channels(world, channels);
-    put_i32(w, channel_count - SNAPSHOT_STATE_CHANNELS);
-    for (int32_t r = 0; r < world->rule_count; r++) {
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) {
-            const char *name = world->rules[r].channel_names[i];
-            put_number(w, strlen(name), 1);
-            put_bytes(w, name, strlen(name));
-        }
-    }
-
-    put_number(w, world->terrain.source != NULL, 1);
-    put_i32(w, s->terrain_count);
-    for (int32_t i = 0; i < s->terrain_count; i++) put_terrain_brick(w, s->terrain[i]);
-
-    // A brick that holds nothing need not be there: the next update makes those it wants.
-    const brick_pool *pool = &world->bricks;
-    int32_t count = 0;
-    for (int32_t i = 0; i < s->brick_count; i++) count += !brick_empty(pool, s->bricks[i], channels, channel_count);
-    put_i32(w, count);
-    for (int32_t i = 0; i < s->brick_count; i++) {
-        int32_t brick = s->bricks[i];
-        if (brick_empty(pool, brick, channels, channel_count)) continue;
-        put_coord(w, pool->coord[brick]);
-        for (int32_t c = 0; c < channel_count; c++) put_values(w, bricks_ints(pool, channels[c], brick));
-    }
+    put_terrain(w, &world->terrain);
+    world->solver->save(world->state, w);
 }
 
-static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const writer *w)
+static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const snapshot_writer *w)
 {
     uint32_t flags = is_packed(w) ? SNAPSHOT_FLAG_ZSTD : 0;
     memcpy(header, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES);
@@ -332,7 +295,7 @@ static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const writer *w)
 }
 
 // Sends the world through zstd and the checksum, from the beginning.
-static void pack_world(writer *w, const weir_world *world, const sorted *s, uint64_t size)
+static void pack_world(snapshot_writer *w, const weir_world *world, uint64_t size)
 {
     w->used = 0;
     w->size = w->stored = 0;
@@ -344,13 +307,13 @@ static void pack_world(writer *w, const weir_world *world, const sorted *s, uint
                               !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, size)));
     if (!ready) w->failure = WEIR_ERROR_MEMORY;
 #endif
-    put_world(w, world, s);
+    put_world(w, world);
     flush_chunk(w, true);
-    assert(w->size == size);
+    assert(w->size == size || w->failure != WEIR_OK);
     (void)size;
 }
 
-static bool open_writer(memory *mem, writer *w)
+static bool open_writer(memory *mem, snapshot_writer *w)
 {
     w->chunk = memory_alloc(mem, CHUNK_BYTES);
 #ifdef WEIR_HAVE_ZSTD
@@ -365,7 +328,7 @@ static bool open_writer(memory *mem, writer *w)
     return w->chunk != NULL;
 }
 
-static void close_writer(memory *mem, writer *w)
+static void close_writer(memory *mem, snapshot_writer *w)
 {
     memory_free(mem, w->chunk, CHUNK_BYTES);
 #ifdef WEIR_HAVE_ZSTD
@@ -376,10 +339,9 @@ static void close_writer(memory *mem, writer *w)
 
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size)
 {
-    sorted s = {0};
-    writer counter = {0};
-    bool done = sort_world(world, &world->mem, &s);
-    if (done) put_world(&counter, world, &s);
+    snapshot_writer counter = {.mem = &world->mem};
+    put_world(&counter, world);
+    bool done = counter.failure == WEIR_OK;
     if (done && *room < counter.size) {
         size_t larger = (size_t)counter.size + (size_t)counter.size / 8;
         uint8_t *grown = memory_alloc(&world->mem, larger);
@@ -391,12 +353,13 @@ weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size
         }
     }
     if (done) {
-        writer w = {.block = *block};
-        put_world(&w, world, &s);
-        *size = (size_t)w.size;
+        snapshot_writer w = {.mem = &world->mem, .block = *block};
+        put_world(&w, world);
+        done = w.failure == WEIR_OK;
+        *size = done ? (size_t)w.size : 0;
     }
-    free_sorted(&world->mem, &s);
-    return done ? WEIR_OK : status_fail(WEIR_ERROR_MEMORY, "no memory for a checkpoint of %d bricks", world->bricks.live);
+    return done ? WEIR_OK
+                : status_fail(WEIR_ERROR_MEMORY, "no memory for a checkpoint of update %lld", (long long)world->update);
 }
 
 // ---- Where it is kept --------------------------------------------------------------------------------------------------------
@@ -404,14 +367,12 @@ weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size
 // What saving takes, wherever it goes.
 typedef struct saving {
     memory mem;  // a copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count
-    writer w;
-    sorted s;
+    snapshot_writer w;
     uint64_t size;  // of the payload
 } saving;
 
 static void end_saving(saving *to)
 {
-    free_sorted(&to->mem, &to->s);
     close_writer(&to->mem, &to->w);
 }
 
@@ -424,19 +385,19 @@ static weir_status no_memory(const char *name)
 static weir_status begin_saving(const weir_world *world, const char *name, saving *to)
 {
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
-    bricks_bring_all(&world->bricks);
-    bricks_catch_up(&world->bricks);
+    world_fetch_all(world);
+    solver_catch_up(world);
     world_check_query(world);
     if (world->gone) return world_lost(world);
     *to = (saving){.mem = world->mem};
-    if (!open_writer(&to->mem, &to->w) || !sort_world(world, &to->mem, &to->s)) {
-        end_saving(to);
-        return no_memory(name);
-    }
-    writer counter = {0};
-    put_world(&counter, world, &to->s);
+    snapshot_writer counter = {.mem = &to->mem};
+    to->w.mem = &to->mem;
+    const bool ready = open_writer(&to->mem, &to->w);
+    if (ready) put_world(&counter, world);
     to->size = counter.size;
-    return WEIR_OK;
+    if (ready && counter.failure == WEIR_OK) return WEIR_OK;
+    end_saving(to);
+    return no_memory(name);
 }
 
 typedef struct file_sink {
@@ -457,9 +418,9 @@ static int64_t write_to_file(void *user, const void *bytes, int64_t size)
 static void write_file(saving *to, const weir_world *world, file_sink *sink)
 {
     uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
-    writer *w = &to->w;
+    snapshot_writer *w = &to->w;
     send_bytes(w, header, sizeof header);
-    pack_world(w, world, &to->s, to->size);
+    pack_world(w, world, to->size);
     put_header(header, w);
     if (w->failure != WEIR_OK) return;
     errno = 0;
@@ -520,16 +481,16 @@ weir_status weir_world_save_to(const weir_world *world, weir_write *write, void 
     saving to;
     weir_status status = begin_saving(world, "a snapshot", &to);
     if (status != WEIR_OK) return status;
-    writer *w = &to.w;
+    snapshot_writer *w = &to.w;
     uint8_t header[SNAPSHOT_HEADER_BYTES];
-    pack_world(w, world, &to.s, to.size);
+    pack_world(w, world, to.size);
     put_header(header, w);
 
     w->write = write;
     w->user = user;
     send_bytes(w, header, sizeof header);
     uint8_t after[SNAPSHOT_HEADER_BYTES];
-    if (w->failure == WEIR_OK) pack_world(w, world, &to.s, to.size);
+    if (w->failure == WEIR_OK) pack_world(w, world, to.size);
     put_header(after, w);
     const bool same = memcmp(header, after, sizeof header) == 0;
     const uint64_t sent = w->sent;
@@ -568,7 +529,7 @@ weir_status weir_world_save_memory(const weir_world *world, void *bytes, size_t 
     to.w.write = write_to_memory;
     to.w.user = &sink;
     send_bytes(&to.w, header, sizeof header);
-    pack_world(&to.w, world, &to.s, to.size);
+    pack_world(&to.w, world, to.size);
     put_header(header, &to.w);
     status = to.w.failure;
     end_saving(&to);

@@ -1,39 +1,101 @@
 // What a world asks of the solver that moves its fluid: one constant table of functions per solver. A solver's own state lies in memory
-// of its own; the world holds a pointer to it and never looks inside.
+// of its own; the world holds a pointer to it and never looks inside. Solvers whose state is channels on bricks fill most of the table with
+// the functions of cells/cells.h. docs/adding-a-solver.md walks through one.
 #ifndef WEIR_WORLD_SOLVER_H
 #define WEIR_WORLD_SOLVER_H
 
+#include "world/edits.h"
+#include "world/snapshot.h"
 #include "world/world.h"
 
 struct solver_table {
+    // ---- What it is ----
     weir_solver id;
     const char *name;
-    float speed;       // cells per update that a flow of 1 moves
+    int32_t unit;      // the least it can count, in drops: a power of two
     int32_t cell_max;  // the most drops that a cell can hold
+    float speed;       // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set
+
+    // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
     weir_status (*create)(weir_world *world, const weir_world_def *def, void **state);
     void (*destroy)(void *state);
-    // An update in two halves. `reserve` does all that can fail and changes nothing; the bricks are in place. `update` fails only
-    // when a device is lost.
+
+    // ---- An update, in two halves ----
+    // All that can fail, with no fluid changed: also room for what the emitters that act (world_source_acts) will put into their boxes.
     weir_status (*reserve)(void *state);
+    // Fails only when a device is lost. What leaves through open sides it books as drained.
     weir_status (*update)(void *state);
-    // NULL, or what is broken of the state. Between updates; may use scratch.
-    const char *(*validate)(void *state);
-    int64_t (*bytes)(const void *state);  // of its tables
-    // What the last update did, into the solver's part of the stats. NULL: there is nothing to say.
-    void (*stats)(const void *state, weir_stats *stats);
-    // One number that the next update depends on besides the cells, 0 in a new world: part of hash and snapshot. NULL: there is
-    // none, and it is always 0.
+
+    // ---- Edits, in the same two halves ----
+    // EDIT_FILL, EDIT_FLOW, EDIT_CHANNEL and EDIT_POUR come here (edits.h). `prepare` does all that can fail, `apply` changes the fluid and
+    // books what was added and removed.
+    weir_status (*prepare)(void *state, const world_edit *edit);
+    void (*apply)(void *state, const world_edit *edit);
+    // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
+    void (*terrain_changed)(void *state, weir_box bricks);
+
+    // ---- Reading ----
+    // The fluid as it is, or as it was frozen last.
+    void (*view)(const void *state, bool frozen, fluid_view *view);
+    // Copies what the view and the hash need, so that both can be had while an update runs. The memory is kept for the next time.
+    weir_status (*freeze)(void *state);
+
+    // ---- State: all that the next update depends on ----
+    // Of the cells, the same in whatever order the bricks lie.
+    uint64_t (*hash)(const void *state, bool frozen);
+    // One number besides them, 0 in a new world. NULL: there is none, and it is always 0.
     int32_t (*carried)(const void *state);
     void (*set_carried)(void *state, int32_t carried);
+    void (*save)(const void *state, snapshot_writer *w);
+    // Reads what `save` wrote, for the terrain that came with it, and counts its drops; the state stays as it is until `adopt` replaces
+    // it, which cannot fail. `discard` frees what was read, or what `adopt` replaced; NULL is allowed.
+    weir_status (*load)(void *state, snapshot_reader *r, const terrain *terrain, int64_t *held, void **arrival);
+    void (*adopt)(void *state, void *arrival);
+    void (*discard)(void *state, void *arrival);
+
+    // ---- Looking after it ----
+    // NULL, or what is broken of the state, of the cells alone or also of what an update works with. `held` gets the drops there are, or -1
+    // if a device has some of them.
+    const char *(*validate)(void *state, bool cells_only, int64_t *held);
+    // Bricks, bytes, and what the last update did.
+    void (*stats)(const void *state, weir_stats *stats);
+
+    // ---- Rules of the game's own; NULL: it runs none ----
+    weir_status (*add_rule)(void *state, const weir_rule_def *def);
+    int32_t (*find_channel)(const void *state, const char *name);  // of a rule; -1: none has it
+    float (*channel_value)(const fluid_view *view, int32_t channel, int32_t brick, int32_t cell);
+    uint64_t (*hash_rules)(const void *state, uint64_t hash);
+
+    // ---- Values that a device keeps; NULL: they are always here ----
+    bool (*is_remote)(const void *state);
+    // Waits until it is known how the last update went.
+    void (*catch_up)(const void *state);
+    // WEIR_OK, or why the device is lost, and all values with it that are not here.
+    weir_status (*device_status)(const void *state);
+    // The device is lost: from now on the values are here. Those that were not are zero, until a state is adopted.
+    void (*leave_device)(void *state);
 };
 
 // The list of solvers, by weir_solver (src/solvers/list.c).
 extern const solver_table *const solver_list[WEIR_SOLVER_COUNT];
 
+// weir_world_create for a solver that need not be in the list.
+weir_status world_create_with(const weir_world_def *def, const solver_table *solver, weir_world **world);
+
 static inline int32_t solver_carried(const weir_world *world)
 {
     return world->solver->carried ? world->solver->carried(world->state) : 0;
+}
+
+static inline bool solver_is_remote(const weir_world *world)
+{
+    return world->solver->is_remote && world->solver->is_remote(world->state);
+}
+
+static inline void solver_catch_up(const weir_world *world)
+{
+    if (world->solver->catch_up) world->solver->catch_up(world->state);
 }
 
 #endif

@@ -1,36 +1,30 @@
 // The frozen view: a copy of the last finished state that queries read while a background step works on the world.
 //
-// Bricks keep their indices, so tables are copied as they are; of the channels only those that queries and the state hash read.
-// The memory stays from one background step to the next.
+// The solver copies its own state; here is the rest.
 #include "world/solver.h"
 #include <string.h>
 
-enum { COPY_GRAIN = 64 };  // bricks per piece of work
-
-typedef struct copy_job {
-    const brick_pool *from;
-    brick_pool *to;
-} copy_job;
-
-static void copy_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
+fluid_view world_fluid(const weir_world *world)
 {
-    (void)worker;
-    const copy_job *job = context;
-    for (int32_t c = 0; c < job->from->channel_count; c++) {
-        if (!job->to->channel[c]) continue;
-        for (int32_t b = begin; b < end; b++)
-            if (job->from->alive[b] || b == BRICK_NOTHING)
-                memcpy(bricks_ints(job->to, c, b), bricks_ints(job->from, c, b), BRICK_CELLS * 4);
-    }
+    fluid_view view;
+    world->solver->view(world->state, world->busy, &view);
+    return view;
 }
 
-static uint64_t channels_to_read(const weir_world *world)
+fluid_view world_fetch_all(const weir_world *world)
 {
-    uint64_t channels =
-        1u << CHANNEL_MASS | 1u << CHANNEL_FLOW_X | 1u << CHANNEL_FLOW_Y | 1u << CHANNEL_FLOW_Z | 1u << CHANNEL_PRESSURE;
-    for (int32_t r = 0; r < world->rule_count; r++)
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) channels |= (uint64_t)1 << world->rules[r].values[i];
-    return channels;
+    enum { BATCH = 1024 };
+    fluid_view view = world_fluid(world);
+    int32_t bricks[BATCH], count = 0;
+    if (!view.fetch) return view;
+    for (int32_t b = 1; b < view.end; b++) {
+        if (view.alive[b]) bricks[count++] = b;
+        if (count < BATCH) continue;
+        fluid_fetch(&view, bricks, count);
+        count = 0;
+    }
+    fluid_fetch(&view, bricks, count);
+    return world_check_query(world) ? view : world_fluid(world);
 }
 
 static weir_status freeze_sources(weir_world *world)
@@ -52,15 +46,12 @@ static weir_status freeze_sources(weir_world *world)
 
 weir_status world_freeze(weir_world *world)
 {
-    bricks_bring_all(&world->bricks);
-    bricks_catch_up(&world->bricks);
-    if (!world_check(world)) return world_lost(world);
+    world_fetch_all(world);
+    solver_catch_up(world);
+    if (world->lost[0] || !world_check(world)) return world_lost(world);
     weir_status status = freeze_sources(world);
+    if (status == WEIR_OK) status = world->solver->freeze(world->state);
     if (status != WEIR_OK) return status;
-    status = bricks_mirror(&world->bricks, channels_to_read(world), &world->front);
-    if (status != WEIR_OK) return status;
-    copy_job job = {&world->bricks, &world->front};
-    workers_run(world->workers, copy_bricks, &job, world->bricks.end, COPY_GRAIN);
 
     world_frozen *frozen = &world->frozen;
     frozen->stats = weir_world_stats(world);
@@ -77,7 +68,6 @@ weir_status world_freeze(weir_world *world)
 
 void world_thaw(weir_world *world)
 {
-    bricks_destroy(&world->front);
     world_frozen *frozen = &world->frozen;
     memory_free(&world->mem, frozen->sources, (size_t)frozen->source_room * sizeof *frozen->sources);
     *frozen = (world_frozen){0};

@@ -5,36 +5,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/workers.h"
-#include "cells/bricks.h"
+#include "world/fluid.h"
 #include "world/terrain.h"
 #include <weir/weir.h>
-
-// The fixed channels. mass is int32 drops, all others float. A *_next channel is scratch between updates: an update reads the
-// plain ones, and when it has finished the plain ones hold the new state.
-typedef enum channel_id {
-    CHANNEL_MASS,
-    CHANNEL_MASS_NEXT,
-    CHANNEL_FLOW_X,  // through the face towards x-1; positive moves mass towards +x
-    CHANNEL_FLOW_Y,
-    CHANNEL_FLOW_Z,
-    CHANNEL_FLOW_X_NEXT,
-    CHANNEL_FLOW_Y_NEXT,
-    CHANNEL_FLOW_Z_NEXT,
-    CHANNEL_PRESSURE,
-    CHANNEL_PRESSURE_NEXT,
-    CHANNEL_FIXED_COUNT
-} channel_id;
-
-enum { RULE_MAX = 8 };
-
-// A game's rule and where its channels are: values[i] now, next[i] scratch.
-typedef struct world_rule {
-    weir_rule_def def;
-    char name[64];
-    char channel_names[WEIR_RULE_CHANNELS][64];
-    int32_t values[WEIR_RULE_CHANNELS];
-    int32_t next[WEIR_RULE_CHANNELS];
-} world_rule;
 
 typedef enum source_kind { SOURCE_EMITTER, SOURCE_DRAIN, SOURCE_FORCE } source_kind;
 
@@ -90,7 +63,6 @@ struct weir_world {
     weir_simd simd;
     weir_params params;
     terrain terrain;
-    brick_pool bricks;
     int64_t update;  // finished updates since creation; part of the state
     int64_t change;  // number of the last change, for weir_world_changed
     int64_t cells_updated;
@@ -99,16 +71,13 @@ struct weir_world {
     world_source *sources;
     int32_t source_count, source_room;
     _Atomic int32_t next_source_id;  // an edit that waits takes one while the background step may keep a checkpoint
-    world_rule rules[RULE_MAX];
-    int32_t rule_count;
     float rate;
     int32_t updates_per_step;
     double updates_owed;     // time that weir_world_advance has been given and not used, in updates
     weir_advanced advanced;  // what the last advance did
     // Background step.
     bool busy;            // a background step runs or waits to be ended
-    brick_pool front;     // frozen bricks for queries while busy
-    world_frozen frozen;  // the rest of what queries read while busy
+    world_frozen frozen;  // what queries read meanwhile, besides the solver's own frozen copy
     world_edit *queue;    // edits that wait
     int32_t queue_count, queue_room;
     // A device that has the values.
@@ -117,43 +86,19 @@ struct weir_world {
     int32_t checkpoint_every;  // as in weir_world_def
     char lost[256];            // not empty: the device was lost, and this is the sentence
     bool gone;                 // and the values are gone with it
-    int32_t moved_channel[3];  // what crossed each low face in this update; 0 unless a rule asked for it
     void *background;          // the thread of a background step: see life.c
-    int64_t solver_bytes;      // the solver's tables
-    int64_t peak_bytes;        // of bricks and solver together
     double rule_seconds[WEIR_RULE_TIMES];
     const char *rule_names[WEIR_RULE_TIMES];
     bool rule_on_host[WEIR_RULE_TIMES];
     int32_t rule_time_count;
 };
 
-// The bricks that queries read: the frozen ones while a background step runs.
-static inline const brick_pool *world_bricks(const weir_world *world)
-{
-    return world->busy ? &world->front : &world->bricks;
-}
+// ---- view.c ----
 
-// ---- cells/topology.c ----
-
-// Brings the brick set in line with the water: a brick lives if it holds mass or touches one that does. Bricks that are solid
-// throughout are not kept. May fail on memory, leaving everything as it was.
-weir_status world_topology(weir_world *world);
-
-// Makes sure that all bricks of a box that are not solid throughout are there. Fails without changing any water.
-weir_status world_touch(weir_world *world, weir_box box);
-
-// The same for those of them that are wanted.
-typedef bool world_brick_filter(const void *context, weir_coord brick);
-weir_status world_touch_some(weir_world *world, weir_box box, world_brick_filter *wanted, const void *context);
-
-// Whether a box, which lies in the world, has few enough bricks to be touched whatever the world holds.
-weir_status world_check_touch(weir_box box);
-
-// Tells that terrain changed in a brick: its open cells are asked for anew, and it may be born again if it was solid.
-void world_terrain_changed_brick(weir_world *world, weir_coord brick);
-
-// Counts the drops of a brick anew into wet and returns them.
-int64_t world_count_brick(brick_pool *pool, int32_t brick);
+// The fluid that queries read: the frozen one while a background step runs.
+fluid_view world_fluid(const weir_world *world);
+// The same with all values here.
+fluid_view world_fetch_all(const weir_world *world);
 
 // ---- params.c ----
 
@@ -164,15 +109,11 @@ weir_params world_params_plain(const weir_params *params);
 
 enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter or drain
 
-// Emitters and drains, at the beginning of an update. Making the bricks that they need may fail and is done first, when nothing has
-// changed yet: a step that fails leaves the world at its last finished update.
-weir_status world_reserve_sources(weir_world *world);
+// Whether an emitter or drain moves whole units of the solver in the next update.
+bool world_source_acts(const weir_world *world, const world_source *source);
+
+// Emitters and drains, at the beginning of an update, when the solver has made room for them.
 void world_apply_sources(weir_world *world);
-
-// ---- cells/game_rules.c ----
-
-// The channel of a game rule's values by its name; -1: none has it.
-int32_t world_channel(const weir_world *world, const char *name);
 
 // ---- edits.c ----
 
@@ -183,7 +124,7 @@ void world_free_edits(weir_world *world);
 
 // ---- view.c ----
 
-// Copies what queries read into world->front and world->frozen. Before busy is set: it uses the workers.
+// Copies what queries read into world->frozen and has the solver do the same. Before busy is set: it uses the workers.
 weir_status world_freeze(weir_world *world);
 void world_thaw(weir_world *world);
 
@@ -204,15 +145,12 @@ uint64_t world_hash(const weir_world *world);
 
 // ---- validate.c ----
 
-// NULL, or what of the world is broken: bricks, terrain, sources, rules, values, account. Of bricks whose values a device keeps only
-// what is here is looked at. Not while an update runs.
-const char *world_validate(const weir_world *world);
+// NULL, or what of the world is broken: terrain, sources, account, and of the solver's state the cells alone or also what an update works
+// with. Of values that a device keeps only what is here is looked at. Not while an update runs.
+const char *world_validate(weir_world *world, bool cells_only);
 
 // After an edit or a load: looks at a world of few bricks where asserts are on.
-void world_check_change(const weir_world *world);
-
-// The same, and what is broken of its solver's state. Between updates.
-const char *world_validate_all(weir_world *world);
+void world_check_change(weir_world *world);
 
 // Ends the program with a sentence that is not NULL.
 void world_must_hold(const weir_world *world, const char *wrong);

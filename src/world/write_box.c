@@ -1,6 +1,5 @@
 // Cells of a box written from an array, x fastest, then y, then z: the counterpart of read_box.c. Here the values are checked; edits.c
 // applies them.
-#include "world/edits.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -45,7 +44,7 @@ static weir_status check_flow(const void *values, size_t index, weir_coord cell,
 weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill)
 {
     assert(fill);
-    world_edit edit = {.kind = EDIT_FILL};
+    world_edit edit = {.kind = EDIT_FILL, .material = WEIR_WATER};
     const float most = (float)world->solver->cell_max / WEIR_FULL;
     weir_status status = edit_place_values(world, box, fill, sizeof *fill, &edit);
     if (status == WEIR_OK) status = check_values(box, fill, most, check_fill);
@@ -57,7 +56,8 @@ weir_status weir_world_write_flow(weir_world *world, weir_box box, const weir_ve
     assert(flow);
     world_edit edit = {.kind = EDIT_FLOW};
     const float most = world->params.max_flow * world->solver->speed;
-    weir_status status = edit_place_values(world, box, flow, sizeof *flow, &edit);
+    weir_status status = edit_check_flow(world);
+    if (status == WEIR_OK) status = edit_place_values(world, box, flow, sizeof *flow, &edit);
     if (status == WEIR_OK) status = check_values(box, flow, most, check_flow);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }

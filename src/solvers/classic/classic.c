@@ -27,15 +27,15 @@ static void run_iterations(classic *c, const pass *p, int32_t iterations)
 
 static void run_passes(classic *c)
 {
-    weir_world *world = c->base.world;
-    backend_rules(c->base.machine, world, WEIR_PLACE_BEFORE);
+    weir_world *world = c->base.cells.world;
+    backend_rules(&c->base, WEIR_PLACE_BEFORE);
     run(c, &MOVE);
     if (backend_drains(world)) {
         run(c, &OPEN_SIDES);
         assert(c->drained >= 0);
         world->drained += c->drained;
     }
-    backend_rules(c->base.machine, world, WEIR_PLACE_AFTER_MOVE);
+    backend_rules(&c->base, WEIR_PLACE_AFTER_MOVE);
     if (backend_pushes(world)) run(c, &FORCES);
     int32_t left = world->params.iterations;
     assert(left >= 1);
@@ -43,25 +43,58 @@ static void run_passes(classic *c)
     run_iterations(c, &DIVERGENCE, first);
     for (left -= first; left > SWEEP_ITERATIONS; left -= SWEEP_ITERATIONS) run_iterations(c, &PRESSURE, SWEEP_ITERATIONS);
     run_iterations(c, &GRADIENT, left);
-    backend_rules(c->base.machine, world, WEIR_PLACE_AFTER);
+    backend_rules(&c->base, WEIR_PLACE_AFTER);
 }
 
 static weir_status update(void *state)
 {
     classic *c = state;
     if (c->base.machine->begin) c->base.machine->begin(c->base.machine);
-    if (c->base.world->bricks.live > 0) run_passes(c);
-    return c->base.machine->finish ? c->base.machine->finish(c->base.machine) : WEIR_OK;
+    if (c->base.cells.pool.live > 0) run_passes(c);
+    return solver_state_finish(&c->base);
 }
+
+// ---- Channels --------------------------------------------------------------------------------------------------------------
+
+// What an update reads is the plain ones; when it has finished they hold the new state.
+enum {
+    MASS_NOW,
+    MASS_NEXT,
+    FLOW_X_NOW,
+    FLOW_Y_NOW,
+    FLOW_Z_NOW,
+    FLOW_X_NEXT,
+    FLOW_Y_NEXT,
+    FLOW_Z_NEXT,
+    PRESSURE_NOW,
+    PRESSURE_NEXT,
+    CHANNELS
+};
+
+static const cell_channel channels[CHANNELS] = {
+    [MASS_NOW] = {"mass", CHANNEL_UNITS, 4, true, MASS_NEXT, 0},
+    [MASS_NEXT] = {"mass_next", CHANNEL_UNITS, 4, false, CHANNEL_NONE, 0},
+    // Through the face towards the lower neighbour; positive moves mass towards higher coordinates.
+    [FLOW_X_NOW] = {"flow_x", CHANNEL_FLOAT, 4, true, FLOW_X_NEXT, 1},
+    [FLOW_Y_NOW] = {"flow_y", CHANNEL_FLOAT, 4, true, FLOW_Y_NEXT, 1},
+    [FLOW_Z_NOW] = {"flow_z", CHANNEL_FLOAT, 4, true, FLOW_Z_NEXT, 1},
+    [FLOW_X_NEXT] = {"flow_x_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
+    [FLOW_Y_NEXT] = {"flow_y_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
+    [FLOW_Z_NEXT] = {"flow_z_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
+    [PRESSURE_NOW] = {"pressure", CHANNEL_FLOAT, 4, true, PRESSURE_NEXT, 1e6},
+    [PRESSURE_NEXT] = {"pressure_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1e6},
+};
+
+static const cell_layout layout = {channels, CHANNELS, .mass = MASS_NOW, .flow = FLOW_X_NOW, .pressure = PRESSURE_NOW};
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
 #if WEIR_HAVE_OPENCL
-    return solver_state_create(world, def, sizeof(classic), &classic_on_cpu, &classic_on_opencl, state);
+    return solver_state_create(world, def, sizeof(classic), &layout, &classic_on_cpu, &classic_on_opencl, state);
 #else
-    return solver_state_create(world, def, sizeof(classic), &classic_on_cpu, NULL, state);
+    return solver_state_create(world, def, sizeof(classic), &layout, &classic_on_cpu, NULL, state);
 #endif
 }
 
@@ -74,12 +107,12 @@ extern const solver_table solver_classic;
 const solver_table solver_classic = {
     .id = WEIR_SOLVER_CLASSIC,
     .name = "classic",
+    .unit = 1,
     .speed = CLASSIC_C,
     .cell_max = 511 * WEIR_FULL,  // a cell of 128 fills takes in nothing, and what it got until then still fits an integer
+    SOLVER_STATE_TABLE,
     .create = create,
     .destroy = destroy,
-    .reserve = solver_state_reserve,
+    .stats = cells_stats,
     .update = update,
-    .validate = solver_state_validate,
-    .bytes = solver_state_bytes,
 };

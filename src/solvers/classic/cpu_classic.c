@@ -9,19 +9,17 @@
 // Points the arguments at the channels as they are now.
 static void point_channels(classic_cpu *cpu)
 {
-    const weir_world *world = cpu->machine->world;
-    const brick_pool *pool = &world->bricks;
+    const cell_arrays now = cells_arrays(cpu->machine->cells);
     classic_args *a = &cpu->args;
-    a->mass = pool->channel[CHANNEL_MASS];
-    a->mass_next = pool->channel[CHANNEL_MASS_NEXT];
+    a->mass = now.mass;
+    a->mass_next = now.mass_next;
+    a->pressure = now.pressure;
+    a->pressure_next = now.pressure_next;
     for (int axis = 0; axis < 3; axis++) {
-        a->flow[axis] = pool->channel[CHANNEL_FLOW_X + axis];
-        a->flow_next[axis] = pool->channel[CHANNEL_FLOW_X_NEXT + axis];
-        a->moved[axis] = world->moved_channel[axis] ? pool->channel[world->moved_channel[axis]] : NULL;
+        a->flow[axis] = now.flow[axis];
+        a->flow_next[axis] = now.flow_next[axis];
+        a->moved[axis] = now.moved[axis];
     }
-    a->pressure = pool->channel[CHANNEL_PRESSURE];
-    a->pressure_next = pool->channel[CHANNEL_PRESSURE_NEXT];
-    assert(a->mass != a->mass_next && a->pressure != a->pressure_next && a->flow[0] != a->flow_next[0]);
     a->divergence = a->flow[0];
     a->forces.mass = a->mass_next;
     for (int axis = 0; axis < 3; axis++) a->forces.flow[axis] = a->flow_next[axis];
@@ -51,16 +49,16 @@ static weir_status reserve(void *solver)
     cpu->ready = UINT64_MAX;
     weir_status status = cpu_prepare(cpu->machine);
     if (status != WEIR_OK) return status;
-    if (cpu->room < world->bricks.capacity) {
-        uint8_t *held = memory_alloc(&world->mem, (size_t)world->bricks.capacity);
-        if (!held)
-            return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", world->bricks.capacity);
+    const brick_pool *pool = &cpu->machine->cells->pool;
+    if (cpu->room < pool->capacity) {
+        uint8_t *held = memory_alloc(&world->mem, (size_t)pool->capacity);
+        if (!held) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", pool->capacity);
         memory_free(&world->mem, cpu->held, (size_t)cpu->room);
         cpu->held = held;
-        cpu->room = world->bricks.capacity;
+        cpu->room = pool->capacity;
     }
     set_arguments(cpu);
-    cpu->ready = world->bricks.version;
+    cpu->ready = pool->version;
     return WEIR_OK;
 }
 
@@ -69,7 +67,7 @@ static weir_status reserve(void *solver)
 void classic_cpu_move(void *solver)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
-    const brick_pool *pool = &cpu->machine->world->bricks;
+    const brick_pool *pool = &cpu->machine->cells->pool;
     memcpy(cpu->held, pool->wet, (size_t)pool->end);
     cpu_over_boxes(cpu->machine, cpu->kernels->move, &cpu->args);
 }
@@ -77,7 +75,7 @@ void classic_cpu_move(void *solver)
 void classic_cpu_open_sides(void *solver)
 {
     classic *c = solver;
-    c->drained = cpu_drain_sides(c->cpu->machine, CHANNEL_MASS_NEXT, NULL);
+    c->drained = cpu_drain_sides(c->cpu->machine, NULL);
 }
 
 void classic_cpu_forces(void *solver)
@@ -100,7 +98,7 @@ void classic_cpu_pressure(void *solver)
     classic_cpu *cpu = c->cpu;
     cpu->args.iterations = c->iterations;
     cpu_over_boxes(cpu->machine, cpu->kernels->pressure, &cpu->args);
-    cpu_swap_channels(cpu->machine, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+    cpu_swap_pressure(cpu->machine);
     point_channels(cpu);
 }
 
@@ -110,9 +108,9 @@ void classic_cpu_gradient(void *solver)
     classic_cpu *cpu = c->cpu;
     cpu->args.iterations = c->iterations;
     cpu_over_boxes(cpu->machine, cpu->kernels->gradient, &cpu->args);
-    if (c->iterations > 0) cpu_swap_channels(cpu->machine, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
-    cpu_swap_channels(cpu->machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
-    for (int axis = 0; axis < 3; axis++) cpu_swap_channels(cpu->machine, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
+    if (c->iterations > 0) cpu_swap_pressure(cpu->machine);
+    cpu_swap_mass(cpu->machine);
+    cpu_swap_flow(cpu->machine);
     point_channels(cpu);
 }
 
@@ -126,7 +124,7 @@ static void try_box(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
     trial.bricks = cpu->machine->bricks;
     trial.bricks.wet = wet;
     trial.bricks.changed = changed;
-    trial.held = cpu->machine->world->bricks.wet;
+    trial.held = cpu->machine->cells->pool.wet;
     memset(trial.moved, 0, sizeof trial.moved);
     cpu->kernels->move(&trial, cpu->machine->scratch, &cpu->machine->boxes[piece]);
 }
@@ -135,7 +133,7 @@ static const char *validate(void *solver)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
     cpu_machine *machine = cpu->machine;
-    if (cpu->ready != machine->world->bricks.version) return NULL;  // what was made for other bricks is made anew
+    if (cpu->ready != machine->cells->pool.version) return NULL;  // what was made for other bricks is made anew
     const char *wrong = machine->base.validate(&machine->base);
     if (wrong) return wrong;
     point_channels(cpu);
@@ -155,9 +153,9 @@ static void destroy(void *solver)
     classic *c = solver;
     classic_cpu *cpu = c->cpu;
     if (!cpu) return;
-    memory_free(&c->base.world->mem, cpu->held, (size_t)cpu->room);
+    memory_free(&c->base.cells.world->mem, cpu->held, (size_t)cpu->room);
     if (cpu->machine) cpu->machine->base.destroy(&cpu->machine->base);
-    memory_free(&c->base.world->mem, cpu, sizeof *cpu);
+    memory_free(&c->base.cells.world->mem, cpu, sizeof *cpu);
 }
 
 static const classic_kernels *const kernels[CPU_WIDTHS] = {
@@ -173,12 +171,12 @@ static const classic_kernels *const kernels[CPU_WIDTHS] = {
 static weir_status create(void *solver, const char *device)
 {
     classic *c = solver;
-    classic_cpu *cpu = c->cpu = memory_alloc_zero(&c->base.world->mem, sizeof *cpu);
+    classic_cpu *cpu = c->cpu = memory_alloc_zero(&c->base.cells.world->mem, sizeof *cpu);
     (void)device;
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     cpu_needs needs = {.boxes = true, .tile = kernels[0]->tile_size};
     for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
-    weir_status status = cpu_machine_create(c->base.world, &needs, &cpu->machine);
+    weir_status status = cpu_machine_create(&c->base.cells, &needs, &cpu->machine);
     if (status != WEIR_OK) return status;
     c->base.machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];

@@ -72,7 +72,7 @@ static void iterate_pressure(classic_opencl *o, int32_t count, bool follows)
                                    A(c.pressure), A(c.divergence), A(c.pressure_next)};
         queue_launch(&machine->queue, follows ? KERNEL_classic_follow : KERNEL_classic_pressure, items, DEVICE_MARCH_GROUP,
                      args, (int32_t)(sizeof args / sizeof *args));
-        opencl_swap_channels(machine, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
+        opencl_swap_pressure(machine);
     }
     assert(o->rest == 0 || o->rest == 1);
 }
@@ -109,8 +109,8 @@ void classic_opencl_gradient(void *solver)
     LAUNCH_ITEMS(&machine->queue, classic_gradient, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, A(d->runs),
                  A(d->near), A(d->open), A(d->clear), A(c.pressure), A(c.divergence), A(c.pressure_next), NEXT,
                  A(machine->numbers), A(o->rest));
-    if (o->rest > 0) opencl_swap_channels(machine, CHANNEL_PRESSURE, CHANNEL_PRESSURE_NEXT);
-    opencl_swap_channels(machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
+    if (o->rest > 0) opencl_swap_pressure(machine);
+    opencl_swap_mass(machine);
     opencl_swap_flow(machine);
 }
 
@@ -134,16 +134,16 @@ static void destroy(void *solver)
     classic_opencl *o = c->opencl;
     if (!o) return;
     if (o->machine) o->machine->base.destroy(&o->machine->base);
-    memory_free(&c->base.world->mem, o, sizeof *o);
+    memory_free(&c->base.cells.world->mem, o, sizeof *o);
 }
 
 static weir_status create(void *solver, const char *device)
 {
     classic *c = solver;
-    classic_opencl *o = c->opencl = memory_alloc_zero(&c->base.world->mem, sizeof *o);
+    classic_opencl *o = c->opencl = memory_alloc_zero(&c->base.cells.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
     const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 0, .pairs = true};
-    weir_status status = opencl_machine_create(c->base.world, device, &text, &needs, &o->machine);
+    weir_status status = opencl_machine_create(&c->base.cells, device, &text, &needs, &o->machine);
     if (status == WEIR_OK) c->base.machine = &o->machine->base;
     return status;
 }

@@ -13,19 +13,17 @@ enum { BRICK_GRAIN = 4 };  // live bricks in one piece of work
 // Points the arguments at the channels as they are now.
 static void point_channels(momentum_cpu *cpu)
 {
-    const weir_world *world = cpu->machine->world;
-    const brick_pool *pool = &world->bricks;
+    const cell_arrays now = cells_arrays(cpu->machine->cells);
     momentum_args *a = &cpu->args;
-    a->mass = pool->channel[CHANNEL_MASS];
-    a->mass_next = pool->channel[CHANNEL_MASS_NEXT];
+    a->mass = now.mass;
+    a->mass_next = now.mass_next;
+    a->pressure = now.pressure;
+    a->pressure_next = now.pressure_next;
     for (int axis = 0; axis < 3; axis++) {
-        a->flow[axis] = pool->channel[CHANNEL_FLOW_X + axis];
-        a->flow_next[axis] = pool->channel[CHANNEL_FLOW_X_NEXT + axis];
-        a->moved[axis] = world->moved_channel[axis] ? pool->channel[world->moved_channel[axis]] : NULL;
+        a->flow[axis] = now.flow[axis];
+        a->flow_next[axis] = now.flow_next[axis];
+        a->moved[axis] = now.moved[axis];
     }
-    a->pressure = pool->channel[CHANNEL_PRESSURE];
-    a->pressure_next = pool->channel[CHANNEL_PRESSURE_NEXT];
-    assert(a->mass != a->mass_next && a->pressure != a->pressure_next && a->flow[0] != a->flow_next[0]);
     a->divergence = a->flow[0];
     a->floor = a->flow[1];
     a->forces.mass = a->mass_next;
@@ -100,7 +98,7 @@ static bool make_notes(memory *mem, int32_t count, brick_notes *notes)
 static weir_status reserve_notes(momentum_cpu *cpu)
 {
     weir_world *world = cpu->machine->world;
-    const int32_t room = world->bricks.capacity;
+    const int32_t room = cpu->machine->cells->pool.capacity;
     brick_notes fresh;
     if (cpu->notes.room >= room) return WEIR_OK;
     if (!make_notes(&world->mem, room, &fresh))
@@ -113,7 +111,7 @@ static weir_status reserve_notes(momentum_cpu *cpu)
 static weir_status reserve(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
-    brick_pool *pool = &cpu->machine->world->bricks;
+    brick_pool *pool = &cpu->machine->cells->pool;
     cpu->ready = UINT64_MAX;
     weir_status status = cpu_prepare(cpu->machine);
     if (status == WEIR_OK) status = reserve_notes(cpu);
@@ -135,14 +133,14 @@ void momentum_cpu_move(void *solver)
 void momentum_cpu_open_sides(void *solver)
 {
     momentum *m = solver;
-    m->drained = cpu_drain_sides(m->cpu->machine, CHANNEL_MASS_NEXT, m->cpu->notes.drained);
+    m->drained = cpu_drain_sides(m->cpu->machine, m->cpu->notes.drained);
 }
 
 void momentum_cpu_viscosity(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     cpu_over_runs(cpu->machine, cpu->kernels->viscosity, &cpu->args);
-    for (int axis = 0; axis < 3; axis++) cpu_swap_channels(cpu->machine, CHANNEL_FLOW_X + axis, CHANNEL_FLOW_X_NEXT + axis);
+    cpu_swap_flow(cpu->machine);
     point_channels(cpu);
 }
 
@@ -234,7 +232,7 @@ void momentum_cpu_gradient(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     cpu_over_runs(cpu->machine, cpu->kernels->gradient, &cpu->args);
-    cpu_swap_channels(cpu->machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
+    cpu_swap_mass(cpu->machine);
     point_channels(cpu);
 }
 
@@ -242,7 +240,7 @@ void momentum_cpu_gradient(void *solver)
 
 static int32_t list_active(momentum_cpu *cpu)
 {
-    const brick_pool *pool = &cpu->machine->world->bricks;
+    const brick_pool *pool = &cpu->machine->cells->pool;
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->alive[b] && !mask_empty(&cpu->notes.active[b])) cpu->notes.list[count++] = b;
@@ -278,13 +276,13 @@ static int32_t list_beside(momentum_cpu *cpu, int32_t count)
     for (int32_t i = 0; i < count; i++) notes->listed[list[i]] = 1;
     for (int32_t i = 0; i < count; i++) {
         for (int32_t f = 0; f < 6; f++) {
-            int32_t beside = cpu->machine->world->bricks.near[list[i]][faces[f]];
+            int32_t beside = cpu->machine->cells->pool.near[list[i]][faces[f]];
             if (notes->listed[beside] || mask_empty(&notes->active[beside])) continue;
             notes->listed[beside] = 1;
             list[all++] = beside;
         }
     }
-    assert(all <= cpu->machine->world->bricks.live);
+    assert(all <= cpu->machine->cells->pool.live);
     for (int32_t i = 0; i < all; i++) notes->listed[list[i]] = 0;
     return all;
 }
@@ -299,13 +297,13 @@ static float smooth_listed(momentum_cpu *cpu, int32_t count)
 static void touch_up(momentum *m)
 {
     momentum_cpu *cpu = m->cpu;
-    const weir_world *world = m->base.world;
+    const weir_world *world = m->base.cells.world;
     const float tolerance = world->params.tolerance;
-    assert(m->residual >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)world->bricks.end));
+    assert(m->residual >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)m->base.cells.pool.end));
     int32_t count = rule_is_wild(m->residual, tolerance) ? list_active(cpu) : 0;
     float left = smooth_listed(cpu, count);
     count = keep_restless(cpu, count);
-    m->unsolved = rule_cycle_follows(m->residual, left, count, world->bricks.live, tolerance);
+    m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.live, tolerance);
     if (m->unsolved && m->may_follow) return;
     for (int32_t round = 1; count > 0; round++) {
         cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->notes.list, count, BRICK_GRAIN);
@@ -328,7 +326,7 @@ void momentum_cpu_touch_up(void *solver)
 
 static const char *validate_notes(const momentum_cpu *cpu)
 {
-    const brick_pool *pool = &cpu->machine->world->bricks;
+    const brick_pool *pool = &cpu->machine->cells->pool;
     const brick_notes *notes = &cpu->notes;
     if (notes->room < pool->end) return broken("%d bricks have notes, and there are %d", notes->room, pool->end);
     if (!mask_empty(&notes->active[BRICK_NOTHING]) || notes->dry[BRICK_NOTHING] || notes->full[BRICK_NOTHING] != 1)
@@ -358,10 +356,10 @@ static const char *validate(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     cpu_machine *machine = cpu->machine;
-    if (cpu->ready != machine->world->bricks.version) return NULL;  // what was made for other bricks is made anew
+    if (cpu->ready != machine->cells->pool.version) return NULL;  // what was made for other bricks is made anew
     const char *wrong = machine->base.validate(&machine->base);
     if (!wrong) wrong = validate_notes(cpu);
-    if (!wrong) wrong = pyramid_validate(&cpu->levels, &machine->world->bricks);
+    if (!wrong) wrong = pyramid_validate(&cpu->levels, &machine->cells->pool);
     if (wrong) return wrong;
     point_channels(cpu);
     return cpu_validate_pieces(machine, try_column, solver);
@@ -381,7 +379,7 @@ static void destroy(void *solver)
     momentum *m = solver;
     momentum_cpu *cpu = m->cpu;
     if (!cpu) return;
-    memory *mem = &m->base.world->mem;
+    memory *mem = &m->base.cells.world->mem;
     if (cpu->machine) {
         pyramid_destroy(&cpu->levels);
         free_notes(mem, &cpu->notes);
@@ -404,13 +402,13 @@ static const momentum_kernels *const kernels[CPU_WIDTHS] = {
 static weir_status create(void *solver, const char *device)
 {
     momentum *m = solver;
-    memory *mem = &m->base.world->mem;
+    memory *mem = &m->base.cells.world->mem;
     momentum_cpu *cpu = m->cpu = memory_alloc_zero(mem, sizeof *cpu);
     (void)device;
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     cpu_needs needs = {.columns = true, .tile = kernels[0]->tile_size};
     for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
-    weir_status status = cpu_machine_create(m->base.world, &needs, &cpu->machine);
+    weir_status status = cpu_machine_create(&m->base.cells, &needs, &cpu->machine);
     if (status != WEIR_OK) return status;
     m->base.machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];

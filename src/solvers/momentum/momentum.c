@@ -28,8 +28,8 @@ static void run(momentum *m, const pass *p)
 // the same in whatever order they are found.
 static void solve_pressure(momentum *m)
 {
-    const weir_world *world = m->base.world;
-    bricks_catch_up(&world->bricks);
+    const weir_world *world = m->base.cells.world;
+    bricks_catch_up(&m->base.cells.pool);
     int32_t most = m->cycles_next;
     if (most == 0 || most > world->params.cycles) most = world->params.cycles;
     assert(most >= 1);
@@ -48,45 +48,78 @@ static void solve_pressure(momentum *m)
 
 static void run_passes(momentum *m)
 {
-    weir_world *world = m->base.world;
-    backend_rules(m->base.machine, world, WEIR_PLACE_BEFORE);
+    weir_world *world = m->base.cells.world;
+    backend_rules(&m->base, WEIR_PLACE_BEFORE);
     run(m, &MOVE);
     if (backend_drains(world)) {
         run(m, &OPEN_SIDES);
         assert(m->drained >= 0);
         world->drained += m->drained;
     }
-    backend_rules(m->base.machine, world, WEIR_PLACE_AFTER_MOVE);
+    backend_rules(&m->base, WEIR_PLACE_AFTER_MOVE);
     if (world->params.viscosity > 0.0f) run(m, &VISCOSITY);
     if (backend_pushes(world)) run(m, &FORCES);
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
-    backend_rules(m->base.machine, world, WEIR_PLACE_AFTER);
+    backend_rules(&m->base, WEIR_PLACE_AFTER);
 }
 
 static weir_status update(void *state)
 {
     momentum *m = state;
     if (m->base.machine->begin) m->base.machine->begin(m->base.machine);
-    if (m->base.world->bricks.live > 0) {
+    if (m->base.cells.pool.live > 0) {
         run_passes(m);
     } else {
         // A world that has dried up is like a new one to the water that comes next.
-        bricks_catch_up(&m->base.world->bricks);
+        bricks_catch_up(&m->base.cells.pool);
         m->cycles_next = 0;
     }
-    return m->base.machine->finish ? m->base.machine->finish(m->base.machine) : WEIR_OK;
+    return solver_state_finish(&m->base);
 }
+
+// ---- Channels --------------------------------------------------------------------------------------------------------------
+
+// What an update reads is the plain ones; when it has finished they hold the new state.
+enum {
+    MASS_NOW,
+    MASS_NEXT,
+    FLOW_X_NOW,
+    FLOW_Y_NOW,
+    FLOW_Z_NOW,
+    FLOW_X_NEXT,
+    FLOW_Y_NEXT,
+    FLOW_Z_NEXT,
+    PRESSURE_NOW,
+    PRESSURE_NEXT,
+    CHANNELS
+};
+
+static const cell_channel channels[CHANNELS] = {
+    [MASS_NOW] = {"mass", CHANNEL_UNITS, 4, true, MASS_NEXT, 0},
+    [MASS_NEXT] = {"mass_next", CHANNEL_UNITS, 4, false, CHANNEL_NONE, 0},
+    // Through the face towards the lower neighbour; positive moves mass towards higher coordinates.
+    [FLOW_X_NOW] = {"flow_x", CHANNEL_FLOAT, 4, true, FLOW_X_NEXT, 1},
+    [FLOW_Y_NOW] = {"flow_y", CHANNEL_FLOAT, 4, true, FLOW_Y_NEXT, 1},
+    [FLOW_Z_NOW] = {"flow_z", CHANNEL_FLOAT, 4, true, FLOW_Z_NEXT, 1},
+    [FLOW_X_NEXT] = {"flow_x_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
+    [FLOW_Y_NEXT] = {"flow_y_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
+    [FLOW_Z_NEXT] = {"flow_z_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
+    [PRESSURE_NOW] = {"pressure", CHANNEL_FLOAT, 4, true, PRESSURE_NEXT, 1e6},
+    [PRESSURE_NEXT] = {"pressure_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1e6},
+};
+
+static const cell_layout layout = {channels, CHANNELS, .mass = MASS_NOW, .flow = FLOW_X_NOW, .pressure = PRESSURE_NOW};
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
 #if WEIR_HAVE_OPENCL
-    return solver_state_create(world, def, sizeof(momentum), &momentum_on_cpu, &momentum_on_opencl, state);
+    return solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, &momentum_on_opencl, state);
 #else
-    return solver_state_create(world, def, sizeof(momentum), &momentum_on_cpu, NULL, state);
+    return solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, NULL, state);
 #endif
 }
 
@@ -98,6 +131,7 @@ static void destroy(void *state)
 static void stats(const void *state, weir_stats *all)
 {
     const momentum *m = state;
+    cells_stats(state, all);
     all->cycles = m->cycles;
     all->residual = m->residual;
 }
@@ -116,14 +150,13 @@ extern const solver_table solver_momentum;
 const solver_table solver_momentum = {
     .id = WEIR_SOLVER_MOMENTUM,
     .name = "momentum",
+    .unit = 1,
     .speed = 1.0f,
     .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
+    SOLVER_STATE_TABLE,
     .create = create,
     .destroy = destroy,
-    .reserve = solver_state_reserve,
     .update = update,
-    .validate = solver_state_validate,
-    .bytes = solver_state_bytes,
     .stats = stats,
     .carried = carried,
     .set_carried = set_carried,

@@ -196,7 +196,7 @@ static int32_t *reserve_tree(momentum_opencl *o, size_t bytes)
 static weir_status build_pyramid(momentum_opencl *o)
 {
     device_pyramid *p = &o->pyramid;
-    brick_pool *pool = &o->machine->world->bricks;
+    brick_pool *pool = &o->machine->cells->pool;
     if (p->version == pool->version) return WEIR_OK;
     p->version = UINT64_MAX;
     weir_status status = pyramid_build(&p->tables, pool);
@@ -322,7 +322,7 @@ static weir_status reserve(void *solver)
         drop_pyramid(o);
         status = opencl_prepare(o->machine);
     }
-    if (status == WEIR_OK && o->machine->world->bricks.live > 0) status = build_pyramid(o);
+    if (status == WEIR_OK && o->machine->cells->pool.live > 0) status = build_pyramid(o);
     if (status == WEIR_OK) status = opencl_reserve(o->machine);
     if (status == WEIR_OK) set_numbers(o->machine);
     return status;
@@ -553,7 +553,7 @@ void momentum_opencl_gradient(void *solver)
     LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->open), A(c.pressure), NEXT, FLOW,
                    A(d->marks), A(o->machine->numbers), A(d->room), A(d->live));
     if (o->cycle.ahead) ask_notes(o, false, false);
-    opencl_swap_channels(o->machine, CHANNEL_MASS, CHANNEL_MASS_NEXT);
+    opencl_swap_mass(o->machine);
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -567,7 +567,7 @@ static int64_t bytes(const void *solver)
 static const char *validate(void *solver)
 {
     momentum_opencl *o = ((momentum *)solver)->opencl;
-    const char *wrong = pyramid_validate(&o->pyramid.tables, &o->machine->world->bricks);
+    const char *wrong = pyramid_validate(&o->pyramid.tables, &o->machine->cells->pool);
     return wrong ? wrong : o->machine->base.validate(&o->machine->base);
 }
 
@@ -576,7 +576,7 @@ static void destroy(void *solver)
     momentum *m = solver;
     momentum_opencl *o = m->opencl;
     if (!o) return;
-    memory *mem = &m->base.world->mem;
+    memory *mem = &m->base.cells.world->mem;
     pyramid_destroy(&o->pyramid.tables);
     memory_free(mem, o->pyramid.tree_here, o->pyramid.here_bytes);
     if (o->machine) {
@@ -591,13 +591,13 @@ static void destroy(void *solver)
 static weir_status create(void *solver, const char *device)
 {
     momentum *m = solver;
-    momentum_opencl *o = m->opencl = memory_alloc_zero(&m->base.world->mem, sizeof *o);
+    momentum_opencl *o = m->opencl = memory_alloc_zero(&m->base.cells.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
-    pyramid_create(&m->base.world->mem, true, &o->pyramid.tables);
+    pyramid_create(&m->base.cells.world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     o->ahead = opencl_bricks_from("WEIR_DEVICE_AHEAD", AHEAD_BRICKS);
     const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 2, .catch_up = take_notes, .solver = m};
-    weir_status status = opencl_machine_create(m->base.world, device, &text, &needs, &o->machine);
+    weir_status status = opencl_machine_create(&m->base.cells, device, &text, &needs, &o->machine);
     if (status == WEIR_OK) m->base.machine = &o->machine->base;
     return status;
 }

@@ -1,0 +1,155 @@
+// Fluid in cells: what solvers share whose state is channels on bricks. Such a solver's state begins with `fluid_cells`, and its table
+// (world/solver.h) has the functions below, which walk the solver's own list of channels; what is left to write is the update.
+#ifndef WEIR_CELLS_CELLS_H
+#define WEIR_CELLS_CELLS_H
+
+#include "cells/bricks.h"
+#include "world/solver.h"
+
+enum { RULE_MAX = 8, CHANNEL_NONE = -1 };
+
+// What a channel's values are: whole units of mass, other whole numbers from 0 on, or floats. Of 1, 2 or 4 bytes; floats have 4.
+typedef enum channel_type { CHANNEL_UNITS, CHANNEL_COUNT, CHANNEL_FLOAT } channel_type;
+
+typedef struct cell_channel {
+    const char *name;
+    channel_type type;
+    int32_t bytes;
+    bool kept;     // part of the state; others are scratch between updates
+    int32_t next;  // the channel that takes its new values in an update, CHANNEL_NONE if there is none
+    double
+        max;  // the largest value that is valid, or magnitude of a float; of mass, 0: what the solver's table says. In solid cells
+              // there is nothing but 0
+} cell_channel;
+
+// A solver's channels, and which of them mean something to the world.
+typedef struct cell_layout {
+    const cell_channel *channels;
+    int32_t count;
+    int32_t mass;
+    int32_t flow;      // the first of three, x, y, z: through the cell's low faces; CHANNEL_NONE
+    int32_t pressure;  // CHANNEL_NONE
+} cell_layout;
+
+// A game's rule and where its channels are: values[i] now, next[i] scratch.
+typedef struct cell_rule {
+    weir_rule_def def;
+    char name[64];
+    char channel_names[WEIR_RULE_CHANNELS][64];
+    int32_t values[WEIR_RULE_CHANNELS];
+    int32_t next[WEIR_RULE_CHANNELS];
+} cell_rule;
+
+typedef struct fluid_cells {
+    weir_world *world;
+    const cell_layout *layout;
+    brick_pool pool;
+    brick_pool frozen;  // for reading only, while a background step runs
+    cell_rule rules[RULE_MAX];
+    int32_t rule_count;
+    int32_t moved[3];      // channels of what crossed each low face in this update; 0 unless a rule asked for it
+    int64_t solver_bytes;  // of the solver's tables after the last update
+    int64_t peak_bytes;    // of bricks and solver together
+} fluid_cells;
+
+// Where the channels of a solver with mass in drops, flow on faces and pressure are now.
+typedef struct cell_arrays {
+    int32_t *mass, *mass_next;
+    float *flow[3], *flow_next[3];
+    float *pressure, *pressure_next;
+    float *moved[3];  // NULL unless a rule asked for it
+} cell_arrays;
+
+// ---- cells.c: life and reading ----
+
+// In place, within the solver's state. `destroy` is allowed also after a create that failed, or none.
+weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def *def, const cell_layout *layout);
+void cells_destroy(fluid_cells *c);
+
+// After an update: the bytes of the solver's own tables.
+void cells_count_bytes(fluid_cells *c, int64_t solver_bytes);
+
+// For a solver_table.
+void cells_view(const void *state, bool frozen, fluid_view *view);
+weir_status cells_freeze(void *state);
+void cells_stats(const void *state, weir_stats *stats);
+bool cells_is_remote(const void *state);
+void cells_catch_up(const void *state);
+weir_status cells_device_status(const void *state);
+void cells_leave_device(void *state);
+
+// All channels that make up the state: the kept ones of the layout, then those of rules. Returns how many there are.
+int32_t cells_state_channels(const fluid_cells *c, int32_t channels[CHANNEL_MAX]);
+
+// The largest valid value of a channel of the layout.
+double cells_value_max(const fluid_cells *c, int32_t channel);
+
+// The channel that takes the new values of one, of the layout or of a rule; CHANNEL_NONE if there is none.
+int32_t cells_next(const fluid_cells *c, int32_t channel);
+
+cell_arrays cells_arrays(const fluid_cells *c);
+
+// A value of a channel as a number.
+static inline double cells_value(channel_type type, int32_t bytes, const void *values, int32_t cell)
+{
+    if (type == CHANNEL_FLOAT) return (double)((const float *)values)[cell];
+    if (bytes == 1) return ((const uint8_t *)values)[cell];
+    return bytes == 2 ? ((const uint16_t *)values)[cell] : ((const int32_t *)values)[cell];
+}
+
+// The drops of a brick, in the channel itself if it counts them one by one or else in `room`; and back, for what was written there.
+int32_t *cells_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t room[BRICK_CELLS]);
+void cells_put_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops);
+
+// Counts the drops of a brick anew into wet and returns them.
+int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick);
+
+// ---- topology.c: which bricks are there ----
+
+// The first half of an update, for a solver_table or to be called from its `reserve`: the bricks that the water and the emitters need.
+weir_status cells_reserve(void *state);
+
+// Brings the brick set in line with the water: a brick lives if it holds mass or touches one that does. Bricks that are solid
+// throughout are not kept. May fail on memory, leaving everything as it was.
+weir_status cells_topology(fluid_cells *c);
+
+// Makes sure that all bricks of a box that are not solid throughout are there. Fails without changing any water.
+weir_status cells_touch(fluid_cells *c, weir_box box);
+
+// The same for those of them that are wanted.
+typedef bool brick_filter(const void *context, weir_coord brick);
+weir_status cells_touch_some(fluid_cells *c, weir_box box, brick_filter *wanted, const void *context);
+
+// Tells that terrain changed in a brick: its open cells are asked for anew, and it may be born again if it was solid.
+void cells_terrain_changed_brick(fluid_cells *c, weir_coord brick);
+
+// ---- edits.c and pour.c, for a solver_table ----
+
+weir_status cells_prepare(void *state, const world_edit *edit);
+void cells_apply(void *state, const world_edit *edit);
+void cells_terrain_changed(void *state, weir_box bricks);
+
+// EDIT_POUR.
+void cells_pour(fluid_cells *c, const world_edit *edit);
+
+// ---- state.c, for a solver_table ----
+
+uint64_t cells_hash(const void *state, bool frozen);
+void cells_save(const void *state, snapshot_writer *w);
+weir_status cells_load(void *state, snapshot_reader *r, const terrain *terrain, int64_t *held, void **arrival);
+void cells_adopt(void *state, void *arrival);
+void cells_discard(void *state, void *arrival);
+
+// ---- validate.c ----
+
+// For a solver_table whose updates work with nothing but the cells.
+const char *cells_validate(void *state, bool cells_only, int64_t *held);
+
+// ---- game_rules.c, for a solver_table ----
+
+weir_status cells_add_rule(void *state, const weir_rule_def *def);
+int32_t cells_find_channel(const void *state, const char *name);
+float cells_channel_value(const fluid_view *view, int32_t channel, int32_t brick, int32_t cell);
+uint64_t cells_hash_rules(const void *state, uint64_t hash);
+
+#endif

@@ -1,0 +1,106 @@
+// Pouring: drops spread evenly over the open cells of a box, or taken out of them. Every cell takes the same number, or as much as it can
+// if that is less. That number, the level, is the largest with
+//
+//     sum over cells of min(capacity, level) <= drops
+//
+// and what is then left, less than one unit per cell, goes to the first cells in coordinate order of bricks and, in a brick, of
+// cells. All of it is whole numbers and coordinates, so the order of bricks in the pool changes nothing.
+#include "cells/cells.h"
+
+// All here is counted in the solver's units.
+typedef struct pour {
+    const fluid_cells *cells;
+    fluid_view view;
+    weir_box box;
+    int32_t sign;  // -1: taken out
+} pour;
+
+// What a cell can take in or give away.
+static int32_t capacity(const pour *p, int32_t drops)
+{
+    const int32_t unit = p->cells->world->solver->unit;
+    if (p->sign < 0) return drops / unit;
+    return drops < WEIR_FULL ? (WEIR_FULL - drops) / unit : 0;
+}
+
+// What the cells move at a level; *more gets how many could move another one.
+static int64_t moved_at(const pour *p, int64_t level, int64_t *more)
+{
+    int64_t sum = 0;
+    *more = 0;
+    brick_mask mask;
+    int32_t room[BRICK_CELLS];
+    region_walk walk = region_walk_live(&p->view, p->box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!region_box_mask(p->box, p->view.coord[brick], &mask)) continue;
+        const int32_t *mass = fluid_drops(&p->view, brick, room);
+        for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            for (uint64_t left = mask.plane[z] & p->view.open[brick].plane[z]; left;) {
+                int32_t most = capacity(p, mass[region_take(&left) + 64 * z]);
+                sum += most < level ? most : level;
+                *more += most > level;
+            }
+        }
+    }
+    return sum;
+}
+
+// The level for an amount; *rest gets what is left over, less than there are cells that could move another unit.
+static int64_t find_level(const pour *p, int64_t amount, int64_t *rest)
+{
+    int64_t cells, more;
+    moved_at(p, 0, &cells);
+    *rest = 0;
+    if (cells == 0) return 0;
+    if (moved_at(p, INT32_MAX, &more) <= amount) return INT32_MAX;
+
+    // Enough for every cell to get its even part, not enough for all to get all they can; often the even part is the answer.
+    int64_t low = amount / cells, high = INT32_MAX, probe = low + 1;
+    while (high - low > 1) {
+        if (moved_at(p, probe, &more) <= amount)
+            low = probe;
+        else
+            high = probe;
+        probe = low + (high - low) / 2;
+    }
+    *rest = amount - moved_at(p, low, &more);
+    return low;
+}
+
+void cells_pour(fluid_cells *c, const world_edit *edit)
+{
+    weir_world *world = c->world;
+    brick_pool *pool = &c->pool;
+    const int32_t unit = world->solver->unit;
+    pour p = {.cells = c, .box = edit->place.box, .sign = edit->amount < 0 ? -1 : 1};
+    cells_view(c, false, &p.view);
+    region_fetch(&p.view, p.box);
+    int64_t rest, level = find_level(&p, p.sign * edit->amount / unit, &rest);
+    brick_mask mask;
+    int32_t room[BRICK_CELLS];
+    region_walk walk = region_walk_ordered(&p.view, p.box);
+    for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (!region_box_mask(p.box, pool->coord[brick], &mask)) continue;
+        bricks_write(pool, brick);
+        int32_t *mass = cells_drops(c, pool, brick, room);
+        int64_t moved = 0;
+        for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            for (uint64_t left = mask.plane[z] & pool->open[brick].plane[z]; left;) {
+                int32_t cell = region_take(&left) + 64 * z;
+                int32_t most = capacity(&p, mass[cell]);
+                int32_t part = most < level ? most : (int32_t)level;
+                if (most > level && rest > 0) part++, rest--;
+                mass[cell] += p.sign * part * unit;
+                moved += part;
+            }
+        }
+        if (moved == 0) continue;
+        cells_put_drops(c, pool, brick, mass);
+        if (p.sign < 0)
+            world->removed += moved * unit;
+        else
+            world->added += moved * unit;
+        cells_count_brick(c, pool, brick);
+        pool->changed[brick] = world->change;
+    }
+}

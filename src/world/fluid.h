@@ -1,0 +1,111 @@
+// The fluid of a world as everybody but its solver sees it: which bricks there are, and what is in their cells.
+//
+// A view points into the solver's tables and is good until the world changes. Values come without a copy where the solver has them in the
+// form that is asked for, as whole drops or as floats in arrays of 512 per brick; otherwise the solver writes them where the reader has room.
+#ifndef WEIR_WORLD_FLUID_H
+#define WEIR_WORLD_FLUID_H
+
+#include "world/brick.h"
+#include "world/coord_table.h"
+#include <string.h>
+
+typedef enum fluid_part {
+    FLUID_DROPS,   // int32_t
+    FLUID_FLOW_X,  // float: through the face towards x - 1; positive moves fluid towards +x
+    FLUID_FLOW_Y,
+    FLUID_FLOW_Z,
+    FLUID_PRESSURE,  // float
+    FLUID_PARTS
+} fluid_part;
+
+typedef struct fluid_view fluid_view;
+
+struct fluid_view {
+    // The bricks by index, 0 being the nothing. Their order is an accident.
+    int32_t end, live;  // one past the last index, and how many are there
+    const weir_coord *coord;
+    const int32_t (*near)[27];
+    const brick_mask *open;
+    const uint8_t *alive, *wet;  // 1: it is there; it holds fluid
+    const int64_t *changed;      // number of the change that last touched its fluid or terrain
+    int32_t *slot;               // where to find them by coordinate: coord_table.h
+    uint32_t slot_mask;
+
+    float speed;                      // cells per update that a flow of 1 moves
+    const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
+    // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.
+    void (*read)(const fluid_view *view, fluid_part part, int32_t brick, int32_t first, int32_t count, void *values);
+    // Brings the values of bricks here that a device has, before they are read; NULL: they are here.
+    void (*fetch)(const fluid_view *view, const int32_t *bricks, int32_t count);
+    const void *owner;  // of the solver's
+};
+
+// The brick at a brick coordinate, or BRICK_NOTHING.
+static inline int32_t fluid_find(const fluid_view *view, weir_coord coord)
+{
+    return view->slot ? *coord_slot(view->slot, view->slot_mask, view->coord, coord) : BRICK_NOTHING;
+}
+
+// `count` values of a part from a cell of a brick on, in the state itself or in `room`.
+static inline const void *fluid_values(const fluid_view *view, fluid_part part, int32_t brick, int32_t first, int32_t count,
+                                       void *room)
+{
+    if (view->direct[part]) return (const char *)view->direct[part] + 4 * ((size_t)brick * BRICK_CELLS + (size_t)first);
+    if (view->read && brick != BRICK_NOTHING)
+        view->read(view, part, brick, first, count, room);
+    else
+        memset(room, 0, 4 * (size_t)count);
+    return room;
+}
+
+// The drops of a brick's 512 cells.
+static inline const int32_t *fluid_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
+{
+    return fluid_values(view, FLUID_DROPS, brick, 0, BRICK_CELLS, room);
+}
+
+static inline int32_t fluid_drops_at(const fluid_view *view, int32_t brick, int32_t cell)
+{
+    int32_t room;
+    return *(const int32_t *)fluid_values(view, FLUID_DROPS, brick, cell, 1, &room);
+}
+
+static inline float fluid_pressure_at(const fluid_view *view, int32_t brick, int32_t cell)
+{
+    float room;
+    return *(const float *)fluid_values(view, FLUID_PRESSURE, brick, cell, 1, &room);
+}
+
+// The next cell towards an axis (0 x, 1 y, 2 z) and side (-1, +1): its brick, which may be the nothing, and its index there.
+static inline int32_t fluid_step(const int32_t (*near)[27], int32_t brick, int32_t cell, int32_t axis, int32_t side,
+                                 int32_t *next)
+{
+    int32_t stride = 1 << (3 * axis);
+    int32_t place = cell >> (3 * axis) & 7;
+    if (place + side >= 0 && place + side < BRICK_EDGE) {
+        *next = cell + side * stride;
+        return brick;
+    }
+    static const int32_t near_step[3] = {NEAR(1, 0, 0) - BRICK_SELF, NEAR(0, 1, 0) - BRICK_SELF, NEAR(0, 0, 1) - BRICK_SELF};
+    *next = cell - 7 * side * stride;
+    return near[brick][BRICK_SELF + side * near_step[axis]];
+}
+
+// The flow of a cell along an axis, in cells per update: the mean of that through its opposite faces, of which the upper one belongs to
+// the next cell.
+static inline float fluid_flow_at(const fluid_view *view, int32_t brick, int32_t cell, int32_t axis)
+{
+    const fluid_part part = (fluid_part)(FLUID_FLOW_X + axis);
+    float room[2];
+    int32_t next, there = fluid_step(view->near, brick, cell, axis, 1, &next);
+    float low = *(const float *)fluid_values(view, part, brick, cell, 1, &room[0]);
+    float high = *(const float *)fluid_values(view, part, there, next, 1, &room[1]);
+    return 0.5f * (low + high) * view->speed;
+}
+
+static inline void fluid_fetch(const fluid_view *view, const int32_t *bricks, int32_t count)
+{
+    if (view->fetch && count > 0) view->fetch(view, bricks, count);
+}
+
+#endif
