@@ -111,7 +111,8 @@ enum {
     AT_SIDES = AT_BOUNDS + 24,
     AT_DAMPING = AT_SIDES + 4 + 12,
     AT_UPDATE = AT_DAMPING + 56,
-    AT_ADDED = AT_UPDATE + 16,
+    AT_MATERIALS = AT_UPDATE + 16,
+    AT_ADDED = AT_MATERIALS + 4,
     AT_CYCLES_NEXT = AT_ADDED + 32,
     AT_NEXT_ID = AT_CYCLES_NEXT + 4,
     AT_SOURCE_COUNT = AT_NEXT_ID + 4,
@@ -421,7 +422,7 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
     bool covered[AT_TERRAIN] = {false};
     cover(covered, AT_SOLVER, 9);
     cover(covered, AT_SOURCE_COUNT, 4);
-    cover(covered, AT_UPDATE + 8, 8 + 4 * 8);
+    cover(covered, AT_UPDATE + 8, 8 + 4 + 4 * 8);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) cover(covered, fields[i].at, fields[i].size);
     for (size_t at = 0; at < AT_TERRAIN; at++)
         if (!covered[first_of_its_kind(at)]) fail_msg("byte %zu of the payload is of no field", at);
@@ -581,6 +582,9 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_SIDES, 64, 4, "open sides"},
         {AT_DAMPING, nan_bits, 4, "damping is nan"},
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
+        {AT_MATERIALS, (uint32_t)-1, 4, "claims -1 materials"},
+        {AT_MATERIALS, 31, 4, "claims 31 materials"},
+        {AT_MATERIALS, 1, 4, "material 1 has no sound name"},
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
         {AT_ADDED, 12345, 8, "account says"},

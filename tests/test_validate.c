@@ -286,7 +286,7 @@ static void a_drop_too_few(subject *s)
 
 static void a_drop_too_many_drained(subject *s)
 {
-    SET(s, s->world->drained, s->world->drained + 1);
+    SET(s, s->world->ledger[WEIR_WATER].drained, s->world->ledger[WEIR_WATER].drained + 1);
 }
 
 static void change_to_come(subject *s)

@@ -39,7 +39,17 @@ typedef struct weir_sphere {
     double radius;
 } weir_sphere;
 
-typedef enum weir_material { WEIR_NOTHING, WEIR_WATER } weir_material;
+// What a fluid is, by its number in a world: water is built in, others a game adds (weir_world_add_material).
+typedef int32_t weir_material;
+enum { WEIR_NOTHING, WEIR_WATER, WEIR_MATERIALS_BUILT_IN };
+#define WEIR_MATERIAL_MAX 32  // numbers that a world has, WEIR_NOTHING among them
+
+typedef struct weir_material_def {
+    const char *name;  // at most 31 bytes
+    float density;     // of water: 1; up to 1000
+    float viscosity;   // of water: 1; up to 1e9
+    float colour[3];   // red, green, blue, each 0 to 1, as a screen shows them
+} weir_material_def;
 
 // Which laws the water follows.
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.

@@ -63,6 +63,22 @@ WEIR_API weir_status weir_world_set_params(weir_world *world, const weir_params 
 WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
+// ---- Materials -------------------------------------------------------------------------------------------------------------
+// A world has water from the beginning. Which materials its fluid can be is up to its solver: momentum and classic move water alone, and
+// refuse to be filled with another.
+
+// Adds a material; its number is the next one. Names must differ. Fails while a background step runs.
+WEIR_API weir_status weir_world_add_material(weir_world *world, const weir_material_def *def, weir_material *material);
+
+// How many numbers there are: materials are those from 1 on, below it.
+WEIR_API int32_t weir_world_material_count(const weir_world *world);
+
+// What a material is; false if there is none of that number. Its name is good for as long as the world's state is not loaded anew.
+WEIR_API bool weir_world_material(const weir_world *world, weir_material material, weir_material_def *def);
+
+// The number of a name; WEIR_NOTHING if no material has it.
+WEIR_API weir_material weir_world_find_material(const weir_world *world, const char *name);
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 // Applied at once between updates, or queued in order while a background step runs; arguments and sizes are checked at the call
 // either way. Boxes and spheres that reach over the world's bounds are cut to them; ones wholly outside are refused. An edit that
@@ -174,11 +190,13 @@ WEIR_API int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir
 // Origins of all live bricks, in coordinate order (z, then y, then x); returns how many there are.
 WEIR_API int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t room);
 
+// The account of all materials together, and of one of them.
 WEIR_API weir_ledger weir_world_ledger(const weir_world *world);
+WEIR_API weir_ledger weir_world_material_ledger(const weir_world *world, weir_material material);
 WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
 // A number that is the same for two worlds exactly if the same edits and steps bring both to the same state and give emitters the same
-// numbers: mass, flow, pressure, terrain, parameters, emitters with their numbers and the next one, rule channels, the number of the
+// numbers: mass, flow, pressure, terrain, parameters, materials, emitters with their numbers and the next one, rule channels, the number of the
 // update and how many V-cycles the next may run. What tells of the past (ledger, marks of changes) is not in it. The same on every
 // machine, thread count, code path and backend. 0 for a world that has lost its device and had no checkpoint.
 WEIR_API uint64_t weir_world_hash(const weir_world *world);
@@ -189,7 +207,7 @@ WEIR_API uint64_t weir_world_hash(const weir_world *world);
 // leaves the earlier file whole.
 WEIR_API weir_status weir_world_save(const weir_world *world, const char *path);
 
-// Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, water, emitters. The
+// Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, materials, water, emitters. The
 // solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
 WEIR_API weir_status weir_world_load(weir_world *world, const char *path);
 

@@ -13,6 +13,7 @@ weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def
     uint8_t bytes[CHANNEL_MAX];
     c->world = world;
     c->layout = layout;
+    c->material = WEIR_WATER;
     if (layout->count > CHANNEL_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "a world of %d channels; there is room for %d", layout->count, CHANNEL_MAX);
     for (int32_t i = 0; i < layout->count; i++) bytes[i] = (uint8_t)layout->channels[i].bytes;
@@ -184,6 +185,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .changed = pool->changed,
         .slot = pool->slot,
         .slot_mask = pool->slot_mask,
+        .material = c->material,
         .speed = c->world->solver->speed,
         .read = is_drops(c) ? NULL : read_units,
         .fetch = pool->home ? fetch : NULL,

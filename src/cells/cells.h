@@ -43,6 +43,7 @@ typedef struct cell_rule {
 typedef struct fluid_cells {
     weir_world *world;
     const cell_layout *layout;
+    weir_material material;  // of all its fluid
     brick_pool pool;
     brick_pool frozen;  // for reading only, while a background step runs
     cell_rule rules[RULE_MAX];
@@ -101,6 +102,12 @@ static inline double cells_value(channel_type type, int32_t bytes, const void *v
 int32_t *cells_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t room[BRICK_CELLS]);
 void cells_put_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops);
 
+// The account of its fluid.
+static inline world_ledger *cells_ledger(const fluid_cells *c)
+{
+    return &c->world->ledger[c->material];
+}
+
 // Counts the drops of a brick anew into wet and returns them.
 int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick);
 
@@ -136,14 +143,14 @@ void cells_pour(fluid_cells *c, const world_edit *edit);
 
 uint64_t cells_hash(const void *state, bool frozen);
 void cells_save(const void *state, snapshot_writer *w);
-weir_status cells_load(void *state, snapshot_reader *r, const terrain *terrain, int64_t *held, void **arrival);
+weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival);
 void cells_adopt(void *state, void *arrival);
 void cells_discard(void *state, void *arrival);
 
 // ---- validate.c ----
 
 // For a solver_table whose updates work with nothing but the cells.
-const char *cells_validate(void *state, bool cells_only, int64_t *held);
+const char *cells_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
 
 // ---- game_rules.c, for a solver_table ----
 

@@ -62,9 +62,9 @@ static void fill_brick(fluid_cells *c, int32_t brick, const brick_mask *mask, co
             int32_t drops = whole_units(c, edit_drops(edit, brick_cell(pool->coord[brick], cell))), more = drops - mass[cell];
             if (more == 0) continue;
             if (more > 0)
-                world->added += more;
+                cells_ledger(c)->added += more;
             else
-                world->removed -= more;
+                cells_ledger(c)->removed -= more;
             mass[cell] = drops;
             if (drops == 0 && pressure) pressure[cell] = 0;
             touched = true;
@@ -206,7 +206,7 @@ static void shut_cells(fluid_cells *c, int32_t brick, const brick_mask *shut)
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = shut->plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
-            c->world->removed += mass[cell];
+            cells_ledger(c)->removed += mass[cell];
             for (int32_t i = 0; i < count; i++) {
                 const size_t bytes = pool->channel_bytes[channels[i]];
                 memset((char *)bricks_values(pool, channels[i], brick) + (size_t)cell * bytes, 0, bytes);

@@ -97,9 +97,9 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
         if (moved == 0) continue;
         cells_put_drops(c, pool, brick, mass);
         if (p.sign < 0)
-            world->removed += moved * unit;
+            cells_ledger(c)->removed += moved * unit;
         else
-            world->added += moved * unit;
+            cells_ledger(c)->added += moved * unit;
         cells_count_brick(c, pool, brick);
         pool->changed[brick] = world->change;
     }

@@ -221,15 +221,14 @@ static weir_status get_bricks(const fluid_cells *c, snapshot_reader *r, const te
     return status;
 }
 
-weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_t *held, void **arrival)
+weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
 {
     fluid_cells *c = state;
     cells_arrival *a = *arrival = memory_alloc_zero(&c->world->mem, sizeof *a);
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     weir_status status = get_names(c, r, a);
     if (status == WEIR_OK) status = get_bricks(c, r, t, a);
-    *held = 0;
-    for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) *held += cells_count_brick(c, &a->pool, b);
+    for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
     return status;
 }
 

@@ -90,25 +90,22 @@ static const char *validate_values(const fluid_cells *c, int32_t brick, int64_t 
                   pool->wet[brick] ? "wet" : "dry");
 }
 
-static const char *validate_bricks(const fluid_cells *c, int64_t *held)
+static const char *validate_bricks(const fluid_cells *c, int64_t *held, bool *all_here)
 {
     const brick_pool *pool = &c->pool;
     const weir_world *world = c->world;
     const bool settled = !pool->unsettled && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0;
-    bool all_here = true;
-    *held = 0;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         const char *wrong = validate_open(c, b);
         if (!wrong && settled) wrong = validate_wanted(c, b);
         if (!wrong && values_here(pool, b) && !world->gone) wrong = validate_values(c, b, held);
         if (wrong) return wrong;
-        all_here &= values_here(pool, b);
+        *all_here &= values_here(pool, b);
         if (pool->changed[b] > world->change)
             return broken("brick %d changed in change %lld, and there were %lld", b, (long long)pool->changed[b],
                           (long long)world->change);
     }
-    if (!all_here) *held = -1;
     return NULL;
 }
 
@@ -137,11 +134,11 @@ static const char *validate_rules(const fluid_cells *c)
     return left == 0 ? NULL : broken("%d channels belong to nobody", left);
 }
 
-const char *cells_validate(void *state, bool cells_only, int64_t *held)
+const char *cells_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here)
 {
     (void)cells_only;
     const fluid_cells *c = state;
     const char *wrong = bricks_validate(&c->pool);
     if (!wrong) wrong = validate_rules(c);
-    return wrong ? wrong : validate_bricks(c, held);
+    return wrong ? wrong : validate_bricks(c, &held[c->material], all_here);
 }

@@ -44,9 +44,9 @@ weir_status solver_state_finish(solver_state *s)
     return status;
 }
 
-const char *solver_state_validate(void *state, bool cells_only, int64_t *held)
+const char *solver_state_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here)
 {
-    const char *wrong = cells_validate(state, cells_only, held);
+    const char *wrong = cells_validate(state, cells_only, held, all_here);
     return wrong || cells_only ? wrong : ((solver_state *)state)->part->validate(state);
 }
 

@@ -63,7 +63,7 @@ typedef struct solver_state {
 weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const cell_layout *layout,
                                 const solver_part *cpu, const solver_part *opencl, void **state);
 weir_status solver_state_reserve(void *state);
-const char *solver_state_validate(void *state, bool cells_only, int64_t *held);
+const char *solver_state_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
 
 // The end of an update: what it cost, and whether a device failed meanwhile.
 weir_status solver_state_finish(solver_state *s);

@@ -77,14 +77,15 @@ static int32_t drops_of(float fill)
     return (int32_t)((double)fill * WEIR_FULL + 0.5);
 }
 
-weir_status edit_check_fill(weir_material material, float fill)
+weir_status edit_check_fill(const weir_world *world, weir_material material, float fill)
 {
     if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
-    if (fill > 0 && material != WEIR_WATER) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "material %d cannot be filled in; there is only water (%d)", (int)material,
-                           WEIR_WATER);
-    }
-    return WEIR_OK;
+    if (fill == 0 || world_can_hold(world, material)) return WEIR_OK;
+    if (material <= WEIR_NOTHING || material >= world->material_count)
+        return status_fail(WEIR_ERROR_ARGUMENT, "there is no material %d in this world; the last is %d, %s", material,
+                           world->material_count - 1, world->materials[world->material_count - 1].name);
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "a world of %s cannot hold %s", world->solver->name,
+                       world->materials[material].name);
 }
 
 weir_status edit_check_flow(const weir_world *world)
@@ -339,7 +340,7 @@ void world_free_edits(weir_world *world)
 weir_status weir_world_fill(weir_world *world, weir_box box, weir_material material, float fill)
 {
     world_edit edit = {.kind = EDIT_FILL};
-    weir_status status = edit_check_fill(material, fill);
+    weir_status status = edit_check_fill(world, material, fill);
     if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     if (status != WEIR_OK) return status;
     edit.material = material;
@@ -350,7 +351,7 @@ weir_status weir_world_fill(weir_world *world, weir_box box, weir_material mater
 weir_status weir_world_fill_sphere(weir_world *world, weir_sphere sphere, weir_material material, float fill)
 {
     world_edit edit = {.kind = EDIT_FILL};
-    weir_status status = edit_check_fill(material, fill);
+    weir_status status = edit_check_fill(world, material, fill);
     if (status == WEIR_OK) status = place_sphere(world, sphere, &edit.place);
     if (status != WEIR_OK) return status;
     edit.material = material;

@@ -71,7 +71,7 @@ static inline weir_vec edit_flow(const world_edit *edit, weir_coord cell)
 
 // Cuts a box to the world; refuses one that is empty or lies outside.
 weir_status edit_place_box(const weir_world *world, weir_box box, region *place);
-weir_status edit_check_fill(weir_material material, float fill);
+weir_status edit_check_fill(const weir_world *world, weir_material material, float fill);
 // Whether all parts of a vector are within a limit; the sentence calls it `what`.
 weir_status edit_check_vec(const char *what, weir_vec v, float limit);
 // Whether the solver has flow that can be set.

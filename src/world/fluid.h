@@ -31,6 +31,7 @@ struct fluid_view {
     int32_t *slot;               // where to find them by coordinate: coord_table.h
     uint32_t slot_mask;
 
+    weir_material material;           // of all of it
     float speed;                      // cells per update that a flow of 1 moves
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
     // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.

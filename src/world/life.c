@@ -202,6 +202,7 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
     world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
     world->checkpoint_every = def->checkpoint_every;
     world->next_source_id = 1;
+    materials_create(world->materials, &world->material_count);
     terrain_create(&world->mem, def->bounds, def->open_sides, def->terrain, def->terrain_user, &world->terrain);
     status = build_world(world, def);
     if (status != WEIR_OK) {

@@ -55,7 +55,7 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     answer.flow =
         (weir_vec){fluid_flow_at(&view, brick, i, 0), fluid_flow_at(&view, brick, i, 1), fluid_flow_at(&view, brick, i, 2)};
     answer.pressure = fluid_pressure_at(&view, brick, i);
-    answer.material = drops > 0 ? WEIR_WATER : WEIR_NOTHING;
+    answer.material = drops > 0 ? view.material : WEIR_NOTHING;
     return answer;
 }
 
@@ -530,26 +530,7 @@ int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t r
     return list_bricks(&view, INT64_MIN, bricks, room);
 }
 
-// ---- Accounts --------------------------------------------------------------------------------------------------------------
-
-weir_ledger weir_world_ledger(const weir_world *world)
-{
-    const fluid_view view = world_fetch_all(world);
-    const world_frozen *f = &world->frozen;
-    weir_ledger ledger = {.added = f->added, .removed = f->removed, .drained = f->drained, .turned = f->turned};
-    // A background step writes the world's own account, so while it runs that is not even looked at.
-    if (!world->busy)
-        ledger =
-            (weir_ledger){.added = world->added, .removed = world->removed, .drained = world->drained, .turned = world->turned};
-    int32_t room[BRICK_CELLS];
-    for (int32_t b = 1; b < view.end; b++) {
-        if (!view.alive[b]) continue;
-        const int32_t *mass = fluid_drops(&view, b, room);
-        for (int32_t i = 0; i < BRICK_CELLS; i++) ledger.held += mass[i];
-    }
-    ledger.drift = ledger.held - (ledger.added - ledger.removed - ledger.drained - ledger.turned);
-    return ledger;
-}
+// ---- Statistics ------------------------------------------------------------------------------------------------------------
 
 weir_stats weir_world_stats(const weir_world *world)
 {

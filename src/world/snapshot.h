@@ -6,8 +6,8 @@
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
 // show:
 //
-//     name of the solver, bounds, open sides | parameters | update, change | added, removed, drained, turned | the number that the solver
-//     carries | next id, sources | terrain of the game's own?, terrain bricks | what the solver saves
+//     name of the solver, bounds, open sides | parameters | update, change | materials, and their accounts | the number that the solver carries
+//     next id, sources | terrain of the game's own?, terrain bricks | what the solver saves
 //
 // snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below.
 #ifndef WEIR_WORLD_SNAPSHOT_H

@@ -156,7 +156,9 @@ weir_status snapshot_ends_early(const snapshot_reader *r)
 typedef struct arrival {
     weir_params params;
     int64_t update, change;
-    int64_t added, removed, drained, turned;
+    world_material materials[WEIR_MATERIAL_MAX];
+    int32_t material_count;
+    world_ledger ledger[WEIR_MATERIAL_MAX];
     int32_t carried;  // see solver.h
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
@@ -199,25 +201,27 @@ static weir_params get_params(snapshot_reader *r)
     return p;
 }
 
-static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)
+// A name with its length before it; false if it has ended, or the name is not one.
+static bool get_name(snapshot_reader *r, char *name, size_t room)
 {
-    char solver[NAME_BYTES] = "";
     const size_t length = (size_t)snapshot_get_number(r, 1);
     const uint8_t *letters = snapshot_get_bytes(r, length);
-    if (!letters) return snapshot_ends_early(r);
-    if (length == 0 || length >= sizeof solver || memchr(letters, 0, length))
-        return snapshot_damaged(r, "its solver has no sound name");
-    memcpy(solver, letters, length);
+    memset(name, 0, room);
+    if (!letters || length == 0 || length >= room || memchr(letters, 0, length)) return false;
+    memcpy(name, letters, length);
+    return true;
+}
+
+static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)
+{
+    char solver[NAME_BYTES];
+    if (!get_name(r, solver, sizeof solver))
+        return r->ended ? snapshot_ends_early(r) : snapshot_damaged(r, "its solver has no sound name");
     weir_box bounds = get_box(r);
     uint32_t open_sides = get_u32(r);
     a->params = get_params(r);
     a->update = get_i64(r);
     a->change = get_i64(r);
-    a->added = get_i64(r);
-    a->removed = get_i64(r);
-    a->drained = get_i64(r);
-    a->turned = get_i64(r);
-    a->carried = get_i32(r);
     if (r->ended) return snapshot_ends_early(r);
 
     if (strcmp(solver, world->solver->name) != 0) {
@@ -234,26 +238,64 @@ static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival 
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
         return snapshot_damaged(r, "the counters of updates and changes are out of range");
     }
-    if (a->carried < 0 || (a->carried > 0 && !world->solver->set_carried))
-        return snapshot_damaged(r, "a world of %s cannot carry the number %d", world->solver->name, a->carried);
-    const int64_t account[4] = {a->added, a->removed, a->drained, a->turned};
-    for (int32_t i = 0; i < 4; i++) {
-        if (account[i] < 0 || account[i] > ACCOUNT_MAX) return snapshot_damaged(r, "the account of drops is out of range");
-    }
     terrain_create(&world->mem, bounds, open_sides, world->terrain.source, world->terrain.source_user, &a->terrain);
     return WEIR_OK;
 }
 
-static bool source_sound(const world_source *s, int32_t last_id, int32_t next_id, int32_t unit)
+static weir_status get_materials(snapshot_reader *r, arrival *a)
+{
+    const int32_t added = get_i32(r);
+    if (added < 0 || added > WEIR_MATERIAL_MAX - WEIR_MATERIALS_BUILT_IN)
+        return snapshot_damaged(r, "it claims %d materials; a world has at most %d", added, WEIR_MATERIAL_MAX - 1);
+    materials_create(a->materials, &a->material_count);
+    for (int32_t i = 0; i < added; i++) {
+        char name[sizeof a->materials->name];
+        if (!get_name(r, name, sizeof name))
+            return r->ended ? snapshot_ends_early(r) : snapshot_damaged(r, "material %d has no sound name", i + 1);
+        weir_material_def def = {.name = name};
+        def.density = get_float(r);
+        def.viscosity = get_float(r);
+        for (int32_t k = 0; k < 3; k++) def.colour[k] = get_float(r);
+        if (r->ended) return snapshot_ends_early(r);
+        if (materials_add(a->materials, &a->material_count, &def) != WEIR_OK)
+            return snapshot_damaged(r, "%s", weir_error_message());
+    }
+    for (int32_t i = WEIR_WATER; i < a->material_count; i++) {
+        int64_t account[4];
+        for (int32_t k = 0; k < 4; k++) account[k] = get_i64(r);
+        for (int32_t k = 0; k < 4; k++)
+            if (account[k] < 0 || account[k] > ACCOUNT_MAX) return snapshot_damaged(r, "the account of drops is out of range");
+        a->ledger[i] = (world_ledger){account[0], account[1], account[2], account[3]};
+    }
+    return r->ended ? snapshot_ends_early(r) : WEIR_OK;
+}
+
+static weir_status get_carried(snapshot_reader *r, const weir_world *world, arrival *a)
+{
+    a->carried = get_i32(r);
+    if (a->carried < 0 || (a->carried > 0 && !world->solver->set_carried))
+        return snapshot_damaged(r, "a world of %s cannot carry the number %d", world->solver->name, a->carried);
+    return WEIR_OK;
+}
+
+// Whether the solver could hold a material of the file.
+static bool can_hold(const weir_world *world, const arrival *a, weir_material material)
+{
+    if (material <= WEIR_NOTHING || material >= a->material_count) return false;
+    return world->solver->can_hold ? world->solver->can_hold(world->state, material) : material == WEIR_WATER;
+}
+
+static bool source_sound(const weir_world *world, const arrival *a, const world_source *s, int32_t last_id)
 {
     const float force[3] = {s->force.x, s->force.y, s->force.z};
     for (int32_t i = 0; i < 3; i++) {
         if (!(force[i] >= -1 && force[i] <= 1)) return false;
     }
-    if (s->id <= last_id || s->id >= next_id || !box_sound(s->box)) return false;
+    if (s->id <= last_id || s->id >= a->next_source_id || !box_sound(s->box)) return false;
     if (s->kind == SOURCE_FORCE) return true;
-    bool rated = s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < unit;
-    return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS && (s->kind == SOURCE_DRAIN || s->material == WEIR_WATER);
+    bool rated =
+        s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < world->solver->unit;
+    return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS && (s->kind == SOURCE_DRAIN || can_hold(world, a, s->material));
 }
 
 static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a)
@@ -274,13 +316,12 @@ static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a
         world_source *s = &a->sources[a->source_count];
         *s = (world_source){.kind = (source_kind)kind, .id = get_i32(r)};
         s->box = get_box(r);
-        uint32_t material = get_u32(r);
-        s->material = (weir_material)material;
+        s->material = get_i32(r);
         s->rate = get_i64(r);
         s->owed = get_i64(r);
         s->force = get_vec(r);
-        bool sound =
-            kind <= SOURCE_FORCE && material <= WEIR_WATER && source_sound(s, last_id, a->next_source_id, world->solver->unit);
+        bool sound = kind <= SOURCE_FORCE && s->material >= WEIR_NOTHING && s->material < a->material_count &&
+                     source_sound(world, a, s, last_id);
         if (!sound) return snapshot_damaged(r, "emitter, drain or force %d of %d makes no sense", a->source_count + 1, count);
     }
     return WEIR_OK;
@@ -333,18 +374,24 @@ static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arri
 
 static weir_status get_fluid(snapshot_reader *r, weir_world *world, arrival *a)
 {
-    int64_t held = 0;
-    weir_status status = world->solver->load(world->state, r, &a->terrain, &held, &a->fluid);
+    int64_t held[WEIR_MATERIAL_MAX] = {0};
+    weir_status status = world->solver->load(world->state, r, &a->terrain, held, &a->fluid);
     if (status != WEIR_OK) return status;
     if (snapshot_left(r) > 0) return snapshot_damaged(r, "%zu bytes follow its end", snapshot_left(r));
-    const int64_t account = a->added - a->removed - a->drained - a->turned;
-    if (held == account) return WEIR_OK;
-    return snapshot_damaged(r, "it holds %lld drops and its account says %lld", (long long)held, (long long)account);
+    for (int32_t i = 1; i < WEIR_MATERIAL_MAX; i++) {
+        const int64_t account = world_ledger_held(&a->ledger[i]);
+        if (held[i] != account)
+            return snapshot_damaged(r, "it holds %lld drops of %s and its account says %lld", (long long)held[i],
+                                    a->materials[i].name, (long long)account);
+    }
+    return WEIR_OK;
 }
 
 static weir_status get_world(snapshot_reader *r, weir_world *world, arrival *a)
 {
     weir_status status = get_beginning(r, world, a);
+    if (status == WEIR_OK) status = get_materials(r, a);
+    if (status == WEIR_OK) status = get_carried(r, world, a);
     if (status == WEIR_OK) status = get_sources(r, world, a);
     if (status == WEIR_OK) status = get_terrain(r, world, a);
     if (status == WEIR_OK) status = get_fluid(r, world, a);
@@ -366,10 +413,9 @@ static void move_in(weir_world *world, arrival *a)
     world->update = a->update;
     // Marks that the game got from the world as it was must find that everything has changed.
     world->change = (a->change > world->change ? a->change : world->change) + 1;
-    world->added = a->added;
-    world->removed = a->removed;
-    world->drained = a->drained;
-    world->turned = a->turned;
+    memcpy(world->materials, a->materials, sizeof world->materials);
+    world->material_count = a->material_count;
+    memcpy(world->ledger, a->ledger, sizeof world->ledger);
     world->sources = a->sources;
     world->source_count = a->source_count;
     world->source_room = a->source_room;

@@ -147,6 +147,12 @@ void snapshot_put_coord(snapshot_writer *w, weir_coord c)
     put_i32(w, c.z);
 }
 
+static void put_name(snapshot_writer *w, const char *name)
+{
+    snapshot_put_number(w, strlen(name), 1);
+    snapshot_put_bytes(w, name, strlen(name));
+}
+
 static void put_box(snapshot_writer *w, weir_box box)
 {
     snapshot_put_coord(w, box.min);
@@ -259,20 +265,34 @@ static void put_terrain(snapshot_writer *w, const terrain *t)
     snapshot_scratch_free(w, sorted, size);
 }
 
+// Those that a game added, and the account of each, water first.
+static void put_materials(snapshot_writer *w, const weir_world *world)
+{
+    put_i32(w, world->material_count - WEIR_MATERIALS_BUILT_IN);
+    for (int32_t i = WEIR_MATERIALS_BUILT_IN; i < world->material_count; i++) {
+        const world_material *material = &world->materials[i];
+        put_name(w, material->name);
+        put_float(w, material->def.density);
+        put_float(w, material->def.viscosity);
+        for (int32_t k = 0; k < 3; k++) put_float(w, material->def.colour[k]);
+    }
+    for (int32_t i = WEIR_WATER; i < world->material_count; i++) {
+        put_i64(w, world->ledger[i].added);
+        put_i64(w, world->ledger[i].removed);
+        put_i64(w, world->ledger[i].drained);
+        put_i64(w, world->ledger[i].turned);
+    }
+}
+
 static void put_world(snapshot_writer *w, const weir_world *world)
 {
-    const char *solver = world->solver->name;
-    snapshot_put_number(w, strlen(solver), 1);
-    snapshot_put_bytes(w, solver, strlen(solver));
+    put_name(w, world->solver->name);
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
     put_params(w, &world->params);
     put_i64(w, world->update);
     put_i64(w, world->change);
-    put_i64(w, world->added);
-    put_i64(w, world->removed);
-    put_i64(w, world->drained);
-    put_i64(w, world->turned);
+    put_materials(w, world);
     put_i32(w, solver_carried(world));
 
     // While a step runs the game may add emitters; they are not part of the state that it works on.

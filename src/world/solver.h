@@ -16,6 +16,9 @@ struct solver_table {
     int32_t cell_max;  // the most drops that a cell can hold
     float speed;       // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set
 
+    // Whether its fluid can be of a material; NULL: of water alone.
+    bool (*can_hold)(const void *state, weir_material material);
+
     // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
     weir_status (*create)(weir_world *world, const weir_world_def *def, void **state);
@@ -24,7 +27,7 @@ struct solver_table {
     // ---- An update, in two halves ----
     // All that can fail, with no fluid changed: also room for what the emitters that act (world_source_acts) will put into their boxes.
     weir_status (*reserve)(void *state);
-    // Fails only when a device is lost. What leaves through open sides it books as drained.
+    // Fails only when a device is lost. What leaves through open sides it books as drained, in the ledger of its material.
     weir_status (*update)(void *state);
 
     // ---- Edits, in the same two halves ----
@@ -48,16 +51,17 @@ struct solver_table {
     int32_t (*carried)(const void *state);
     void (*set_carried)(void *state, int32_t carried);
     void (*save)(const void *state, snapshot_writer *w);
-    // Reads what `save` wrote, for the terrain that came with it, and counts its drops; the state stays as it is until `adopt` replaces
+    // Reads what `save` wrote, for the terrain that came with it, and adds its drops to those of their material in `held`; the state stays as it is until `adopt` replaces
     // it, which cannot fail. `discard` frees what was read, or what `adopt` replaced; NULL is allowed.
-    weir_status (*load)(void *state, snapshot_reader *r, const terrain *terrain, int64_t *held, void **arrival);
+    weir_status (*load)(void *state, snapshot_reader *r, const terrain *terrain, int64_t held[WEIR_MATERIAL_MAX],
+                        void **arrival);
     void (*adopt)(void *state, void *arrival);
     void (*discard)(void *state, void *arrival);
 
     // ---- Looking after it ----
-    // NULL, or what is broken of the state, of the cells alone or also of what an update works with. `held` gets the drops there are, or -1
-    // if a device has some of them.
-    const char *(*validate)(void *state, bool cells_only, int64_t *held);
+    // NULL, or what is broken of the state, of the cells alone or also of what an update works with. The drops there are of each material
+    // are added to `held`; *all_here becomes false if a device has some of them.
+    const char *(*validate)(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
     // Bricks, bytes, and what the last update did.
     void (*stats)(const void *state, weir_stats *stats);
 

@@ -138,7 +138,7 @@ static weir_status add_source(weir_world *world, weir_box box, world_source sour
 weir_status weir_world_add_emitter(weir_world *world, weir_box box, weir_material material, float rate, int32_t *id)
 {
     world_source source = {.kind = SOURCE_EMITTER, .material = material};
-    weir_status status = edit_check_fill(material, 1);
+    weir_status status = edit_check_fill(world, material, 1);
     if (status == WEIR_OK) status = check_rate(rate, &source.rate);
     return status == WEIR_OK ? add_source(world, box, source, id) : status;
 }

@@ -5,6 +5,7 @@
 // The solver hashes its own state. Everything else is chained in a fixed order, field by field, so that no padding gets in.
 #include "base/hash.h"
 #include "world/solver.h"
+#include <string.h>
 
 #define CHAIN(hash, field) hash_bytes(&(field), sizeof(field), hash)
 
@@ -37,6 +38,18 @@ static uint64_t chain_params(uint64_t hash, const weir_params *params)
     hash = CHAIN(hash, params->empty);
     hash = CHAIN(hash, params->dust);
     return CHAIN(hash, params->max_flow);
+}
+
+// Those that a game added; water is what it is.
+static uint64_t chain_materials(uint64_t hash, const weir_world *world)
+{
+    for (int32_t i = WEIR_MATERIALS_BUILT_IN; i < world->material_count; i++) {
+        const world_material *material = &world->materials[i];
+        hash = hash_bytes(material->name, strlen(material->name), hash);
+        hash = CHAIN(hash, material->def.density);
+        hash = CHAIN(hash, material->def.viscosity);
+    }
+    return hash;
 }
 
 static uint64_t chain_terrain(uint64_t hash, const terrain *t)
@@ -75,6 +88,7 @@ uint64_t world_hash(const weir_world *world)
     uint64_t hash = world->solver->hash(world->state, world->busy);
     hash = chain_terrain(hash, &world->terrain);
     hash = chain_params(hash, &world->params);
+    hash = chain_materials(hash, world);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);
     hash = CHAIN(hash, carried);

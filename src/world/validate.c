@@ -25,14 +25,20 @@ static const char *validate_sources(const weir_world *world)
 
 // ---- Exported --------------------------------------------------------------------------------------------------------------
 
-// The account: not a drop is lost.
+// The accounts: not a drop is lost.
 static const char *validate_solver(weir_world *world, bool cells_only)
 {
-    const int64_t account = world->added - world->removed - world->drained - world->turned;
-    int64_t held = -1;
-    const char *wrong = world->solver->validate(world->state, cells_only, &held);
-    if (wrong || held < 0 || held == account || world->gone) return wrong;
-    return broken("the world holds %lld drops and its account says %lld", (long long)held, (long long)account);
+    int64_t held[WEIR_MATERIAL_MAX] = {0};
+    bool all_here = true;
+    const char *wrong = world->solver->validate(world->state, cells_only, held, &all_here);
+    if (wrong || !all_here || world->gone) return wrong;
+    for (int32_t i = 1; i < WEIR_MATERIAL_MAX; i++) {
+        const int64_t account = world_ledger_held(&world->ledger[i]);
+        if (held[i] != account)
+            return broken("the world holds %lld drops of %s and its account says %lld", (long long)held[i],
+                          world->materials[i].name, (long long)account);
+    }
+    return NULL;
 }
 
 const char *world_validate(weir_world *world, bool cells_only)

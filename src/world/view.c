@@ -57,10 +57,7 @@ weir_status world_freeze(weir_world *world)
     frozen->stats = weir_world_stats(world);
     frozen->update = world->update;
     frozen->change = world->change;
-    frozen->added = world->added;
-    frozen->removed = world->removed;
-    frozen->drained = world->drained;
-    frozen->turned = world->turned;
+    memcpy(frozen->ledger, world->ledger, sizeof frozen->ledger);
     frozen->carried = solver_carried(world);
     frozen->next_source_id = world->next_source_id;
     return WEIR_OK;

@@ -22,6 +22,16 @@ typedef struct world_source {
     weir_vec force;
 } world_source;
 
+typedef struct world_material {
+    weir_material_def def;  // its name is the one below
+    char name[32];
+} world_material;
+
+// Account of a material, in drops. What is held is counted.
+typedef struct world_ledger {
+    int64_t added, removed, drained, turned;
+} world_ledger;
+
 // An edit that waits for a background step to end; edits.c knows its kinds.
 typedef struct world_edit world_edit;
 
@@ -29,7 +39,7 @@ typedef struct world_edit world_edit;
 typedef struct world_frozen {
     weir_stats stats;
     int64_t update, change;
-    int64_t added, removed, drained, turned;
+    world_ledger ledger[WEIR_MATERIAL_MAX];
     int32_t carried;  // see solver.h
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
@@ -66,8 +76,9 @@ struct weir_world {
     int64_t update;  // finished updates since creation; part of the state
     int64_t change;  // number of the last change, for weir_world_changed
     int64_t cells_updated;
-    // Account, in drops. held is counted.
-    int64_t added, removed, drained, turned;
+    world_material materials[WEIR_MATERIAL_MAX];  // from 1 on
+    int32_t material_count;                       // numbers in use, WEIR_NOTHING among them
+    world_ledger ledger[WEIR_MATERIAL_MAX];
     world_source *sources;
     int32_t source_count, source_room;
     _Atomic int32_t next_source_id;  // an edit that waits takes one while the background step may keep a checkpoint
@@ -139,6 +150,18 @@ bool world_check_query(const weir_world *world);
 // WEIR_ERROR_DEVICE and the sentence of the loss.
 weir_status world_lost(const weir_world *world);
 void world_free_checkpoint(weir_world *world);
+
+// ---- materials.c ----
+
+// The built-in ones, into an empty table.
+void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *count);
+// Adds one whose name and numbers are checked; on a failure nothing is changed.
+weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *count, const weir_material_def *def);
+
+// Whether the solver's fluid can be of a material, which need not be one.
+bool world_can_hold(const weir_world *world, weir_material material);
+// What a material should be held of, by its account.
+int64_t world_ledger_held(const world_ledger *ledger);
 
 // ---- state_hash.c ----
 uint64_t world_hash(const weir_world *world);

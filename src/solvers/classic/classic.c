@@ -33,7 +33,7 @@ static void run_passes(classic *c)
     if (backend_drains(world)) {
         run(c, &OPEN_SIDES);
         assert(c->drained >= 0);
-        world->drained += c->drained;
+        cells_ledger(&c->base.cells)->drained += c->drained;
     }
     backend_rules(&c->base, WEIR_PLACE_AFTER_MOVE);
     if (backend_pushes(world)) run(c, &FORCES);

@@ -54,7 +54,7 @@ static void run_passes(momentum *m)
     if (backend_drains(world)) {
         run(m, &OPEN_SIDES);
         assert(m->drained >= 0);
-        world->drained += m->drained;
+        cells_ledger(&m->base.cells)->drained += m->drained;
     }
     backend_rules(&m->base, WEIR_PLACE_AFTER_MOVE);
     if (world->params.viscosity > 0.0f) run(m, &VISCOSITY);
