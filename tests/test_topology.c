@@ -364,7 +364,7 @@ static void the_hash_depends_on_all_that_the_next_update_does(void **state)
     CHANGES_THE_HASH(world.terrain.bounds.max.z++);
     CHANGES_THE_HASH(world.terrain.open_sides = WEIR_SIDE_Y_MAX);
     CHANGES_THE_HASH(world.params.gravity.x = 1);
-    CHANGES_THE_HASH(world.params.max_flow = 1);
+    CHANGES_THE_HASH(world.params.momentum.max_flow = 1);
     CHANGES_THE_HASH(world.solver = &others);
     CHANGES_THE_HASH(world.update++);
     CHANGES_THE_HASH(source.kind = SOURCE_EMITTER);

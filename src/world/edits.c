@@ -668,7 +668,7 @@ weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
     float speed = world->solver->speed;
     world_edit edit = {.kind = EDIT_FLOW, .flow = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f}};
-    weir_status status = edit_check_vec("flow", flow, world->params.max_flow * speed);
+    weir_status status = edit_check_vec("flow", flow, solver_flow_max(world));
     if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }

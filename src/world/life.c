@@ -190,7 +190,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
 {
     *out = NULL;
     weir_status status = check_def(def);
-    weir_params params = def->params ? *def->params : weir_params_default(def->solver);
+    weir_params params = def->params ? *def->params : weir_params_default();
     if (status == WEIR_OK) status = weir_params_check(&params, def->solver);
     if (status != WEIR_OK) return status;
     memory mem = memory_make(def->allocator);
@@ -202,7 +202,7 @@ weir_status weir_world_create(const weir_world_def *def, weir_world **out)
     world->solver = solver_list[def->solver];
     world->backend = def->backend;
     world->simd = def->simd;
-    world->params = world_params_plain(&params);
+    world->params = params_plain(&params, world->solver);
     world->rate = def->rate > 0.0f ? def->rate : 100.0f;
     world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
     world->checkpoint_every = def->checkpoint_every;

@@ -174,21 +174,22 @@ static bool brick_coord_sound(weir_coord c)
 
 static weir_params get_params(reader *r)
 {
-    weir_params p = {.gravity = get_vec(r)};
-    p.damping = get_float(r);
-    p.viscosity = get_float(r);
+    weir_params p = weir_params_default();
+    p.gravity = get_vec(r);
+    p.momentum.damping = p.classic.damping = get_float(r);
+    p.momentum.viscosity = get_float(r);
     p.noise = get_float(r);
     p.noise_seed = get_u32(r);
-    p.iterations = get_i32(r);
-    p.smooths = get_i32(r);
-    p.cycles = get_i32(r);
-    p.tolerance = get_float(r);
-    p.excess_rate = get_float(r);
-    p.excess_cap = get_float(r);
-    p.fill_cap = get_float(r);
+    p.classic.iterations = get_i32(r);
+    p.momentum.smooths = get_i32(r);
+    p.momentum.cycles = get_i32(r);
+    p.momentum.tolerance = get_float(r);
+    p.momentum.excess_rate = get_float(r);
+    p.momentum.excess_cap = get_float(r);
+    p.momentum.fill_cap = get_float(r);
     p.empty = get_float(r);
-    p.dust = get_float(r);
-    p.max_flow = get_float(r);
+    p.momentum.dust = get_float(r);
+    p.momentum.max_flow = p.classic.max_flow = get_float(r);
     return p;
 }
 
@@ -219,7 +220,7 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
                        bounds.max.x, bounds.max.y, bounds.max.z);
     }
     if (open_sides > 63) return damaged(r, "open sides 0x%x are more than a box has", open_sides);
-    if (weir_params_check(&a->params, world->solver->id) != WEIR_OK) return damaged(r, "%s", weir_error_message());
+    if (params_check(&a->params, world->solver) != WEIR_OK) return damaged(r, "%s", weir_error_message());
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
         return damaged(r, "the counters of updates and changes are out of range");
     }
@@ -442,7 +443,7 @@ static void move_in(weir_world *world, arrival *a)
     for (int32_t b = 1; b < pool->end; b++) pool->changed[b] = change;
 
     bricks_catch_up(&world->bricks);
-    world->params = world_params_plain(&a->params);
+    world->params = params_plain(&a->params, world->solver);
     world->update = a->update;
     world->change = change;
     world->added = a->added;

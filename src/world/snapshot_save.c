@@ -175,23 +175,24 @@ static void put_values(writer *w, const void *values)
 
 // ---- What is written -------------------------------------------------------------------------------------------------------
 
-static void put_params(writer *w, const weir_params *p)
+static void put_params(writer *w, const weir_params *p, weir_solver solver)
 {
+    const bool classic = solver == WEIR_SOLVER_CLASSIC;
     put_vec(w, p->gravity);
-    put_float(w, p->damping);
-    put_float(w, p->viscosity);
+    put_float(w, classic ? p->classic.damping : p->momentum.damping);
+    put_float(w, p->momentum.viscosity);
     put_float(w, p->noise);
     put_u32(w, p->noise_seed);
-    put_i32(w, p->iterations);
-    put_i32(w, p->smooths);
-    put_i32(w, p->cycles);
-    put_float(w, p->tolerance);
-    put_float(w, p->excess_rate);
-    put_float(w, p->excess_cap);
-    put_float(w, p->fill_cap);
+    put_i32(w, p->classic.iterations);
+    put_i32(w, p->momentum.smooths);
+    put_i32(w, p->momentum.cycles);
+    put_float(w, p->momentum.tolerance);
+    put_float(w, p->momentum.excess_rate);
+    put_float(w, p->momentum.excess_cap);
+    put_float(w, p->momentum.fill_cap);
     put_float(w, p->empty);
-    put_float(w, p->dust);
-    put_float(w, p->max_flow);
+    put_float(w, p->momentum.dust);
+    put_float(w, classic ? p->classic.max_flow : p->momentum.max_flow);
 }
 
 static void put_source(writer *w, const world_source *source)
@@ -278,7 +279,7 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     put_u32(w, (uint32_t)world->solver->id);
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
-    put_params(w, &world->params);
+    put_params(w, &world->params, world->solver->id);
     put_i64(w, world->update);
     put_i64(w, world->change);
     put_i64(w, world->added);

@@ -3,12 +3,16 @@
 #ifndef WEIR_WORLD_SOLVER_H
 #define WEIR_WORLD_SOLVER_H
 
+#include "world/params.h"
 #include "world/world.h"
 
 struct solver_table {
     weir_solver id;
     const char *name;
-    float speed;       // cells per update that a flow of 1 moves
+    param_table params;  // its own; none: all zero
+    float speed;         // cells per update that a flow of 1 moves
+    // The largest flow that a cell may be given, in the solver's own measure.
+    float (*flow_max)(const weir_params *params);
     int32_t cell_max;  // the most drops that a cell can hold
     // Makes the state for a world that has everything else. On a failure *state is NULL.
     weir_status (*create)(weir_world *world, const weir_world_def *def, void **state);
@@ -30,6 +34,12 @@ struct solver_table {
 
 // The list of solvers, by weir_solver (src/solvers/list.c).
 extern const solver_table *const solver_list[WEIR_SOLVER_COUNT];
+
+// The largest flow that a cell may be given, in cells per update.
+static inline float solver_flow_max(const weir_world *world)
+{
+    return world->solver->flow_max(&world->params) * world->solver->speed;
+}
 
 static inline int32_t solver_carried(const weir_world *world)
 {

@@ -91,23 +91,26 @@ static uint64_t chain_vec(uint64_t hash, const weir_vec *vec)
     return hash_bytes(vec, sizeof *vec, hash);
 }
 
-static uint64_t chain_params(uint64_t hash, const weir_params *params)
+static uint64_t chain_params(uint64_t hash, const weir_params *params, weir_solver solver)
 {
+    const bool classic = solver == WEIR_SOLVER_CLASSIC;
+    const float damping = classic ? params->classic.damping : params->momentum.damping;
+    const float max_flow = classic ? params->classic.max_flow : params->momentum.max_flow;
     hash = chain_vec(hash, &params->gravity);
-    hash = CHAIN(hash, params->damping);
-    hash = CHAIN(hash, params->viscosity);
+    hash = CHAIN(hash, damping);
+    hash = CHAIN(hash, params->momentum.viscosity);
     hash = CHAIN(hash, params->noise);
     hash = CHAIN(hash, params->noise_seed);
-    hash = CHAIN(hash, params->iterations);
-    hash = CHAIN(hash, params->smooths);
-    hash = CHAIN(hash, params->cycles);
-    hash = CHAIN(hash, params->tolerance);
-    hash = CHAIN(hash, params->excess_rate);
-    hash = CHAIN(hash, params->excess_cap);
-    hash = CHAIN(hash, params->fill_cap);
+    hash = CHAIN(hash, params->classic.iterations);
+    hash = CHAIN(hash, params->momentum.smooths);
+    hash = CHAIN(hash, params->momentum.cycles);
+    hash = CHAIN(hash, params->momentum.tolerance);
+    hash = CHAIN(hash, params->momentum.excess_rate);
+    hash = CHAIN(hash, params->momentum.excess_cap);
+    hash = CHAIN(hash, params->momentum.fill_cap);
     hash = CHAIN(hash, params->empty);
-    hash = CHAIN(hash, params->dust);
-    return CHAIN(hash, params->max_flow);
+    hash = CHAIN(hash, params->momentum.dust);
+    return CHAIN(hash, max_flow);
 }
 
 static uint64_t chain_terrain(uint64_t hash, const terrain *t)
@@ -154,7 +157,7 @@ uint64_t world_hash(const weir_world *world)
 
     uint64_t hash = hash_water(world);
     hash = chain_terrain(hash, &world->terrain);
-    hash = chain_params(hash, &world->params);
+    hash = chain_params(hash, &world->params, world->solver->id);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);
     hash = CHAIN(hash, carried);

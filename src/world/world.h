@@ -155,11 +155,6 @@ void world_terrain_changed_brick(weir_world *world, weir_coord brick);
 // Counts the drops of a brick anew into wet and returns them.
 int64_t world_count_brick(brick_pool *pool, int32_t brick);
 
-// ---- params.c ----
-
-// The same numbers with minus zero as zero: the state hash looks at bits.
-weir_params world_params_plain(const weir_params *params);
-
 // ---- sources.c ----
 
 enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter or drain
