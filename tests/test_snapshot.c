@@ -94,7 +94,7 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     uint8_t *file = malloc(HEADER + size);
     assert_non_null(file);
     memcpy(file, "WEIRSNAP", 8);
-    put_at(file + 8, 2, 4);
+    put_at(file + 8, 3, 4);
     put_at(file + 12, 0, 4);
     put_at(file + 16, size, 8);
     put_at(file + 24, size, 8);
@@ -104,18 +104,24 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     free(file);
 }
 
+// A parameter is a byte with the length of its name, the name, and four bytes.
+#define PARAM_BYTES(name) ((int)sizeof(name) + 4)
+#define PLUS_ONE(type, name, min, max, standard, help) +1
+#define PLUS_BYTES(type, name, min, max, standard, help) +PARAM_BYTES(#name)
+
 // Where things lie in the payload of the scene below, which has three sources and one channel named "dye".
 enum {
     AT_SOLVER = 0,
     AT_BOUNDS = 4,
     AT_SIDES = 28,
-    AT_DAMPING = 44,
-    AT_UPDATE = 100,
-    AT_ADDED = 116,
-    AT_CYCLES_NEXT = 148,
-    AT_NEXT_ID = 152,
-    AT_SOURCE_COUNT = 156,
-    AT_SOURCES = 160,
+    AT_PARAMS = 32,
+    AT_FIRST_PARAM = AT_PARAMS + 4,
+    AT_UPDATE = AT_FIRST_PARAM + 3 * PARAM_BYTES("gravity.x") WEIR_SHARED_PARAMS(PLUS_BYTES) WEIR_MOMENTUM_PARAMS(PLUS_BYTES),
+    AT_ADDED = AT_UPDATE + 16,
+    AT_CYCLES_NEXT = AT_ADDED + 32,
+    AT_NEXT_ID = AT_CYCLES_NEXT + 4,
+    AT_SOURCE_COUNT = AT_NEXT_ID + 4,
+    AT_SOURCES = AT_SOURCE_COUNT + 4,
     SOURCE_BYTES = 64,
     AT_CHANNELS = AT_SOURCES + 3 * SOURCE_BYTES,
     AT_TERRAIN = AT_CHANNELS + 4 + 4,
@@ -129,6 +135,16 @@ static size_t at_bricks(const bytes *payload)
         at += payload->data[at + 12] ? 13 + 512 : 14;
     assert_true(number_at(payload->data + at, 4) * BRICK_BYTES == payload->size - at - 4);
     return at;
+}
+
+// Where the value of a parameter lies.
+static size_t at_param(const bytes *payload, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t at = AT_FIRST_PARAM; at < AT_UPDATE; at += 1 + (size_t)payload->data[at] + 4)
+        if (payload->data[at] == length && memcmp(payload->data + at + 1, name, length) == 0) return at + 1 + length;
+    fail_msg("there is no %s", name);
+    return 0;
 }
 
 // ---- Worlds ----------------------------------------------------------------------------------------------------------------
@@ -358,6 +374,16 @@ static size_t first_drops(const bytes *payload)
     return 0;
 }
 
+// Whether a parameter of momentum cannot be larger than it is by default.
+static bool stands_at_its_end(const char *name, int32_t length)
+{
+    weir_param param;
+    for (int32_t i = 0; weir_params_own(WEIR_SOLVER_MOMENTUM, i, &param); i++)
+        if ((size_t)length == strlen(param.name) && strncmp(name, param.name, (size_t)length) == 0)
+            return param.default_value == param.max;
+    return false;
+}
+
 static void every_field_of_a_snapshot_is_in_the_hash(void **state)
 {
     save_scene(path);
@@ -374,23 +400,6 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         {"bounds.max.y", AT_BOUNDS + 16, 4, 1},
         {"bounds.max.z", AT_BOUNDS + 20, 4, 1},
         {"open sides", AT_SIDES, 4, 1},
-        {"gravity.x", 32, 4, 1},
-        {"gravity.y", 36, 4, 1},
-        {"gravity.z", 40, 4, 1},
-        {"damping", AT_DAMPING, 4, 1},
-        {"viscosity", 48, 4, 1},
-        {"noise", 52, 4, 1},
-        {"noise_seed", 56, 4, 1},
-        {"iterations", 60, 4, 1},
-        {"smooths", 64, 4, 1},
-        {"cycles", 68, 4, 1},
-        {"tolerance", 72, 4, 1},
-        {"excess_rate", 76, 4, 1},
-        {"excess_cap", 80, 4, 1},
-        {"fill_cap", 84, 4, 1},
-        {"empty", 88, 4, 1},
-        {"dust", 92, 4, 1},
-        {"max_flow", 96, 4, -1},
         {"update", AT_UPDATE, 8, 1},
         {"cycles_next", AT_CYCLES_NEXT, 4, 1},
         {"next id", AT_NEXT_ID, 4, 1},
@@ -421,6 +430,7 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
     cover(covered, AT_SOLVER, 4);
     cover(covered, AT_SOURCE_COUNT, 4);
     cover(covered, AT_UPDATE + 8, 8 + 4 * 8);
+    cover(covered, AT_PARAMS, AT_UPDATE - AT_PARAMS);  // below
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) cover(covered, fields[i].at, fields[i].size);
     for (size_t at = 0; at < AT_CHANNELS; at++)
         if (!covered[first_of_its_kind(at)]) fail_msg("byte %zu of the payload is of no field", at);
@@ -430,6 +440,18 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         if (hash_of(&payload) == hash) fail_msg("the hash does not know of %s", fields[i].name);
         change_field(&payload, &fields[i], -fields[i].change);
     }
+    int32_t params = 0;
+    for (size_t at = AT_FIRST_PARAM; at < AT_UPDATE; params++) {
+        const char *name = (const char *)payload.data + at + 1;
+        const int32_t length = payload.data[at];
+        at += 1 + (size_t)length + 4;
+        const field value = {"", at - 4, 4, stands_at_its_end(name, length) ? -1 : 1};
+        change_field(&payload, &value, value.change);
+        if (hash_of(&payload) == hash) fail_msg("the hash does not know of %.*s", length, name);
+        change_field(&payload, &value, -value.change);
+    }
+    assert_int_equal(params, 3 WEIR_SHARED_PARAMS(PLUS_ONE) WEIR_MOMENTUM_PARAMS(PLUS_ONE));
+    assert_int_equal(number_at(payload.data + AT_PARAMS, 4), params);
     assert_true(hash_of(&payload) == hash);
     // A drop more is one that was added.
     const field drops = {"mass", water, 4, 1}, added = {"added", AT_ADDED, 8, 1};
@@ -573,7 +595,20 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_BOUNDS, 1000, 4, "not a box"},
         {AT_BOUNDS + 12, 0x7fffffff, 4, "not a box"},
         {AT_SIDES, 64, 4, "open sides"},
-        {AT_DAMPING, nan_bits, 4, "damping is nan"},
+        {AT_PARAMS, 0, 4, "lacks the parameter gravity.x"},
+        {AT_PARAMS, number_at(payload.data + AT_PARAMS, 4) - 1, 4, "lacks the parameter"},
+        {AT_PARAMS, (uint32_t)-1, 4, "lacks the parameter gravity.x"},
+        {AT_PARAMS, 0x7fffffff, 4, "it has a parameter"},
+        {AT_FIRST_PARAM, 0, 1, "a parameter \"\", which momentum has not"},
+        {AT_FIRST_PARAM, 200, 1, "a parameter \"\", which momentum has not"},
+        {AT_FIRST_PARAM + 3, 0, 1, "a parameter \"\", which momentum has not"},
+        {AT_FIRST_PARAM + 9, 'w', 1, "a parameter \"gravity.w\", which momentum has not"},
+        {AT_FIRST_PARAM + 9, 'y', 1, "the parameter gravity.y twice"},
+        {at_param(&payload, "gravity.z"), infinite, 4, "gravity.z is inf"},
+        {at_param(&payload, "damping"), nan_bits, 4, "damping is nan"},
+        {at_param(&payload, "noise"), 0x3f800001, 4, "noise is 1"},  // the float after 1
+        {at_param(&payload, "smooths"), (uint32_t)-1, 4, "smooths is -1"},
+        {at_param(&payload, "cycles"), 17, 4, "cycles is 17"},
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
@@ -678,15 +713,57 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     assert_non_null(strstr(weir_error_message(), "classic"));
     save_scene(path);
     bytes file = read_file(path);
-    const char *const sentences[] = {"snapshot of version 1", "snapshot of version 3"};
+    const char *const sentences[] = {"snapshot of version 2", "snapshot of version 4"};
     for (uint64_t k = 0; k < 2; k++) {
-        put_at(file.data + 8, 1 + 2 * k, 4);
+        put_at(file.data + 8, 2 + 2 * k, 4);
         write_file(path, file.data, file.size);
         assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
         assert_non_null(strstr(weir_error_message(), sentences[k]));
     }
     free(file.data);
     weir_world_destroy(classic);
+    weir_world_destroy(world);
+}
+
+// By name, and so in any order.
+static void parameters_may_lie_in_another_order(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    const uint64_t hash = hash_of(&payload);
+    uint8_t *one = payload.data + at_param(&payload, "gravity.x") - 9,
+            *other = payload.data + at_param(&payload, "gravity.y") - 9;
+    uint8_t kept[13];
+    memcpy(kept, one, sizeof kept);
+    memcpy(one, other, sizeof kept);
+    memcpy(other, kept, sizeof kept);
+    assert_true(hash_of(&payload) == hash);
+    free(payload.data);
+}
+
+static void parameters_of_other_solvers_are_neither_saved_nor_hashed(void **state)
+{
+    weir_world *saved = make_scene(WEIR_SOLVER_MOMENTUM), *world = make_empty();
+    const uint64_t hash = weir_world_hash(saved);
+    weir_params params = weir_world_params(saved);
+    params.momentum.viscosity = 0.125f;
+    params.classic.iterations = 3;
+    assert_int_equal(weir_world_set_params(saved, &params), WEIR_OK);
+    assert_true(weir_world_hash(saved) != hash);
+    params.momentum.viscosity = 0;
+    assert_int_equal(weir_world_set_params(saved, &params), WEIR_OK);
+    assert_true(weir_world_hash(saved) == hash);
+    assert_int_equal(weir_world_save(saved, path), WEIR_OK);
+
+    params = weir_world_params(world);
+    params.momentum.viscosity = 0.125f;
+    params.classic.iterations = 5;
+    assert_int_equal(weir_world_set_params(world, &params), WEIR_OK);
+    assert_int_equal(weir_world_load(world, path), WEIR_OK);
+    assert_true(weir_world_hash(world) == hash);
+    params = weir_world_params(world);
+    assert_true(params.momentum.viscosity == 0 && params.noise_seed == 77 && params.classic.iterations == 5);
+    weir_world_destroy(saved);
     weir_world_destroy(world);
 }
 
@@ -855,6 +932,8 @@ int main(void)
         cmocka_unit_test(lies_with_a_right_checksum_are_found_out),
         cmocka_unit_test(random_changes_with_a_right_checksum_do_no_harm),
         cmocka_unit_test(a_file_of_another_solver_or_version_is_refused),
+        cmocka_unit_test(parameters_may_lie_in_another_order),
+        cmocka_unit_test(parameters_of_other_solvers_are_neither_saved_nor_hashed),
         cmocka_unit_test(a_file_with_a_channel_that_nobody_has_is_refused),
         cmocka_unit_test(terrain_of_the_game_is_asked_and_not_stored),
         cmocka_unit_test(files_that_cannot_be_read_or_written_are_told_by_name),

@@ -62,6 +62,18 @@ void param_store(const param_def *p, weir_params *params, double value)
     }
 }
 
+uint32_t param_bits(const param_def *p, const weir_params *params)
+{
+    uint32_t bits;
+    memcpy(&bits, (const char *)params + p->offset, sizeof bits);
+    return bits;
+}
+
+void param_set_bits(const param_def *p, weir_params *params, uint32_t bits)
+{
+    memcpy((char *)params + p->offset, &bits, sizeof bits);
+}
+
 weir_status param_check(const param_def *p, const char *name, double value)
 {
     // Floats are judged as they will be stored: 1/3 in double is more than the nearest float.

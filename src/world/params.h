@@ -37,6 +37,10 @@ weir_status param_check(const param_def *p, const char *name, double value);
 void param_store(const param_def *p, weir_params *params, double value);
 double param_load(const param_def *p, const weir_params *params);
 
+// Its four bytes as they lie there, for hash and snapshot; any bits may come from a file, and are checked afterwards.
+uint32_t param_bits(const param_def *p, const weir_params *params);
+void param_set_bits(const param_def *p, weir_params *params, uint32_t bits);
+
 weir_status params_check(const weir_params *params, const solver_table *solver);
 
 // The same numbers with minus zero as zero: the state hash looks at bits.

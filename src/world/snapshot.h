@@ -4,10 +4,10 @@
 //
 // The stored bytes are the payload, packed by zstd if flag 1 is set. All numbers are little-endian and written one by one,
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
-// show:
+// show; names begin with theirs in one byte:
 //
-//     solver, bounds, open sides | parameters | update, change | added, removed, drained, turned | V-cycles of the next update
-//     next id, sources | names of rules' channels | terrain of the game's own?, terrain bricks | bricks
+//     solver, bounds, open sides | names and values of parameters | update, change | added, removed, drained, turned
+//     V-cycles of the next update | next id, sources | names of rules' channels | terrain of the game's own?, terrain bricks | bricks
 //
 // snapshot_save.c writes this, snapshot_load.c reads it.
 #ifndef WEIR_WORLD_SNAPSHOT_H
@@ -20,7 +20,7 @@
 
 enum {
     SNAPSHOT_MAGIC_BYTES = 8,
-    SNAPSHOT_VERSION = 2,
+    SNAPSHOT_VERSION = 3,
     SNAPSHOT_FLAG_ZSTD = 1,
     SNAPSHOT_HEADER_BYTES = 40,
     SNAPSHOT_SOURCE_BYTES = 64,

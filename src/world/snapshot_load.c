@@ -172,25 +172,50 @@ static bool brick_coord_sound(weir_coord c)
     return c.x >= -max && c.x <= max && c.y >= -max && c.y <= max && c.z >= -max && c.z <= max;
 }
 
-static weir_params get_params(reader *r)
+// A name, as channels and parameters have them. Empty if there is none that could be one's.
+static void get_name(reader *r, char name[NAME_BYTES])
 {
-    weir_params p = weir_params_default();
-    p.gravity = get_vec(r);
-    p.momentum.damping = p.classic.damping = get_float(r);
-    p.momentum.viscosity = get_float(r);
-    p.noise = get_float(r);
-    p.noise_seed = get_u32(r);
-    p.classic.iterations = get_i32(r);
-    p.momentum.smooths = get_i32(r);
-    p.momentum.cycles = get_i32(r);
-    p.momentum.tolerance = get_float(r);
-    p.momentum.excess_rate = get_float(r);
-    p.momentum.excess_cap = get_float(r);
-    p.momentum.fill_cap = get_float(r);
-    p.empty = get_float(r);
-    p.momentum.dust = get_float(r);
-    p.momentum.max_flow = p.classic.max_flow = get_float(r);
-    return p;
+    size_t length = (size_t)get_number(r, 1);
+    const uint8_t *letters = get_bytes(r, length);
+    name[0] = '\0';
+    if (!letters || length >= NAME_BYTES || memchr(letters, 0, length)) return;
+    memcpy(name, letters, length);
+    name[length] = '\0';
+}
+
+static int32_t find_param(const solver_table *solver, const char *name)
+{
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(solver, i)); i++)
+        if (strcmp(p->name, name) == 0) return i;
+    return -1;
+}
+
+// Each by its name, in any order, none twice and none left out. What the world has for other solvers is not in the file, and
+// stays.
+static weir_status get_params(reader *r, const weir_world *world, weir_params *params)
+{
+    const solver_table *solver = world->solver;
+    uint64_t got = 0;  // a bit for each
+    *params = world->params;
+    const int32_t count = get_i32(r);
+    for (int32_t k = 0; k < count && !r->ended; k++) {
+        char name[NAME_BYTES];
+        get_name(r, name);
+        const uint32_t bits = get_u32(r);
+        if (r->ended) break;
+        const int32_t i = find_param(solver, name);
+        if (i < 0) return damaged(r, "it has a parameter \"%s\", which %s has not", name, solver->name);
+        assert(i < 64);
+        if (got >> i & 1) return damaged(r, "it has the parameter %s twice", name);
+        got |= (uint64_t)1 << i;
+        param_set_bits(params_field(solver, i), params, bits);
+    }
+    if (r->ended) return ends_early(r);
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(solver, i)); i++)
+        if (!(got >> i & 1)) return damaged(r, "it lacks the parameter %s", p->name);
+    return params_check(params, solver) == WEIR_OK ? WEIR_OK : damaged(r, "%s", weir_error_message());
 }
 
 static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
@@ -199,7 +224,14 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     weir_box bounds = get_box(r);
     uint32_t open_sides = get_u32(r);
     a->solver = world->solver;
-    a->params = get_params(r);
+    if (r->ended) return ends_early(r);
+    if (solver >= WEIR_SOLVER_COUNT) return damaged(r, "solver %u is not one that Weir has", solver);
+    if (solver != (uint32_t)world->solver->id) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s", snapshot_tail(r->path),
+                           solver_list[solver]->name, world->solver->name);
+    }
+    weir_status status = get_params(r, world, &a->params);
+    if (status != WEIR_OK) return status;
     a->update = get_i64(r);
     a->change = get_i64(r);
     a->added = get_i64(r);
@@ -209,18 +241,12 @@ static weir_status get_beginning(reader *r, weir_world *world, arrival *a)
     a->carried = get_i32(r);
     if (r->ended) return ends_early(r);
 
-    if (solver >= WEIR_SOLVER_COUNT) return damaged(r, "solver %u is not one that Weir has", solver);
-    if (solver != (uint32_t)world->solver->id) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s", snapshot_tail(r->path),
-                           solver_list[solver]->name, world->solver->name);
-    }
     const weir_box unbounded = {{0, 0, 0}, {0, 0, 0}};
     if (memcmp(&bounds, &unbounded, sizeof bounds) != 0 && !box_sound(bounds)) {
         return damaged(r, "the bounds (%d, %d, %d) to (%d, %d, %d) are not a box", bounds.min.x, bounds.min.y, bounds.min.z,
                        bounds.max.x, bounds.max.y, bounds.max.z);
     }
     if (open_sides > 63) return damaged(r, "open sides 0x%x are more than a box has", open_sides);
-    if (params_check(&a->params, world->solver) != WEIR_OK) return damaged(r, "%s", weir_error_message());
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
         return damaged(r, "the counters of updates and changes are out of range");
     }
@@ -282,13 +308,10 @@ static weir_status get_channels(reader *r, const weir_world *world, arrival *a)
     memcpy(a->channels, SNAPSHOT_STATE, sizeof SNAPSHOT_STATE);
     a->channel_count = SNAPSHOT_STATE_CHANNELS;
     for (int32_t i = 0; i < count; i++) {
-        char name[NAME_BYTES] = "";
-        size_t length = (size_t)get_number(r, 1);
-        const uint8_t *letters = get_bytes(r, length);
-        if (!letters) return ends_early(r);
-        if (length == 0 || length >= sizeof name || memchr(letters, 0, length))
-            return damaged(r, "channel %d has no sound name", i + 1);
-        memcpy(name, letters, length);
+        char name[NAME_BYTES];
+        get_name(r, name);
+        if (r->ended) return ends_early(r);
+        if (!name[0]) return damaged(r, "channel %d has no sound name", i + 1);
         int32_t channel = world_channel(world, name);
         if (channel < 0) {
             return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot has a channel \"%s\", and no rule of this world does",

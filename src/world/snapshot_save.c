@@ -175,24 +175,22 @@ static void put_values(writer *w, const void *values)
 
 // ---- What is written -------------------------------------------------------------------------------------------------------
 
-static void put_params(writer *w, const weir_params *p, weir_solver solver)
+static void put_name(writer *w, const char *name)
 {
-    const bool classic = solver == WEIR_SOLVER_CLASSIC;
-    put_vec(w, p->gravity);
-    put_float(w, classic ? p->classic.damping : p->momentum.damping);
-    put_float(w, p->momentum.viscosity);
-    put_float(w, p->noise);
-    put_u32(w, p->noise_seed);
-    put_i32(w, p->classic.iterations);
-    put_i32(w, p->momentum.smooths);
-    put_i32(w, p->momentum.cycles);
-    put_float(w, p->momentum.tolerance);
-    put_float(w, p->momentum.excess_rate);
-    put_float(w, p->momentum.excess_cap);
-    put_float(w, p->momentum.fill_cap);
-    put_float(w, p->empty);
-    put_float(w, p->momentum.dust);
-    put_float(w, classic ? p->classic.max_flow : p->momentum.max_flow);
+    put_number(w, strlen(name), 1);
+    put_bytes(w, name, strlen(name));
+}
+
+static void put_params(writer *w, const weir_world *world)
+{
+    int32_t count = 0;
+    while (params_field(world->solver, count)) count++;
+    put_i32(w, count);
+    for (int32_t i = 0; i < count; i++) {
+        const param_def *p = params_field(world->solver, i);
+        put_name(w, p->name);
+        put_u32(w, param_bits(p, &world->params));
+    }
 }
 
 static void put_source(writer *w, const world_source *source)
@@ -279,7 +277,7 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     put_u32(w, (uint32_t)world->solver->id);
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
-    put_params(w, &world->params, world->solver->id);
+    put_params(w, world);
     put_i64(w, world->update);
     put_i64(w, world->change);
     put_i64(w, world->added);
@@ -297,11 +295,7 @@ static void put_world(writer *w, const weir_world *world, const sorted *s)
     int32_t channel_count = list_channels(world, channels);
     put_i32(w, channel_count - SNAPSHOT_STATE_CHANNELS);
     for (int32_t r = 0; r < world->rule_count; r++) {
-        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) {
-            const char *name = world->rules[r].channel_names[i];
-            put_number(w, strlen(name), 1);
-            put_bytes(w, name, strlen(name));
-        }
+        for (int32_t i = 0; i < world->rules[r].def.channel_count; i++) put_name(w, world->rules[r].channel_names[i]);
     }
 
     put_number(w, world->terrain.source != NULL, 1);

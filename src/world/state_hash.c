@@ -91,26 +91,15 @@ static uint64_t chain_vec(uint64_t hash, const weir_vec *vec)
     return hash_bytes(vec, sizeof *vec, hash);
 }
 
-static uint64_t chain_params(uint64_t hash, const weir_params *params, weir_solver solver)
+// What all solvers share, and the world's own solver's: those of the others play no part in what comes next.
+static uint64_t chain_params(uint64_t hash, const weir_world *world)
 {
-    const bool classic = solver == WEIR_SOLVER_CLASSIC;
-    const float damping = classic ? params->classic.damping : params->momentum.damping;
-    const float max_flow = classic ? params->classic.max_flow : params->momentum.max_flow;
-    hash = chain_vec(hash, &params->gravity);
-    hash = CHAIN(hash, damping);
-    hash = CHAIN(hash, params->momentum.viscosity);
-    hash = CHAIN(hash, params->noise);
-    hash = CHAIN(hash, params->noise_seed);
-    hash = CHAIN(hash, params->classic.iterations);
-    hash = CHAIN(hash, params->momentum.smooths);
-    hash = CHAIN(hash, params->momentum.cycles);
-    hash = CHAIN(hash, params->momentum.tolerance);
-    hash = CHAIN(hash, params->momentum.excess_rate);
-    hash = CHAIN(hash, params->momentum.excess_cap);
-    hash = CHAIN(hash, params->momentum.fill_cap);
-    hash = CHAIN(hash, params->empty);
-    hash = CHAIN(hash, params->momentum.dust);
-    return CHAIN(hash, max_flow);
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(world->solver, i)); i++) {
+        uint32_t bits = param_bits(p, &world->params);
+        hash = CHAIN(hash, bits);
+    }
+    return hash;
 }
 
 static uint64_t chain_terrain(uint64_t hash, const terrain *t)
@@ -157,7 +146,7 @@ uint64_t world_hash(const weir_world *world)
 
     uint64_t hash = hash_water(world);
     hash = chain_terrain(hash, &world->terrain);
-    hash = chain_params(hash, &world->params, world->solver->id);
+    hash = chain_params(hash, world);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);
     hash = CHAIN(hash, carried);
