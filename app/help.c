@@ -115,7 +115,7 @@ static void print_overview(void)
         printf("  weir %-27s %s\n", left, command->summary);
     }
     printf("  weir %-27s %s\n", "--version", "print the version");
-    printf("\nTry: weir run dambreak\n");
+    printf("\nTry: weir run dambreak\n'weir help run' lists its options and the parameters of every solver.\n");
 }
 
 int command_help(const app_options *options)

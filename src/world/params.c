@@ -36,7 +36,7 @@ const param_def *params_field(const solver_table *solver, int32_t index)
 
 // ---- One parameter ---------------------------------------------------------------------------------------------------------
 
-double param_load(const param_def *p, const weir_params *params)
+static double load(const param_def *p, const weir_params *params)
 {
     const char *place = (const char *)params + p->offset;
     float number;
@@ -49,7 +49,7 @@ double param_load(const param_def *p, const weir_params *params)
     }
 }
 
-void param_store(const param_def *p, weir_params *params, double value)
+static void store(const param_def *p, weir_params *params, double value)
 {
     char *place = (char *)params + p->offset;
     float number = (float)(p->sign * value) + 0.0f;  // minus zero becomes zero: the state hash looks at bits
@@ -74,7 +74,8 @@ void param_set_bits(const param_def *p, weir_params *params, uint32_t bits)
     memcpy((char *)params + p->offset, &bits, sizeof bits);
 }
 
-weir_status param_check(const param_def *p, const char *name, double value)
+// The sentence calls it by the name given.
+static weir_status check(const param_def *p, const char *name, double value)
 {
     // Floats are judged as they will be stored: 1/3 in double is more than the nearest float.
     double stored = p->type == PARAM_float ? (double)(float)value : value;
@@ -122,33 +123,36 @@ static int32_t list_names(char *text, int32_t room, int32_t length, const param_
     return length;
 }
 
-static weir_status find(const solver_table *solver, const char *name, const param_def **found)
+static weir_status unknown_name(const solver_table *solver, const char *name)
+{
+    char names[400] = "", whose[64] = "";
+    int32_t length = list_names(names, sizeof names, 0, SHARED, SHARED_COUNT);
+    list_names(names, sizeof names, length, solver->params.list, solver->params.count);
+    for (int32_t i = 0; i < WEIR_SOLVER_COUNT && !whose[0]; i++)
+        if (find_own(solver_list[i], name)) snprintf(whose, sizeof whose, " (%s has it)", solver_list[i]->name);
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no parameter \"%.24s\" for %s%s; there are %s", name, solver->name, whose,
+                       names);
+}
+
+static weir_status unknown_own_name(const solver_table *solver, const char *own)
 {
     char names[400] = "";
+    list_names(names, sizeof names, 0, solver->params.list, solver->params.count);
+    return status_fail(WEIR_ERROR_ARGUMENT, "%s has no parameter \"%.24s\" of its own; it has %s", solver->name, own,
+                       names[0] ? names : "none");
+}
+
+static weir_status find(const solver_table *solver, const char *name, const param_def **found)
+{
     const char *own;
     const solver_table *named = split_full_name(name, &own);
     if (named) {
         *found = find_own(named, own);
-        if (*found) return WEIR_OK;
-        list_names(names, sizeof names, 0, named->params.list, named->params.count);
-        return status_fail(WEIR_ERROR_ARGUMENT, "%s has no parameter \"%.24s\" of its own; it has %s", named->name, own,
-                           names[0] ? names : "none");
+        return *found ? WEIR_OK : unknown_own_name(named, own);
     }
     *found = find_in(SHARED, SHARED_COUNT, name);
     if (!*found) *found = find_own(solver, name);
-    if (*found) return WEIR_OK;
-
-    int32_t length = list_names(names, sizeof names, 0, SHARED, SHARED_COUNT);
-    list_names(names, sizeof names, length, solver->params.list, solver->params.count);
-    const char *elsewhere = "", *before = "", *after = "";
-    for (int32_t i = 0; i < WEIR_SOLVER_COUNT && !elsewhere[0]; i++) {
-        if (!find_own(solver_list[i], name)) continue;
-        elsewhere = solver_list[i]->name;
-        before = " (";
-        after = " has it)";
-    }
-    return status_fail(WEIR_ERROR_ARGUMENT, "there is no parameter \"%.24s\" for %s%s%s%s; there are %s", name, solver->name,
-                       before, elsewhere, after, names);
+    return *found ? WEIR_OK : unknown_name(solver, name);
 }
 
 // ---- Exported --------------------------------------------------------------------------------------------------------------
@@ -165,7 +169,7 @@ static weir_status unknown_solver(weir_solver solver)
 
 static void store_defaults(weir_params *params, const param_def *list, int32_t count)
 {
-    for (int32_t i = 0; i < count; i++) param_store(&list[i], params, list[i].standard);
+    for (int32_t i = 0; i < count; i++) store(&list[i], params, list[i].standard);
 }
 
 weir_params weir_params_default(void)
@@ -182,8 +186,7 @@ weir_status params_check(const weir_params *params, const solver_table *solver)
 {
     const param_def *p;
     weir_status status = WEIR_OK;
-    for (int32_t i = 0; status == WEIR_OK && (p = params_field(solver, i)); i++)
-        status = param_check(p, p->name, param_load(p, params));
+    for (int32_t i = 0; status == WEIR_OK && (p = params_field(solver, i)); i++) status = check(p, p->name, load(p, params));
     return status;
 }
 
@@ -199,8 +202,8 @@ weir_status weir_params_set(weir_params *params, weir_solver solver, const char 
     if (!solver_known(solver)) return unknown_solver(solver);
     const param_def *p;
     weir_status status = find(solver_list[solver], name, &p);
-    if (status == WEIR_OK) status = param_check(p, name, value);
-    if (status == WEIR_OK) param_store(p, params, value);
+    if (status == WEIR_OK) status = check(p, name, value);
+    if (status == WEIR_OK) store(p, params, value);
     return status;
 }
 
@@ -210,7 +213,7 @@ weir_status weir_params_get(const weir_params *params, weir_solver solver, const
     if (!solver_known(solver)) return unknown_solver(solver);
     const param_def *p;
     weir_status status = find(solver_list[solver], name, &p);
-    if (status == WEIR_OK) *value = param_load(p, params);
+    if (status == WEIR_OK) *value = load(p, params);
     return status;
 }
 
@@ -250,7 +253,7 @@ weir_params params_plain(const weir_params *params, const solver_table *solver)
 {
     weir_params plain = *params;
     const param_def *p;
-    for (int32_t i = 0; (p = params_field(solver, i)); i++) param_store(p, &plain, param_load(p, params));
+    for (int32_t i = 0; (p = params_field(solver, i)); i++) store(p, &plain, load(p, params));
     return plain;
 }
 

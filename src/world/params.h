@@ -32,11 +32,6 @@ typedef struct solver_table solver_table;  // solver.h
 // The i-th parameter of a solver's worlds, each field once: first those that all share, then its own. NULL past the last.
 const param_def *params_field(const solver_table *solver, int32_t index);
 
-// What is said to be wrong with a value calls it by the name given.
-weir_status param_check(const param_def *p, const char *name, double value);
-void param_store(const param_def *p, weir_params *params, double value);
-double param_load(const param_def *p, const weir_params *params);
-
 // Its four bytes as they lie there, for hash and snapshot; any bits may come from a file, and are checked afterwards.
 uint32_t param_bits(const param_def *p, const weir_params *params);
 void param_set_bits(const param_def *p, weir_params *params, uint32_t bits);
