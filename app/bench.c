@@ -92,7 +92,7 @@ static double warm_up(scene_run *run, const bench_def *def)
     double last = run_batch(run, def->warm_up);
     for (int32_t i = 0, calm = 0; last >= 0 && i < def->settle && calm < SETTLED_UPDATES; i++) {
         weir_stats stats = weir_world_stats(run->world);
-        bool found = stats.cycles <= 1 && stats.residual < weir_world_params(run->world).tolerance;
+        bool found = stats.cycles <= 1 && stats.residual < weir_world_params(run->world).momentum.tolerance;
         calm = found ? calm + 1 : 0;
         last = run_batch(run, 1);
     }

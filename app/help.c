@@ -21,13 +21,31 @@ static void print_options(option_commands command)
     }
 }
 
+static void print_param(const weir_param *param)
+{
+    char range[40];
+    snprintf(range, sizeof range, "%.4g to %.*g", param->min, param->whole ? 10 : 4, param->max);
+    printf("  %-12s %-7.4g %-15s %s\n", param->name, param->default_value, range, param->help);
+}
+
+static void print_params(void)
+{
+    weir_param param;
+    printf("\nParameters for --set, their defaults and their ranges:\n");
+    for (int32_t i = 0; weir_params_shared(i, &param); i++) print_param(&param);
+    for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++) {
+        const char *name = weir_solver_name((weir_solver)s);
+        for (int32_t i = 0; weir_params_own((weir_solver)s, i, &param); i++) {
+            if (i == 0) printf("\nThose of %s (%s.%s and so on):\n", name, name, param.name);
+            print_param(&param);
+        }
+    }
+}
+
 static void print_run_notes(void)
 {
     export_print_formats();
-    printf("\nParameters for --set:\n");
-    for (int32_t i = 0; weir_params_name(i); i++) {
-        printf("  %-*s %s\n", OPTION_COLUMN, weir_params_name(i), weir_params_help(i));
-    }
+    print_params();
     printf("\nSCENE is one of those that 'weir scenes' lists, or a file in Lua whose name ends in .lua, such as\n"
            "scenes/lua/tap.lua; docs/scenes-in-lua.md tells how to write one.\n");
     printf("\n--terrain takes MagicaVoxel files (.vox), height maps (.png, 8 or 16 bits) and closed meshes (.obj,\n"
@@ -97,7 +115,7 @@ static void print_overview(void)
         printf("  weir %-27s %s\n", left, command->summary);
     }
     printf("  weir %-27s %s\n", "--version", "print the version");
-    printf("\nTry: weir run dambreak\n");
+    printf("\nTry: weir run dambreak\n'weir help run' lists its options and the parameters of every solver.\n");
 }
 
 int command_help(const app_options *options)

@@ -34,7 +34,7 @@ int terrain_read(terrain_file *terrain, const app_options *options)
                         options->terrain);
     if (options->size_given)
         return app_fail(EXIT_WRONG, "--size is for scenes; without one the world is as large as %s", options->terrain);
-    status = scene_ground_open(&terrain->voxels, options->fluid_index, options->solver, &terrain->ground);
+    status = scene_ground_open(&terrain->voxels, options->fluid_index, &terrain->ground);
     return status == WEIR_OK ? 0 : app_fail(app_exit_status(status), "%s", scene_error());
 }
 

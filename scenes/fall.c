@@ -3,7 +3,7 @@
 
 static void define(int32_t size, weir_world_def *def)
 {
-    def->params->damping = 0;  // nothing but gravity
+    weir_params_set(def->params, def->solver, "damping", 0);  // nothing but gravity
     def->bounds = scene_box(0, 2 * size, 0, 14 * size, 0, 2 * size);
 }
 

@@ -40,13 +40,13 @@ static void measure(scene_run *run)
     scene_set_probe(run, "volume", scene_volume(run, weir_world_bounds(run->world)));
 }
 
-weir_status scene_ground_open(const weir_voxels *voxels, int32_t fluid, weir_solver solver, scene_ground **out)
+weir_status scene_ground_open(const weir_voxels *voxels, int32_t fluid, scene_ground **out)
 {
     scene_ground *ground = *out = calloc(1, sizeof *ground);
     if (!ground) return scene_fail_as_weir(weir_error_set(WEIR_ERROR_MEMORY, "memory ran out for a scene"));
     ground->voxels = voxels;
     ground->fluid = fluid;
-    ground->params = weir_params_default(solver);
+    ground->params = weir_params_default();
     ground->world_def.params = &ground->params;
     ground->world_def.bounds =
         scene_box(0, voxels->size.x, 0, voxels->size.y + scene_at_least(voxels->size.y / 2, 16), 0, voxels->size.z);

@@ -17,7 +17,7 @@
 typedef struct scene_ground scene_ground;
 
 // The voxels must outlast the scene. `fluid` is the palette's colour that is water, 0: none.
-weir_status scene_ground_open(const weir_voxels *voxels, int32_t fluid, weir_solver solver, scene_ground **ground);
+weir_status scene_ground_open(const weir_voxels *voxels, int32_t fluid, scene_ground **ground);
 
 const scene_def *scene_ground_def(const scene_ground *ground);
 

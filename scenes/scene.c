@@ -99,7 +99,7 @@ static void define_world(const scene_run *run, weir_world_def *def)
 static weir_status open_world(scene_run *run, const scene_options *options)
 {
     weir_world_def def = options->def;
-    weir_params params = weir_params_default(def.solver);
+    weir_params params = weir_params_default();
     params.noise_seed = options->seed;
     def.params = &params;
     define_world(run, &def);

@@ -40,7 +40,7 @@ typedef struct scene_def {
     size_t notes_size;                         // bytes of run->notes, zero at the start
     weir_vec view;                             // direction in which the camera of its pictures looks; 0: the default
 
-    // Sets bounds, open sides and what parameters the scene needs; def->params holds the solver's defaults.
+    // Sets bounds, open sides and what parameters the scene needs; def->params holds the defaults.
     void (*define)(int32_t size, weir_world_def *def);
     // In place of `define`, for scenes that are made at run time: a definition of which bounds, open sides, memory limit and params are
     // taken.

@@ -146,7 +146,7 @@ static weir_status fail_as_lua(lua_State *lua, int state)
 {
     const scene_script *script = script_of(lua);
     const char *said = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "the script failed without a sentence";
-    char sentence[256];
+    char sentence[512];
     if (state == LUA_ERRMEM)
         snprintf(sentence, sizeof sentence, "%s: the script wants more than %d MiB of memory", script->path, MEMORY_MAX >> 20);
     else if (strncmp(said, script->path, strlen(script->path)) != 0)
@@ -366,7 +366,7 @@ weir_status scene_script_open(const char *path, const scene_options *options, sc
     *(scene_script **)lua_getextraspace(lua) = script;
     script->lua = lua;
     script->solver = options->def.solver;
-    script->params = weir_params_default(script->solver);
+    script->params = weir_params_default();
     script->world_def.params = &script->params;
     script->world_def.memory_limit = (int64_t)WORLD_GIGABYTES << 30;
     script->random = scene_random_seeded(options->seed);

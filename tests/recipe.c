@@ -451,7 +451,7 @@ static bool lies_outside(const plain_world *w, weir_box b)
 
 static bool too_fast(const plain_world *w, weir_vec v)
 {
-    float most = w->params.max_flow * (w->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f);
+    float most = w->solver == WEIR_SOLVER_CLASSIC ? w->params.classic.max_flow * 0.5f : w->params.momentum.max_flow;
     const float parts[3] = {v.x, v.y, v.z};
     for (int axis = 0; axis < 3; axis++)
         if (parts[axis] < -most || parts[axis] > most) return true;

@@ -52,7 +52,7 @@ static void a_long_sentence_is_cut(void **state)
     memset(text, 'w', sizeof text);
     text[sizeof text - 1] = 0;
     status_fail(WEIR_ERROR_FILE, "%s", text);
-    assert_int_equal(strlen(weir_error_message()), 255);
+    assert_int_equal(strlen(weir_error_message()), 511);
 }
 
 static void *message_of_a_fresh_thread(void *out)

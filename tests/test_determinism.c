@@ -357,7 +357,7 @@ static void caves_keep_every_drop_and_have_one_hash(void **state)
 // Dust that an open side takes leaves its flow in bricks that are empty from then on.
 static void flow_behind_an_open_side_is_the_same_everywhere(void **state)
 {
-    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+    weir_params params = weir_params_default();
     params.empty = 0;
     uint64_t first = 0;
     for (int32_t k = 0; k < 4; k++) {

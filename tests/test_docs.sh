@@ -1,5 +1,6 @@
 #!/bin/bash
-# What docs/adding-a-scene.md shows works as it stands there: its scene, its line in the list, its program, and the way to compile it.
+# What docs/adding-a-scene.md shows works as it stands there: its scene, its line in the list, its program, and the way to compile it. And
+# the parameters of docs/embedding.md are there, with the defaults that it says.
 set -eu
 [ -e "$WEIR_BUILD/libweir.a" ] || { echo "skipped: the page is for static libraries" && exit 0; }
 place=$(mktemp -d)
@@ -40,3 +41,15 @@ cc -Wall -Wextra -Werror -Wno-missing-field-initializers $words
 ./play | tee said
 # 24 x 24 / 256 cells per update, 500 updates, on 24 x 24 cells: a level of 1.95, of which some is in the air.
 awk '{ good = $1 ~ /^[0-9a-f]+$/ && length($1) == 16 && $2 > 1.5 && $2 <= 1.96 } END { exit !good }' said
+
+"$WEIR_BUILD/weir" help run | awk '
+    /^Parameters for/ { here = 1 }
+    /^Those of/ { own = $3 "." }
+    /^SCENE/ { exit }
+    here && /^  / { print own $1, $2 }' | sort >there
+awk -F'`| *[|] *' '
+    /^## / { here = /^## Parameters/ }
+    here && /^\| `/ { print $3, $5 }' "$WEIR_SOURCE/docs/embedding.md" | sort >named
+[ "$(wc -l <named)" -ge 10 ]
+unknown=$(comm -23 named there)
+[ -z "$unknown" ] || { echo "docs/embedding.md has parameters or defaults that 'weir help run' has not: $unknown" && exit 1; }

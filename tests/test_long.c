@@ -98,7 +98,10 @@ static void live_long(weir_solver solver)
         left -= length;
         weir_box_sum sum = weir_world_box_sum(run->world, weir_world_bounds(run->world));
         assert_true(sum.drops == weir_world_ledger(run->world).held);
-        assert_true(sum.max_flow <= weir_world_params(run->world).max_flow);
+        weir_params params = weir_world_params(run->world);
+        double max_flow;
+        assert_ok(weir_params_get(&params, solver, "max_flow", &max_flow));
+        assert_true(sum.max_flow <= max_flow);
         if (solver == WEIR_SOLVER_MOMENTUM) assert_true(sum.max_fill <= 4);
     }
     if (source) assert_ok(weir_world_remove(run->world, source));

@@ -91,7 +91,7 @@ static void step_pair(const pair *p, int32_t updates)
 // A basin with a pillar and a wall that has a hole, and water on one side.
 static pair make_basin(weir_solver solver, const weir_params *params, uint32_t open_sides)
 {
-    weir_params mine = params ? *params : weir_params_default(solver);
+    weir_params mine = params ? *params : weir_params_default();
     weir_world_def def = test_def(solver, 36, 24, 20);
     def.params = &mine;
     def.open_sides = open_sides;
@@ -165,21 +165,21 @@ static void cycles_that_are_asked_for_ahead_change_nothing(void **state)
 {
     need_device();
     setenv("WEIR_DEVICE_AHEAD", "1", 1);
-    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
-    params.cycles = 5;
+    weir_params params = weir_params_default();
+    params.momentum.cycles = 5;
     pair p = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0);
     unsetenv("WEIR_DEVICE_AHEAD");
     int32_t few = 0, many = 0;
     for (int32_t i = 0; i < 12; i++) {
         // Water far away, so that bricks come in every update.
         BOTH(p, weir_world_fill(world, test_box(20 + i, 18, 2, 21 + i, 19, 3 + i), WEIR_WATER, 0.5f));
-        params.tolerance = i % 4 == 0 ? 0.0f : i % 4 == 1 ? 1.0f : 0.02f;
+        params.momentum.tolerance = i % 4 == 0 ? 0.0f : i % 4 == 1 ? 1.0f : 0.02f;
         BOTH(p, weir_world_set_params(world, &params));
         step_pair(&p, 1 + i % 3);
         check_same(&p);
         int32_t cycles = weir_world_stats(p.device).cycles;
         few += cycles == 1;
-        many += cycles == params.cycles;
+        many += cycles == params.momentum.cycles;
     }
     assert_true(few > 0 && many > 0);
     end_pair(&p);
@@ -192,14 +192,14 @@ static void wild_water_is_touched_up_alike(void **state)
     need_device();
     for (int32_t ahead = 0; ahead < 2; ahead++) {
         setenv("WEIR_DEVICE_AHEAD", ahead ? "1" : "100000", 1);
-        weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+        weir_params params = weir_params_default();
         pair p = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0), q = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0);
         unsetenv("WEIR_DEVICE_AHEAD");
         int32_t wild = 0;
         for (int32_t i = 0; i < 6; i++) {
             BOTH(p, weir_world_fill(world, test_box(2, 14, 2, 12, 22, 12 + i), WEIR_WATER, 1));
-            params.smooths = 1 + i % 3;
-            params.tolerance = i < 4 ? 0.005f : 0.0f;
+            params.momentum.smooths = 1 + i % 3;
+            params.momentum.tolerance = i < 4 ? 0.005f : 0.0f;
             BOTH(p, weir_world_set_params(world, &params));
             step_pair(&p, 3);
             BOTH(p, weir_world_save(world, "opencl-wild.weir"));
@@ -210,7 +210,7 @@ static void wild_water_is_touched_up_alike(void **state)
             check_same(&q);
             assert_true(weir_world_hash(p.device) == weir_world_hash(q.device));
             weir_stats stats = weir_world_stats(p.cpu);
-            wild += params.tolerance > 0 && stats.cycles == 1 && stats.residual > 8 * params.tolerance;
+            wild += params.momentum.tolerance > 0 && stats.cycles == 1 && stats.residual > 8 * params.momentum.tolerance;
         }
         assert_true(wild > 0);
         remove("opencl-wild.weir");
@@ -325,11 +325,11 @@ static void parameters_act_on_the_device_too(void **state)
 {
     need_device();
     for (int32_t s = 0; s < 2; s++) {
-        weir_params params = weir_params_default(SOLVERS[s]);
+        weir_params params = weir_params_default();
         params.noise = 0.01f;
         params.noise_seed = 7;
-        params.damping = 0.02f;
-        params.viscosity = s == 0 ? 0.1f : 0;
+        params.momentum.damping = params.classic.damping = 0.02f;
+        params.momentum.viscosity = 0.1f;
         pair p = make_basin(SOLVERS[s], &params, WEIR_SIDE_X_MAX | WEIR_SIDE_Y_MAX);
         step_pair(&p, 25);
         check_same(&p);
@@ -340,7 +340,7 @@ static void parameters_act_on_the_device_too(void **state)
         check_same(&p);
         params.gravity = (weir_vec){0.01f, 0, 0};
         params.noise = 0;
-        params.viscosity = 0;
+        params.momentum.viscosity = 0;
         BOTH(p, weir_world_set_params(world, &params));
         step_pair(&p, 40);
         check_same(&p);
@@ -360,7 +360,7 @@ static void few_sweeps_and_iterations_are_the_same_on_the_device(void **state)
     need_device();
     setenv("WEIR_DEVICE_BESIDE", "1", 1);
     for (int32_t s = 0; s < 2; s++) {
-        weir_params params = weir_params_default(SOLVERS[s]);
+        weir_params params = weir_params_default();
         weir_world_def def = test_def(SOLVERS[s], 1, 1, 1);
         def.bounds = (weir_box){{-24, -24, -24}, {24, 24, 24}};
         pair p = make_pair(&def, weir_solver_name(SOLVERS[s]));
@@ -368,8 +368,8 @@ static void few_sweeps_and_iterations_are_the_same_on_the_device(void **state)
         BOTH(p, weir_world_fill(world, test_box(-24, -24, -24, 8, 7, 24), WEIR_WATER, 1));
         BOTH(p, weir_world_set_flow(world, test_box(-12, -12, -12, 2, 2, 2), (weir_vec){0.1f, -0.05f, 0.02f}));
         for (int32_t few = 1; few <= 6; few++) {
-            params.smooths = params.iterations = few;
-            params.cycles = few % 2 ? 1 : 3;
+            params.momentum.smooths = params.classic.iterations = few;
+            params.momentum.cycles = few % 2 ? 1 : 3;
             params.empty = few < 4 ? 0 : 0.1f;
             BOTH(p, weir_world_set_params(world, &params));
             step_pair(&p, 3);

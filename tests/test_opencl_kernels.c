@@ -19,9 +19,9 @@ static void say(void *user, weir_log_level level, const char *line)
 static void run_all(weir_solver solver)
 {
     weir_world_def def = test_def(solver, 96, 48, 48);
-    weir_params params = weir_params_default(solver);
+    weir_params params = weir_params_default();
     params.noise = 0.01f;
-    if (solver == WEIR_SOLVER_MOMENTUM) params.viscosity = 0.1f;
+    params.momentum.viscosity = 0.1f;
     def.params = &params;
     def.open_sides = WEIR_SIDE_X_MAX;
     def.logger.write = say;

@@ -117,9 +117,9 @@ static void a_falling_cube_stays_whole_and_falls_like_a_stone(void **state)
 static double pool_excess(int32_t height, int32_t iterations)
 {
     enum { WIDTH = 8, UPDATES = 2000 };
-    weir_params params = weir_params_default(WEIR_SOLVER_CLASSIC);
+    weir_params params = weir_params_default();
     params.gravity.y = -0.002f;
-    params.iterations = iterations;
+    params.classic.iterations = iterations;
     weir_world_def def = test_def(WEIR_SOLVER_CLASSIC, WIDTH, height + 6, WIDTH);
     def.params = &params;
     weir_world *world = test_make(&def);
@@ -208,7 +208,7 @@ static void soil(weir_world *world, scene_random *random, float max_flow)
 
 static void abuse(weir_solver solver, weir_vec gravity, uint32_t seed)
 {
-    weir_params params = weir_params_default(solver);
+    weir_params params = weir_params_default();
     params.gravity = gravity;
     weir_world_def def = test_def(solver, EDGE, EDGE, EDGE);
     def.params = &params;

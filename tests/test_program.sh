@@ -83,6 +83,7 @@ says "weir run"
 works help
 works --help
 works help run
+for word in "Those of momentum" "Those of classic" "noise_seed   1       0 to 4294967295"; do says "$word"; done
 says "--hash-every"
 says "gravity"
 works run --help
@@ -163,6 +164,9 @@ refuses "NAME=VALUE" run tube --set =1
 refuses "colour" run tube --set colour=1
 refuses "parameter" run tube --set a-name-that-is-longer-than-any-parameter=1
 refuses "iterations" run tube --solver classic --set iterations=0
+refuses "momentum has it" run tube --solver classic --set viscosity=0.1
+refuses "classic has no parameter" run tube --set classic.viscosity=0.1
+refuses "momentum.viscosity is 1" run tube --solver classic --set momentum.viscosity=1
 refuses "unknown benchmark 'swim';" bench swim
 refuses "did you mean block-32?" bench blok-32
 refuses "did you mean dambreak?" run dambrake
@@ -403,6 +407,7 @@ works run random --seed 8 --updates 5 --report -
 checks=$((checks + 1))
 [ "$first" != "$(value hash "$work/out")" ] || fail "two seeds give one world"
 works run pool --size 4 --updates 2 --set gravity=0.02 --set damping=0.1 --quiet
+works run pool --size 4 --updates 2 --set classic.damping=0.1 --set momentum.viscosity=0.1 --quiet
 
 if has Lua; then
     # The script of the documentation.

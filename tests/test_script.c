@@ -80,7 +80,7 @@ static void a_script_makes_the_same_world_as_c(void **state)
                     12);
     weir_world_def def = weir_world_def_default();
     def.bounds = test_box(0, 0, 0, 16, 16, 16);
-    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+    weir_params params = weir_params_default();
     params.noise_seed = 1;
     def.params = &params;
     weir_world *world = test_make(&def);
@@ -168,6 +168,28 @@ static void size_and_seed_come_from_outside(void **state)
         end(&p);
     }
     assert_true(hashes[0] != hashes[1] && hashes[1] != hashes[2]);
+}
+
+static void parameters_have_short_and_full_names(void **state)
+{
+    static const char text[] = "world{bounds = box(0, 0, 0, 8, 8, 8), params = {damping = 0.5, ['momentum.viscosity'] = 0.125, "
+                               "['classic.iterations'] = 3}}\n"
+                               "at(1, function() set('classic.max_flow', 0.25) set('max_flow', 0.125) end)\n";
+    for (int32_t solver = 0; solver < 2; solver++) {
+        played p;
+        scene_options options = scene_options_default();
+        options.def.solver = (weir_solver)solver;
+        assert_int_equal(try_play(text, &options, &p), WEIR_OK);
+        assert_int_equal(scene_updates(p.run, 1), WEIR_OK);
+        const weir_params standard = weir_params_default(), params = weir_world_params(p.run->world);
+        const bool classic = solver == WEIR_SOLVER_CLASSIC;
+        assert_true(params.momentum.viscosity == 0.125f && params.classic.iterations == 3);
+        assert_true(params.momentum.damping == (classic ? standard.momentum.damping : 0.5f));
+        assert_true(params.classic.damping == (classic ? 0.5f : standard.classic.damping));
+        assert_true(params.momentum.max_flow == (classic ? standard.momentum.max_flow : 0.125f));
+        assert_true(params.classic.max_flow == (classic ? 0.125f : 0.25f));
+        end(&p);
+    }
 }
 
 static void a_script_goes_on_from_a_snapshot(void **state)
@@ -421,6 +443,7 @@ int main(void)
         cmocka_unit_test(probes_and_questions_tell_what_is_there),
         cmocka_unit_test(places_far_away_are_told_as_well_as_here),
         cmocka_unit_test(size_and_seed_come_from_outside),
+        cmocka_unit_test(parameters_have_short_and_full_names),
         cmocka_unit_test(a_script_goes_on_from_a_snapshot),
         cmocka_unit_test(wrong_scripts_are_told_file_and_line),
         cmocka_unit_test(a_script_reaches_nothing_outside),

@@ -104,13 +104,19 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     free(file);
 }
 
+// A parameter is a byte with the length of its name, the name, and four bytes.
+#define PARAM_BYTES(name) ((int)sizeof(name) + 4)
+#define PLUS_ONE(type, name, min, max, standard, help) +1
+#define PLUS_BYTES(type, name, min, max, standard, help) +PARAM_BYTES(#name)
+
 // Where things lie in the payload of the scene below, which has three sources and one channel named "dye".
 enum {
     AT_SOLVER = 0,
     AT_BOUNDS = AT_SOLVER + 1 + 8,  // behind "momentum"
     AT_SIDES = AT_BOUNDS + 24,
-    AT_DAMPING = AT_SIDES + 4 + 12,
-    AT_UPDATE = AT_DAMPING + 56,
+    AT_PARAMS = AT_SIDES + 4,
+    AT_FIRST_PARAM = AT_PARAMS + 4,
+    AT_UPDATE = AT_FIRST_PARAM + 3 * PARAM_BYTES("gravity.x") WEIR_SHARED_PARAMS(PLUS_BYTES) WEIR_MOMENTUM_PARAMS(PLUS_BYTES),
     AT_MATERIALS = AT_UPDATE + 16,
     AT_ADDED = AT_MATERIALS + 4,
     AT_CYCLES_NEXT = AT_ADDED + 32,
@@ -131,6 +137,16 @@ static size_t at_bricks(const bytes *payload)
     at += CHANNELS_BYTES;
     assert_true(number_at(payload->data + at, 4) * BRICK_BYTES == payload->size - at - 4);
     return at;
+}
+
+// Where the value of a parameter lies.
+static size_t at_param(const bytes *payload, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t at = AT_FIRST_PARAM; at < AT_UPDATE; at += 1 + (size_t)payload->data[at] + 4)
+        if (payload->data[at] == length && memcmp(payload->data + at + 1, name, length) == 0) return at + 1 + length;
+    fail_msg("there is no %s", name);
+    return 0;
 }
 
 // ---- Worlds ----------------------------------------------------------------------------------------------------------------
@@ -360,6 +376,16 @@ static size_t first_drops(const bytes *payload)
     return 0;
 }
 
+// Whether a parameter of momentum cannot be larger than it is by default.
+static bool stands_at_its_end(const char *name, int32_t length)
+{
+    weir_param param;
+    for (int32_t i = 0; weir_params_own(WEIR_SOLVER_MOMENTUM, i, &param); i++)
+        if ((size_t)length == strlen(param.name) && strncmp(name, param.name, (size_t)length) == 0)
+            return param.default_value == param.max;
+    return false;
+}
+
 static void every_field_of_a_snapshot_is_in_the_hash(void **state)
 {
     save_scene(path);
@@ -376,23 +402,6 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         {"bounds.max.y", AT_BOUNDS + 16, 4, 1},
         {"bounds.max.z", AT_BOUNDS + 20, 4, 1},
         {"open sides", AT_SIDES, 4, 1},
-        {"gravity.x", AT_SIDES + 4, 4, 1},
-        {"gravity.y", AT_SIDES + 8, 4, 1},
-        {"gravity.z", AT_SIDES + 12, 4, 1},
-        {"damping", AT_DAMPING, 4, 1},
-        {"viscosity", AT_SIDES + 20, 4, 1},
-        {"noise", AT_SIDES + 24, 4, 1},
-        {"noise_seed", AT_SIDES + 28, 4, 1},
-        {"iterations", AT_SIDES + 32, 4, 1},
-        {"smooths", AT_SIDES + 36, 4, 1},
-        {"cycles", AT_SIDES + 40, 4, 1},
-        {"tolerance", AT_SIDES + 44, 4, 1},
-        {"excess_rate", AT_SIDES + 48, 4, 1},
-        {"excess_cap", AT_SIDES + 52, 4, 1},
-        {"fill_cap", AT_SIDES + 56, 4, 1},
-        {"empty", AT_SIDES + 60, 4, 1},
-        {"dust", AT_SIDES + 64, 4, 1},
-        {"max_flow", AT_SIDES + 68, 4, -1},
         {"update", AT_UPDATE, 8, 1},
         {"cycles_next", AT_CYCLES_NEXT, 4, 1},
         {"next id", AT_NEXT_ID, 4, 1},
@@ -423,6 +432,7 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
     cover(covered, AT_SOLVER, 9);
     cover(covered, AT_SOURCE_COUNT, 4);
     cover(covered, AT_UPDATE + 8, 8 + 4 + 4 * 8);
+    cover(covered, AT_PARAMS, AT_UPDATE - AT_PARAMS);  // below
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) cover(covered, fields[i].at, fields[i].size);
     for (size_t at = 0; at < AT_TERRAIN; at++)
         if (!covered[first_of_its_kind(at)]) fail_msg("byte %zu of the payload is of no field", at);
@@ -432,6 +442,18 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         if (hash_of(&payload) == hash) fail_msg("the hash does not know of %s", fields[i].name);
         change_field(&payload, &fields[i], -fields[i].change);
     }
+    int32_t params = 0;
+    for (size_t at = AT_FIRST_PARAM; at < AT_UPDATE; params++) {
+        const char *name = (const char *)payload.data + at + 1;
+        const int32_t length = payload.data[at];
+        at += 1 + (size_t)length + 4;
+        const field value = {"", at - 4, 4, stands_at_its_end(name, length) ? -1 : 1};
+        change_field(&payload, &value, value.change);
+        if (hash_of(&payload) == hash) fail_msg("the hash does not know of %.*s", length, name);
+        change_field(&payload, &value, -value.change);
+    }
+    assert_int_equal(params, 3 WEIR_SHARED_PARAMS(PLUS_ONE) WEIR_MOMENTUM_PARAMS(PLUS_ONE));
+    assert_int_equal(number_at(payload.data + AT_PARAMS, 4), params);
     assert_true(hash_of(&payload) == hash);
     // A drop more is one that was added.
     const field drops = {"mass", water, 4, 1}, added = {"added", AT_ADDED, 8, 1};
@@ -473,8 +495,6 @@ static void the_same_water_elsewhere_or_of_another_solver_has_another_hash(void 
     for (int32_t i = 0; i < 3; i++) {
         weir_world *world =
             make((weir_box){{0, 0, 0}, {0, 0, 0}}, i == 2 ? WEIR_SOLVER_CLASSIC : WEIR_SOLVER_MOMENTUM, false, NULL);
-        weir_params params = weir_params_default(WEIR_SOLVER_CLASSIC);
-        assert_int_equal(weir_world_set_params(world, &params), WEIR_OK);
         int32_t x = i == 1 ? 8 : 0;
         assert_int_equal(weir_world_fill(world, (weir_box){{x, 0, 0}, {x + 8, 8, 8}}, WEIR_WATER, 1), WEIR_OK);
         hash[i] = weir_world_hash(world);
@@ -580,7 +600,20 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_BOUNDS, 1000, 4, "not a box"},
         {AT_BOUNDS + 12, 0x7fffffff, 4, "not a box"},
         {AT_SIDES, 64, 4, "open sides"},
-        {AT_DAMPING, nan_bits, 4, "damping is nan"},
+        {AT_PARAMS, 0, 4, "lacks the parameter gravity.x"},
+        {AT_PARAMS, number_at(payload.data + AT_PARAMS, 4) - 1, 4, "lacks the parameter"},
+        {AT_PARAMS, (uint32_t)-1, 4, "lacks the parameter gravity.x"},
+        {AT_PARAMS, 0x7fffffff, 4, "it has a parameter"},
+        {AT_FIRST_PARAM, 0, 1, "a parameter \"\", which momentum has not"},
+        {AT_FIRST_PARAM, 200, 1, "a parameter \"\", which momentum has not"},
+        {AT_FIRST_PARAM + 3, 0, 1, "a parameter \"\", which momentum has not"},
+        {AT_FIRST_PARAM + 9, 'w', 1, "a parameter \"gravity.w\", which momentum has not"},
+        {AT_FIRST_PARAM + 9, 'y', 1, "the parameter gravity.y twice"},
+        {at_param(&payload, "gravity.z"), infinite, 4, "gravity.z is inf"},
+        {at_param(&payload, "damping"), nan_bits, 4, "damping is nan"},
+        {at_param(&payload, "noise"), 0x3f800001, 4, "noise is 1"},  // the float after 1
+        {at_param(&payload, "smooths"), (uint32_t)-1, 4, "smooths is -1"},
+        {at_param(&payload, "cycles"), 17, 4, "cycles is 17"},
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
         {AT_MATERIALS, (uint32_t)-1, 4, "claims -1 materials"},
         {AT_MATERIALS, 31, 4, "claims 31 materials"},
@@ -697,6 +730,48 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     }
     free(file.data);
     weir_world_destroy(classic);
+    weir_world_destroy(world);
+}
+
+// By name, and so in any order.
+static void parameters_may_lie_in_another_order(void **state)
+{
+    save_scene(path);
+    bytes payload = payload_of(path);
+    const uint64_t hash = hash_of(&payload);
+    uint8_t *one = payload.data + at_param(&payload, "gravity.x") - 9,
+            *other = payload.data + at_param(&payload, "gravity.y") - 9;
+    uint8_t kept[13];
+    memcpy(kept, one, sizeof kept);
+    memcpy(one, other, sizeof kept);
+    memcpy(other, kept, sizeof kept);
+    assert_true(hash_of(&payload) == hash);
+    free(payload.data);
+}
+
+static void parameters_of_other_solvers_are_neither_saved_nor_hashed(void **state)
+{
+    weir_world *saved = make_scene(WEIR_SOLVER_MOMENTUM), *world = make_empty();
+    const uint64_t hash = weir_world_hash(saved);
+    weir_params params = weir_world_params(saved);
+    params.momentum.viscosity = 0.125f;
+    params.classic.iterations = 3;
+    assert_int_equal(weir_world_set_params(saved, &params), WEIR_OK);
+    assert_true(weir_world_hash(saved) != hash);
+    params.momentum.viscosity = 0;
+    assert_int_equal(weir_world_set_params(saved, &params), WEIR_OK);
+    assert_true(weir_world_hash(saved) == hash);
+    assert_int_equal(weir_world_save(saved, path), WEIR_OK);
+
+    params = weir_world_params(world);
+    params.momentum.viscosity = 0.125f;
+    params.classic.iterations = 5;
+    assert_int_equal(weir_world_set_params(world, &params), WEIR_OK);
+    assert_int_equal(weir_world_load(world, path), WEIR_OK);
+    assert_true(weir_world_hash(world) == hash);
+    params = weir_world_params(world);
+    assert_true(params.momentum.viscosity == 0 && params.noise_seed == 77 && params.classic.iterations == 5);
+    weir_world_destroy(saved);
     weir_world_destroy(world);
 }
 
@@ -865,6 +940,8 @@ int main(void)
         cmocka_unit_test(lies_with_a_right_checksum_are_found_out),
         cmocka_unit_test(random_changes_with_a_right_checksum_do_no_harm),
         cmocka_unit_test(a_file_of_another_solver_or_version_is_refused),
+        cmocka_unit_test(parameters_may_lie_in_another_order),
+        cmocka_unit_test(parameters_of_other_solvers_are_neither_saved_nor_hashed),
         cmocka_unit_test(a_file_with_a_channel_that_nobody_has_is_refused),
         cmocka_unit_test(terrain_of_the_game_is_asked_and_not_stored),
         cmocka_unit_test(files_that_cannot_be_read_or_written_are_told_by_name),

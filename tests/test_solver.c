@@ -38,7 +38,7 @@ static void definitions_that_make_no_sense_are_refused_with_a_sentence(void **st
 {
     const weir_world_def good = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
     weir_world_def def;
-    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+    weir_params params = weir_params_default();
 
 #define REFUSED(change, status, word) \
     def = good;                       \
@@ -66,8 +66,9 @@ static void definitions_that_make_no_sense_are_refused_with_a_sentence(void **st
     REFUSED(def.allocator.alloc = no_memory, WEIR_ERROR_ARGUMENT, "allocator");
     REFUSED(def.jobs.run = no_jobs, WEIR_ERROR_ARGUMENT, "jobs.workers");
     REFUSED((params.gravity.y = NAN, def.params = &params), WEIR_ERROR_ARGUMENT, "gravity");
-    params = weir_params_default(WEIR_SOLVER_MOMENTUM);
-    REFUSED((def.solver = WEIR_SOLVER_CLASSIC, def.params = &params), WEIR_ERROR_ARGUMENT, "max_flow");
+    params = weir_params_default();
+    REFUSED((params.classic.max_flow = 1, def.solver = WEIR_SOLVER_CLASSIC, def.params = &params), WEIR_ERROR_ARGUMENT,
+            "max_flow");
 #undef REFUSED
 
     weir_world *world = test_make(&good);
@@ -80,7 +81,7 @@ static void zero_in_a_definition_means_the_default(void **state)
     weir_world_def zero = {.threads = 1}, usual = weir_world_def_default();
     usual.threads = 1;
     weir_world *a = test_make(&zero), *b = test_make(&usual);
-    weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
+    weir_params params = weir_params_default();
     weir_params used = weir_world_params(a);
     assert_memory_equal(&used, &params, sizeof params);
     for (int32_t i = 0; i < 2; i++) {
@@ -174,7 +175,7 @@ static void open_sides_let_out_all_water_and_book_it(void **state)
     for (int32_t s = 0; s < 2; s++) {
         for (int32_t i = 0; i < 5; i += test_length(1, 2)) {
             // Gravity pulls through the open side; a box whose edges do not fall together with bricks.
-            weir_params params = weir_params_default(SOLVERS[s]);
+            weir_params params = weir_params_default();
             params.gravity = (weir_vec){0, -0.01f, 0};
             if (sides[i] & WEIR_SIDE_X_MIN) params.gravity.x = -0.01f;
             if (sides[i] & WEIR_SIDE_X_MAX) params.gravity.x = 0.01f;
@@ -266,9 +267,9 @@ static void emitters_and_drains_are_exact_in_the_long_run(void **state)
 static void a_force_pushes_water_sideways(void **state)
 {
     for (int32_t s = 0; s < 2; s++) {
-        weir_params params = weir_params_default(SOLVERS[s]);
+        weir_params params = weir_params_default();
         params.gravity.y = 0;
-        params.damping = 0;
+        assert_ok(weir_params_set(&params, SOLVERS[s], "damping", 0));
         weir_world_def def = test_def(SOLVERS[s], 40, 16, 16);
         def.params = &params;
         weir_world *world = test_make(&def);
@@ -316,7 +317,7 @@ static weir_box turn_box(const turned *t, int32_t edge, weir_box b)
 
 static float *play_turned(weir_solver solver, const turned *t, int32_t updates)
 {
-    weir_params params = weir_params_default(solver);
+    weir_params params = weir_params_default();
     params.gravity = t->gravity;
     weir_world_def def = test_def(solver, EDGE, EDGE, EDGE);
     def.params = &params;
@@ -370,8 +371,8 @@ static void viscous_water_is_slower_and_exact(void **state)
 {
     double spread[2];
     for (int32_t i = 0; i < 2; i++) {
-        weir_params params = weir_params_default(WEIR_SOLVER_MOMENTUM);
-        params.viscosity = i ? 0.16f : 0;
+        weir_params params = weir_params_default();
+        params.momentum.viscosity = i ? 0.16f : 0;
         weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 48, 24, 8);
         def.params = &params;
         weir_world *world = test_make(&def);
@@ -391,7 +392,7 @@ static void viscous_water_is_slower_and_exact(void **state)
 
 static uint64_t play_noise(weir_solver solver, float noise, uint32_t seed)
 {
-    weir_params params = weir_params_default(solver);
+    weir_params params = weir_params_default();
     params.noise = noise;
     params.noise_seed = 1;
     weir_world_def def = test_def(solver, 24, 24, 24);
@@ -406,7 +407,7 @@ static uint64_t play_noise(weir_solver solver, float noise, uint32_t seed)
         assert_exact(world);
         assert_true(weir_world_box_sum(world, weir_world_bounds(world)).max_fill <= 4);
     }
-    params = weir_params_default(solver);
+    params = weir_params_default();
     assert_ok(weir_world_set_params(world, &params));
     uint64_t hash = weir_world_hash(world);
     weir_world_destroy(world);
@@ -431,9 +432,10 @@ static void parameters_may_change_between_updates(void **state)
         weir_world *world = test_dam(SOLVERS[s]);
         test_step(world, 20);
         weir_params params = weir_world_params(world), wrong = params;
-        wrong.damping = 2;
+        wrong.momentum.damping = wrong.classic.damping = 2;
         assert_int_equal(weir_world_set_params(world, &wrong), WEIR_ERROR_ARGUMENT);
-        assert_true(weir_world_params(world).damping == params.damping);
+        weir_params kept = weir_world_params(world);
+        assert_memory_equal(&kept, &params, sizeof params);
         // Upside down: what was at the bottom falls to the top.
         params.gravity.y = 0.01f;
         assert_ok(weir_world_set_params(world, &params));
@@ -478,10 +480,10 @@ static void terrain_built_in_open_water_counts_at_once(void **state)
 
 static weir_world *make_rich(weir_solver solver, dye_options *options, int32_t threads)
 {
-    weir_params params = weir_params_default(solver);
+    weir_params params = weir_params_default();
     params.noise = 0.05f;
     params.noise_seed = 7;
-    params.viscosity = solver == WEIR_SOLVER_MOMENTUM ? 0.02f : 0;
+    params.momentum.viscosity = 0.02f;
     weir_world_def def = test_def(solver, 24, 24, 24);
     def.params = &params;
     def.threads = threads;

@@ -57,7 +57,7 @@ static weir_status fill_world(weir_world *world, dye_options *options)
     const weir_rule_def rule = dye_rule(options);
     weir_params params = weir_world_params(world);
     params.noise = 0.01f;
-    params.viscosity = weir_world_solver(world) == WEIR_SOLVER_MOMENTUM ? 0.02f : 0.0f;
+    params.momentum.viscosity = 0.02f;
     weir_status status = weir_world_set_params(world, &params);
     if (status == WEIR_OK) status = weir_world_add_rule(world, &rule);
     if (status == WEIR_OK) status = weir_world_fill(world, test_box(0, 3, 0, 18, 14, DEPTH), WEIR_WATER, 1.0f);

@@ -25,8 +25,10 @@ static uint32_t random_next(uint32_t *state)
     return *state >> 8;
 }
 
-// Solvers that never update.
+// Solvers that never update, one of them without parameters.
+static const param_def DUST = {"dust", PARAM_float, offsetof(weir_params, momentum.dust), 1, 0, 1, 0, "some"};
 static const solver_table nobodys = {.id = WEIR_SOLVER_MOMENTUM,
+                                     .params = {&DUST, 1},
                                      .unit = 1,
                                      .view = cells_view,
                                      .freeze = cells_freeze,
@@ -381,10 +383,16 @@ static void the_hash_depends_on_all_that_the_next_update_does(void **state)
     CHANGES_THE_HASH(world.terrain.bounds.max.z++);
     CHANGES_THE_HASH(world.terrain.open_sides = WEIR_SIDE_Y_MAX);
     CHANGES_THE_HASH(world.params.gravity.x = 1);
-    CHANGES_THE_HASH(world.params.max_flow = 1);
+    CHANGES_THE_HASH(world.params.momentum.dust = 1);
+    world.params.momentum.max_flow = world.params.classic.max_flow = 1;  // none of this solver's
+    assert_true(world_hash(&world) == hash);
     others = nobodys;
     others.id = WEIR_SOLVER_CLASSIC;
+    others.params = (param_table){0};
     CHANGES_THE_HASH(world.solver = &others);
+    world.params.momentum.dust = 0.5f;
+    assert_true(world_hash(&world) == hash);
+    CHANGES_THE_HASH(world.params.noise_seed++);
     CHANGES_THE_HASH(world.update++);
     CHANGES_THE_HASH(source.kind = SOURCE_EMITTER);
     CHANGES_THE_HASH(source.box.max.y = 3);

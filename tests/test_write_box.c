@@ -239,7 +239,8 @@ static void a_face_gets_the_mean_of_its_wet_cells(void **state)
         weir_vec *flows = malloc(cells_of(box) * sizeof *flows);
         build_terrain(world);
         test_fill(world, test_box(1, 3, 3, 5, 9, 9), 1);  // some of it beside the box
-        const float most = weir_world_params(world).max_flow * (solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f);
+        const weir_params params = weir_world_params(world);
+        const float most = solver == WEIR_SOLVER_CLASSIC ? params.classic.max_flow * 0.5f : params.momentum.max_flow;
         for (size_t i = 0; i < cells_of(box); i++) {
             fills[i] = random_below(2) ? 0 : 0.5f;
             flows[i] = (weir_vec){most * ((float)random_below(129) - 64) / 64, most * ((float)random_below(129) - 64) / 64,

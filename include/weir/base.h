@@ -50,7 +50,7 @@ WEIR_API const char *weir_status_text(weir_status status);
 // "gravity.y is nan; it must be a number from -1 to 1". Empty before the first failure. Valid until the next failure.
 WEIR_API const char *weir_error_message(void);
 
-// Keeps a sentence for weir_error_message, at most 255 bytes of it, and returns the status: for code beside Weir that fails in the same way.
+// Keeps a sentence for weir_error_message, at most 511 bytes of it, and returns the status: for code beside Weir that fails in the same way.
 WEIR_API weir_status weir_error_set(weir_status status, const char *sentence);
 
 // "0.1.0"

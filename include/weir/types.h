@@ -1,4 +1,4 @@
-// Plain types: places, parameters, definitions, and what queries return.
+// Plain types: places, definitions, and what queries return.
 //
 // Units: lengths in cells, time in updates, flow in cells per update, mass in drops (a full cell holds WEIR_FULL of them).
 // y points up. A box holds the cells min <= c < max.
@@ -75,37 +75,7 @@ typedef enum weir_side {
     WEIR_SIDE_Z_MAX = 32
 } weir_side;
 
-// The numbers of the laws. weir_params_default gives good ones for a solver; weir_params_check says which one is wrong.
-typedef struct weir_params {
-    weir_vec gravity;     // cells per update squared, default (0, -0.01, 0): 10 cm voxels at 100 updates per second
-    float damping;        // share of flow lost per update, 0 to 1
-    float viscosity;      // momentum only: exchange with each of 6 neighbours per update, 0 to 1/6
-    float noise;          // relative random change of horizontal flow per update, 0 (off) to 1; breaks symmetry
-    uint32_t noise_seed;  // which noise
-    int32_t iterations;   // classic only: pressure iterations K, 1 to 1024
-    int32_t smooths;      // momentum only: sweeps in each smoothing of the pressure, 1 to 16
-    int32_t cycles;       // momentum only: most V-cycles per update, 1 to 16
-    float tolerance;      // momentum only: residual from which on the pressure is solved further, 0 to 1
-    float excess_rate;    // momentum only: share of an over-full cell's excess pushed out per update, 0 to 1
-    float excess_cap;     // momentum only: most excess pushed out of a cell per update, 0 to 1
-    float fill_cap;       // momentum only: fill above which a cell takes in no more than it gives, 1 to 2
-    float empty;          // fill below which a cell counts as empty, 0 to 0.1
-    float dust;           // momentum only: fill below which water falls one cell per update, 0 to 0.1
-    float max_flow;       // largest flow: momentum 0 to 1 (default 1), classic 0 to 1/3 (default 1/3), which moves 1/6 cells
-} weir_params;
-
-WEIR_API weir_params weir_params_default(weir_solver solver);
-
-// WEIR_OK, or WEIR_ERROR_ARGUMENT with a sentence that names the parameter, its value and its range.
-WEIR_API weir_status weir_params_check(const weir_params *params, weir_solver solver);
-
-// Parameters by name, for command lines and scripts: "gravity" is minus gravity.y, "gravity.x" and so on its parts, the others
-// as they are called above. Sets nothing and says what is wrong when the name is unknown or the value not a number in range.
-WEIR_API weir_status weir_params_set(weir_params *params, weir_solver solver, const char *name, double value);
-
-// The i-th parameter's name and meaning; NULL past the last.
-WEIR_API const char *weir_params_name(int32_t index);
-WEIR_API const char *weir_params_help(int32_t index);
+typedef struct weir_params weir_params;  // the numbers of the laws: weir/params.h
 
 // Asks the game for the solid shares (0 open to 255 solid) of the 8 x 8 x 8 cells from origin on, index x + 8y + 64z. May be
 // called from the thread that steps, edits or asks the world, and at the same time from the background thread of weir_world_step_begin.
@@ -119,7 +89,7 @@ typedef struct weir_world_def {
     weir_backend backend;      // default cpu
     const char *device;        // for backends with devices: a number, a kind such as gpu, or a part of a name (weir/device.h).
                                // NULL: the first GPU, or else the first device
-    weir_params *params;       // NULL: weir_params_default(solver); copied
+    weir_params *params;       // NULL: weir_params_default(); copied
     int32_t threads;           // 0: one per processor core; ignored when jobs.run is set
     weir_simd simd;            // default: the widest the processor has
     float rate;                // updates per second for weir_world_advance; 0: 100

@@ -11,7 +11,8 @@
 //     weir_world_destroy(world);
 //
 //   base.h     status codes, version, the game's hooks (memory, log, jobs)
-//   types.h    coordinates, boxes, parameters, definitions, what queries return
+//   types.h    coordinates, boxes, definitions, what queries return
+//   params.h   the numbers of the laws, per solver and by name
 //   world.h    the world: life, updates, edits, queries, ledger, snapshots
 //   device.h   what there is to compute on
 //   rule.h     rules of the game's own that run inside an update
@@ -23,6 +24,7 @@
 #include <weir/base.h>
 #include <weir/device.h>
 #include <weir/mesh.h>
+#include <weir/params.h>
 #include <weir/picture.h>
 #include <weir/rule.h>
 #include <weir/types.h>

@@ -5,6 +5,7 @@
 #ifndef WEIR_WORLD_H
 #define WEIR_WORLD_H
 
+#include <weir/params.h>
 #include <weir/rule.h>
 #include <weir/types.h>
 

@@ -80,8 +80,6 @@ device_numbers opencl_find_numbers(const opencl_machine *o, float scale)
         .down_sign = down.sign,
         .head = down.head,
         .inverse_head = down.inverse_head,
-        .keep = 1.0f - p->damping,
-        .max_flow = p->max_flow,
         .empty = p->empty,
         .noise = p->noise,
         .force_scale = scale,

@@ -1,5 +1,5 @@
-// All solvers. To add one is to add its folder, its name in weir_solver, and a line here; and, for now, a column in the table of
-// parameters (world/params.c).
+// All solvers. To add one is to add its folder, its name in weir_solver, its parameters in <weir/params.h> if it has any,
+// and a line here.
 #include "world/solver.h"
 
 extern const solver_table solver_momentum, solver_classic;

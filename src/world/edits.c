@@ -440,7 +440,7 @@ weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
 {
     world_edit edit = {.kind = EDIT_FLOW, .flow = flow};
     weir_status status = edit_check_flow(world);
-    if (status == WEIR_OK) status = edit_check_vec("flow", flow, world->params.max_flow * world->solver->speed);
+    if (status == WEIR_OK) status = edit_check_vec("flow", flow, solver_flow_max(world));
     if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }

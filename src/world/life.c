@@ -185,8 +185,8 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
 {
     *out = NULL;
     weir_status status = check_def(def);
-    weir_params params = def->params ? *def->params : weir_params_default(solver->id);
-    if (status == WEIR_OK) status = weir_params_check(&params, solver->id);
+    weir_params params = def->params ? *def->params : weir_params_default();
+    if (status == WEIR_OK) status = params_check(&params, solver);
     if (status != WEIR_OK) return status;
     memory mem = memory_make(def->allocator);
     mem.limit = def->memory_limit;
@@ -197,7 +197,7 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
     world->solver = solver;
     world->backend = def->backend;
     world->simd = def->simd;
-    world->params = world_params_plain(&params);
+    world->params = params_plain(&params, world->solver);
     world->rate = def->rate > 0.0f ? def->rate : 100.0f;
     world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
     world->checkpoint_every = def->checkpoint_every;

@@ -1,5 +1,5 @@
-// The numbers of the laws. One table has all that is known about each of them: where it lies, what it may be, what it is when
-// nobody says anything, and what it means. Everything here is a walk over that table, so a new parameter is one new line.
+// The numbers of the laws: everything here is a walk over the tables of params.h.
+#include "world/params.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -7,148 +7,239 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum param_type { PARAM_FLOAT, PARAM_INT, PARAM_SEED } param_type;
+enum { ALIASES = 1 };  // rows that come first and are another name for a field that has a row of its own
 
-typedef struct param {
-    const char *name;
-    size_t offset;
-    param_type type;
-    double sign;  // what a caller says is this times what is stored: "gravity" pulls down, gravity.y points up
-    double min;
-    double max[WEIR_SOLVER_COUNT];  // per solver: momentum, classic
-    double standard[WEIR_SOLVER_COUNT];
-    const char *help;
-} param;
-
-_Static_assert(WEIR_SOLVER_COUNT == 2, "the table below has a column per solver");
-#define BOTH(value)  \
-    {                \
-        value, value \
+#define PARAM(type, name, min, max, standard, help) PARAM_ROW(name, type, name, min, max, standard, help)
+#define GRAVITY(name, part, sign, standard, help)                                                                 \
+    {                                                                                                             \
+        name, PARAM_float, offsetof(weir_params, gravity) + offsetof(weir_vec, part), sign, -1, 1, standard, help \
     }
-#define AT(field) offsetof(weir_params, field)
 
-// Bounds that a float cannot hit exactly are written as the nearest float, so that the bound itself is allowed.
-static const param table[] = {
-    {"gravity", AT(gravity.y), PARAM_FLOAT, -1, -1, BOTH(1), BOTH(0.01), "downward pull, cells per update squared"},
-    {"gravity.x", AT(gravity.x), PARAM_FLOAT, 1, -1, BOTH(1), BOTH(0), "pull along x, cells per update squared"},
-    {"gravity.y", AT(gravity.y), PARAM_FLOAT, 1, -1, BOTH(1), BOTH(-0.01), "pull along y (up), cells per update squared"},
-    {"gravity.z", AT(gravity.z), PARAM_FLOAT, 1, -1, BOTH(1), BOTH(0), "pull along z, cells per update squared"},
-    {"damping", AT(damping), PARAM_FLOAT, 1, 0, BOTH(1), {0.001, 0.01}, "share of flow lost per update"},
-    {"viscosity", AT(viscosity), PARAM_FLOAT, 1, 0, BOTH(1.0f / 6), BOTH(0),
-     "momentum only: exchange of flow with each of 6 neighbours per update"},
-    {"noise", AT(noise), PARAM_FLOAT, 1, 0, BOTH(1), BOTH(0), "relative random change of horizontal flow per update"},
-    {"noise_seed", AT(noise_seed), PARAM_SEED, 1, 0, BOTH(UINT32_MAX), BOTH(1), "which noise"},
-    {"iterations", AT(iterations), PARAM_INT, 1, 1, BOTH(1024), BOTH(8), "classic only: pressure iterations per update"},
-    {"smooths", AT(smooths), PARAM_INT, 1, 1, BOTH(16), BOTH(3), "momentum only: sweeps in each smoothing of the pressure"},
-    {"cycles", AT(cycles), PARAM_INT, 1, 1, BOTH(16), BOTH(8), "momentum only: most V-cycles per update"},
-    {"tolerance", AT(tolerance), PARAM_FLOAT, 1, 0, BOTH(1), BOTH(0.005),
-     "momentum only: residual from which on the pressure is solved further"},
-    {"excess_rate", AT(excess_rate), PARAM_FLOAT, 1, 0, BOTH(1), BOTH(0.25),
-     "momentum only: share of an over-full cell's excess pushed out per update"},
-    {"excess_cap", AT(excess_cap), PARAM_FLOAT, 1, 0, BOTH(1), BOTH(0.1),
-     "momentum only: most excess pushed out of a cell per update"},
-    {"fill_cap", AT(fill_cap), PARAM_FLOAT, 1, 1, BOTH(2), BOTH(1.25),
-     "momentum only: fill above which a cell takes in no more than it gives"},
-    {"empty", AT(empty), PARAM_FLOAT, 1, 0, BOTH(0.1f), BOTH(1e-4), "fill below which a cell counts as empty"},
-    {"dust", AT(dust), PARAM_FLOAT, 1, 0, BOTH(0.1f), BOTH(1e-4),
-     "momentum only: fill below which water falls one cell per update"},
-    {"max_flow", AT(max_flow), PARAM_FLOAT, 1, 0, {1, 1.0f / 3}, {1, 1.0f / 3}, "largest flow, cells per update"},
+static const param_def SHARED[] = {
+    GRAVITY("gravity", y, -1, 0.01, "downward pull, cells per update squared"),
+    GRAVITY("gravity.x", x, 1, 0, "pull along x, cells per update squared"),
+    GRAVITY("gravity.y", y, 1, -0.01, "pull along y (up), cells per update squared"),
+    GRAVITY("gravity.z", z, 1, 0, "pull along z, cells per update squared"),
+    WEIR_SHARED_PARAMS(PARAM)  // each with its comma
 };
 
-enum { PARAM_COUNT = sizeof table / sizeof table[0] };
+enum { SHARED_COUNT = sizeof SHARED / sizeof SHARED[0] };
 
-static bool solver_known(weir_solver solver)
+const param_def *params_field(const solver_table *solver, int32_t index)
 {
-    return (int)solver >= 0 && solver < WEIR_SOLVER_COUNT;
+    assert(index >= 0);
+    index += ALIASES;
+    if (index < SHARED_COUNT) return &SHARED[index];
+    index -= SHARED_COUNT;
+    return index < solver->params.count ? &solver->params.list[index] : NULL;
 }
 
-static double load(const param *p, const weir_params *params)
+// ---- One parameter ---------------------------------------------------------------------------------------------------------
+
+static double load(const param_def *p, const weir_params *params)
 {
     const char *place = (const char *)params + p->offset;
     float number;
     int32_t whole;
     uint32_t seed;
     switch (p->type) {
-    case PARAM_INT: memcpy(&whole, place, sizeof whole); return p->sign * whole;
-    case PARAM_SEED: memcpy(&seed, place, sizeof seed); return p->sign * seed;
-    default: memcpy(&number, place, sizeof number); return p->sign * number;
+    case PARAM_int32_t: memcpy(&whole, place, sizeof whole); return p->sign * whole;
+    case PARAM_uint32_t: memcpy(&seed, place, sizeof seed); return p->sign * seed;
+    default: memcpy(&number, place, sizeof number); return p->sign * number + 0.0;  // minus zero becomes zero
     }
 }
 
-static void store(const param *p, weir_params *params, double value)
+static void store(const param_def *p, weir_params *params, double value)
 {
     char *place = (char *)params + p->offset;
     float number = (float)(p->sign * value) + 0.0f;  // minus zero becomes zero: the state hash looks at bits
-    int32_t whole = p->type == PARAM_INT ? (int32_t)value : 0;
-    uint32_t seed = p->type == PARAM_SEED ? (uint32_t)value : 0;
+    int32_t whole = p->type == PARAM_int32_t ? (int32_t)value : 0;
+    uint32_t seed = p->type == PARAM_uint32_t ? (uint32_t)value : 0;
     switch (p->type) {
-    case PARAM_INT: memcpy(place, &whole, sizeof whole); break;
-    case PARAM_SEED: memcpy(place, &seed, sizeof seed); break;
+    case PARAM_int32_t: memcpy(place, &whole, sizeof whole); break;
+    case PARAM_uint32_t: memcpy(place, &seed, sizeof seed); break;
     default: memcpy(place, &number, sizeof number); break;
     }
 }
 
-static weir_status check(const param *p, weir_solver solver, double value)
+uint32_t param_bits(const param_def *p, const weir_params *params)
 {
-    // Floats are judged as they will be stored: 1/3 in double is more than the nearest float.
-    double stored = p->type == PARAM_FLOAT ? (double)(float)value : value;
-    bool in_range = stored >= p->min && stored <= p->max[solver];  // false for NaN
-    bool whole = p->type == PARAM_FLOAT || (in_range && value == floor(value));
-    if (in_range && whole) return WEIR_OK;
-
-    int digits = p->type == PARAM_FLOAT ? 7 : 10;  // all that the stored type has
-    char text[32];
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    return status_fail(WEIR_ERROR_ARGUMENT, "%s is %s; it must be a %s from %.*g to %.*g", p->name, isnan(value) ? "nan" : text,
-                       p->type == PARAM_FLOAT ? "number" : "whole number", digits, p->min, digits, p->max[solver]);
+    uint32_t bits;
+    memcpy(&bits, (const char *)params + p->offset, sizeof bits);
+    return bits;
 }
 
-weir_params weir_params_default(weir_solver solver)
+void param_set_bits(const param_def *p, weir_params *params, uint32_t bits)
 {
-    if (!solver_known(solver)) solver = WEIR_SOLVER_MOMENTUM;  // who makes a world with it is told that it is unknown
-    weir_params params = {0};
-    for (int32_t i = 0; i < PARAM_COUNT; i++) store(&table[i], &params, table[i].standard[solver]);
+    memcpy((char *)params + p->offset, &bits, sizeof bits);
+}
+
+// The sentence calls it by the name given.
+static weir_status check(const param_def *p, const char *name, double value)
+{
+    // Floats are judged as they will be stored: 1/3 in double is more than the nearest float.
+    double stored = p->type == PARAM_float ? (double)(float)value : value;
+    bool in_range = stored >= p->min && stored <= p->max;  // false for NaN
+    bool whole = p->type == PARAM_float || (in_range && value == floor(value));
+    if (in_range && whole) return WEIR_OK;
+
+    int digits = p->type == PARAM_float ? 7 : 10;  // all that the stored type has
+    char text[32];
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    return status_fail(WEIR_ERROR_ARGUMENT, "%s is %s; it must be a %s from %.*g to %.*g", name, isnan(value) ? "nan" : text,
+                       p->type == PARAM_float ? "number" : "whole number", digits, p->min, digits, p->max);
+}
+
+// ---- By name ---------------------------------------------------------------------------------------------------------------
+
+static const param_def *find_in(const param_def *list, int32_t count, const char *name)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+static const param_def *find_own(const solver_table *solver, const char *name)
+{
+    return find_in(solver->params.list, solver->params.count, name);
+}
+
+// The solver whose name stands before a point, and what stands behind it; NULL if it is none's.
+static const solver_table *split_full_name(const char *name, const char **own)
+{
+    for (int32_t i = 0; i < WEIR_SOLVER_COUNT; i++) {
+        size_t length = strlen(solver_list[i]->name);
+        if (strncmp(name, solver_list[i]->name, length) != 0 || name[length] != '.') continue;
+        *own = name + length + 1;
+        return solver_list[i];
+    }
+    return NULL;
+}
+
+static int32_t list_names(char *text, int32_t room, int32_t length, const param_def *list, int32_t count)
+{
+    for (int32_t i = 0; i < count && length < room; i++)
+        length += snprintf(text + length, (size_t)(room - length), "%s%s", length ? ", " : "", list[i].name);
+    return length;
+}
+
+static weir_status unknown_name(const solver_table *solver, const char *name)
+{
+    char names[400] = "", whose[64] = "";
+    int32_t length = list_names(names, sizeof names, 0, SHARED, SHARED_COUNT);
+    list_names(names, sizeof names, length, solver->params.list, solver->params.count);
+    for (int32_t i = 0; i < WEIR_SOLVER_COUNT && !whose[0]; i++)
+        if (find_own(solver_list[i], name)) snprintf(whose, sizeof whose, " (%s has it)", solver_list[i]->name);
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no parameter \"%.24s\" for %s%s; there are %s", name, solver->name, whose,
+                       names);
+}
+
+static weir_status unknown_own_name(const solver_table *solver, const char *own)
+{
+    char names[400] = "";
+    list_names(names, sizeof names, 0, solver->params.list, solver->params.count);
+    return status_fail(WEIR_ERROR_ARGUMENT, "%s has no parameter \"%.24s\" of its own; it has %s", solver->name, own,
+                       names[0] ? names : "none");
+}
+
+static weir_status find(const solver_table *solver, const char *name, const param_def **found)
+{
+    const char *own;
+    const solver_table *named = split_full_name(name, &own);
+    if (named) {
+        *found = find_own(named, own);
+        return *found ? WEIR_OK : unknown_own_name(named, own);
+    }
+    *found = find_in(SHARED, SHARED_COUNT, name);
+    if (!*found) *found = find_own(solver, name);
+    return *found ? WEIR_OK : unknown_name(solver, name);
+}
+
+// ---- Exported --------------------------------------------------------------------------------------------------------------
+
+static bool solver_known(weir_solver solver)
+{
+    return (int)solver >= 0 && solver < WEIR_SOLVER_COUNT;
+}
+
+static weir_status unknown_solver(weir_solver solver)
+{
+    return status_fail(WEIR_ERROR_ARGUMENT, "solver %d is not one that Weir has", (int)solver);
+}
+
+static void store_defaults(weir_params *params, const param_def *list, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) store(&list[i], params, list[i].standard);
+}
+
+weir_params weir_params_default(void)
+{
+    weir_params params;
+    memset(&params, 0, sizeof params);
+    store_defaults(&params, SHARED, SHARED_COUNT);
+    for (int32_t i = 0; i < WEIR_SOLVER_COUNT; i++)
+        store_defaults(&params, solver_list[i]->params.list, solver_list[i]->params.count);
     return params;
+}
+
+weir_status params_check(const weir_params *params, const solver_table *solver)
+{
+    const param_def *p;
+    weir_status status = WEIR_OK;
+    for (int32_t i = 0; status == WEIR_OK && (p = params_field(solver, i)); i++) status = check(p, p->name, load(p, params));
+    return status;
 }
 
 weir_status weir_params_check(const weir_params *params, weir_solver solver)
 {
     assert(params);
-    if (!solver_known(solver)) return status_fail(WEIR_ERROR_ARGUMENT, "solver %d is not one that Weir has", (int)solver);
-    for (int32_t i = 0; i < PARAM_COUNT; i++) {
-        if (table[i].sign < 0) continue;  // another name for a field that has its own line
-        weir_status status = check(&table[i], solver, load(&table[i], params));
-        if (status != WEIR_OK) return status;
-    }
-    return WEIR_OK;
+    return solver_known(solver) ? params_check(params, solver_list[solver]) : unknown_solver(solver);
 }
 
 weir_status weir_params_set(weir_params *params, weir_solver solver, const char *name, double value)
 {
     assert(params && name);
-    if (!solver_known(solver)) return status_fail(WEIR_ERROR_ARGUMENT, "solver %d is not one that Weir has", (int)solver);
-    for (int32_t i = 0; i < PARAM_COUNT; i++) {
-        if (strcmp(table[i].name, name) != 0) continue;
-        weir_status status = check(&table[i], solver, value);
-        if (status == WEIR_OK) store(&table[i], params, value);
-        return status;
-    }
-
-    char names[224] = "";
-    for (int32_t i = 0, length = 0; i < PARAM_COUNT; i++) {
-        length += snprintf(names + length, sizeof names - (size_t)length, "%s%s", i ? ", " : "", table[i].name);
-    }
-    return status_fail(WEIR_ERROR_ARGUMENT, "there is no parameter \"%.24s\"; there are %s", name, names);
+    if (!solver_known(solver)) return unknown_solver(solver);
+    const param_def *p;
+    weir_status status = find(solver_list[solver], name, &p);
+    if (status == WEIR_OK) status = check(p, name, value);
+    if (status == WEIR_OK) store(p, params, value);
+    return status;
 }
 
-const char *weir_params_name(int32_t index)
+weir_status weir_params_get(const weir_params *params, weir_solver solver, const char *name, double *value)
 {
-    return index >= 0 && index < PARAM_COUNT ? table[index].name : NULL;
+    assert(params && name && value);
+    if (!solver_known(solver)) return unknown_solver(solver);
+    const param_def *p;
+    weir_status status = find(solver_list[solver], name, &p);
+    if (status == WEIR_OK) *value = load(p, params);
+    return status;
 }
 
-const char *weir_params_help(int32_t index)
+static bool describe(const param_def *list, int32_t count, int32_t index, weir_param *to)
 {
-    return index >= 0 && index < PARAM_COUNT ? table[index].help : NULL;
+    assert(to);
+    if (index < 0 || index >= count) return false;
+    const param_def *p = &list[index];
+    *to = (weir_param){.name = p->name,
+                       .help = p->help,
+                       .min = p->min,
+                       .max = p->max,
+                       .default_value = p->standard,
+                       .whole = p->type != PARAM_float};
+    return true;
+}
+
+bool weir_params_shared(int32_t index, weir_param *to)
+{
+    return describe(SHARED, SHARED_COUNT, index, to);
+}
+
+bool weir_params_own(weir_solver solver, int32_t index, weir_param *to)
+{
+    if (!solver_known(solver)) return false;
+    return describe(solver_list[solver]->params.list, solver_list[solver]->params.count, index, to);
 }
 
 // ---- Of a world ------------------------------------------------------------------------------------------------------------
@@ -158,11 +249,11 @@ weir_params weir_world_params(const weir_world *world)
     return world->params;
 }
 
-weir_params world_params_plain(const weir_params *params)
+weir_params params_plain(const weir_params *params, const solver_table *solver)
 {
     weir_params plain = *params;
-    for (int32_t i = 0; i < PARAM_COUNT; i++)
-        if (table[i].sign > 0) store(&table[i], &plain, load(&table[i], params));
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(solver, i)); i++) store(p, &plain, load(p, params));
     return plain;
 }
 
@@ -170,8 +261,8 @@ weir_status weir_world_set_params(weir_world *world, const weir_params *params)
 {
     assert(params);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "parameters cannot be set while a background step runs");
-    weir_status status = weir_params_check(params, world->solver->id);
-    if (status == WEIR_OK) world->params = world_params_plain(params);
+    weir_status status = params_check(params, world->solver);
+    if (status == WEIR_OK) world->params = params_plain(params, world->solver);
     return status;
 }
 

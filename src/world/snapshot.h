@@ -4,10 +4,10 @@
 //
 // The stored bytes are the payload, packed by zstd if flag 1 is set. All numbers are little-endian and written one by one,
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
-// show:
+// show; names begin with theirs in one byte:
 //
-//     name of the solver, bounds, open sides | parameters | update, change | materials, and their accounts | the number that the solver carries
-//     next id, sources | terrain of the game's own?, terrain bricks | what the solver saves
+//     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts
+//     the number that the solver carries | next id, sources | terrain of the game's own?, terrain bricks | what the solver saves
 //
 // snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below.
 #ifndef WEIR_WORLD_SNAPSHOT_H

@@ -181,60 +181,76 @@ static bool brick_coord_sound(weir_coord c)
     return c.x >= -max && c.x <= max && c.y >= -max && c.y <= max && c.z >= -max && c.z <= max;
 }
 
-static weir_params get_params(snapshot_reader *r)
+// A name with its length before it. Empty if it has ended, or the name is not one.
+static void get_name(snapshot_reader *r, char *name, size_t room)
 {
-    weir_params p = {.gravity = get_vec(r)};
-    p.damping = get_float(r);
-    p.viscosity = get_float(r);
-    p.noise = get_float(r);
-    p.noise_seed = get_u32(r);
-    p.iterations = get_i32(r);
-    p.smooths = get_i32(r);
-    p.cycles = get_i32(r);
-    p.tolerance = get_float(r);
-    p.excess_rate = get_float(r);
-    p.excess_cap = get_float(r);
-    p.fill_cap = get_float(r);
-    p.empty = get_float(r);
-    p.dust = get_float(r);
-    p.max_flow = get_float(r);
-    return p;
+    size_t length = (size_t)snapshot_get_number(r, 1);
+    const uint8_t *letters = snapshot_get_bytes(r, length);
+    name[0] = '\0';
+    if (!letters || length >= room || memchr(letters, 0, length)) return;
+    memcpy(name, letters, length);
+    name[length] = '\0';
 }
 
-// A name with its length before it; false if it has ended, or the name is not one.
-static bool get_name(snapshot_reader *r, char *name, size_t room)
+static int32_t find_param(const solver_table *solver, const char *name)
 {
-    const size_t length = (size_t)snapshot_get_number(r, 1);
-    const uint8_t *letters = snapshot_get_bytes(r, length);
-    memset(name, 0, room);
-    if (!letters || length == 0 || length >= room || memchr(letters, 0, length)) return false;
-    memcpy(name, letters, length);
-    return true;
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(solver, i)); i++)
+        if (strcmp(p->name, name) == 0) return i;
+    return -1;
+}
+
+// Each by its name, in any order, none twice and none left out. What the world has for other solvers is not in the file, and
+// stays.
+static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_params *params)
+{
+    const solver_table *solver = world->solver;
+    uint64_t got = 0;  // a bit for each
+    *params = world->params;
+    const int32_t count = get_i32(r);
+    for (int32_t k = 0; k < count && !r->ended; k++) {
+        char name[NAME_BYTES];
+        get_name(r, name, sizeof name);
+        const uint32_t bits = get_u32(r);
+        if (r->ended) break;
+        const int32_t i = find_param(solver, name);
+        if (i < 0) return snapshot_damaged(r, "it has a parameter \"%s\", which %s has not", name, solver->name);
+        assert(i < 64);
+        if (got >> i & 1) return snapshot_damaged(r, "it has the parameter %s twice", name);
+        got |= (uint64_t)1 << i;
+        param_set_bits(params_field(solver, i), params, bits);
+    }
+    if (r->ended) return snapshot_ends_early(r);
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(solver, i)); i++)
+        if (!(got >> i & 1)) return snapshot_damaged(r, "it lacks the parameter %s", p->name);
+    return params_check(params, solver) == WEIR_OK ? WEIR_OK : snapshot_damaged(r, "%s", weir_error_message());
 }
 
 static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)
 {
     char solver[NAME_BYTES];
-    if (!get_name(r, solver, sizeof solver))
-        return r->ended ? snapshot_ends_early(r) : snapshot_damaged(r, "its solver has no sound name");
+    get_name(r, solver, sizeof solver);
     weir_box bounds = get_box(r);
     uint32_t open_sides = get_u32(r);
-    a->params = get_params(r);
-    a->update = get_i64(r);
-    a->change = get_i64(r);
     if (r->ended) return snapshot_ends_early(r);
-
+    if (!solver[0]) return snapshot_damaged(r, "its solver has no sound name");
     if (strcmp(solver, world->solver->name) != 0) {
         return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s", snapshot_tail(r->path),
                            solver, world->solver->name);
     }
+    weir_status status = get_params(r, world, &a->params);
+    if (status != WEIR_OK) return status;
+    a->update = get_i64(r);
+    a->change = get_i64(r);
+    if (r->ended) return snapshot_ends_early(r);
+
     const weir_box unbounded = {{0, 0, 0}, {0, 0, 0}};
     if (memcmp(&bounds, &unbounded, sizeof bounds) != 0 && !box_sound(bounds)) {
         return snapshot_damaged(r, "the bounds (%d, %d, %d) to (%d, %d, %d) are not a box", bounds.min.x, bounds.min.y,
                                 bounds.min.z, bounds.max.x, bounds.max.y, bounds.max.z);
     }
     if (open_sides > 63) return snapshot_damaged(r, "open sides 0x%x are more than a box has", open_sides);
-    if (weir_params_check(&a->params, world->solver->id) != WEIR_OK) return snapshot_damaged(r, "%s", weir_error_message());
     if (a->update < 0 || a->update > ACCOUNT_MAX || a->change < 0 || a->change > ACCOUNT_MAX) {
         return snapshot_damaged(r, "the counters of updates and changes are out of range");
     }
@@ -250,8 +266,8 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
     materials_create(a->materials, &a->material_count);
     for (int32_t i = 0; i < added; i++) {
         char name[sizeof a->materials->name];
-        if (!get_name(r, name, sizeof name))
-            return r->ended ? snapshot_ends_early(r) : snapshot_damaged(r, "material %d has no sound name", i + 1);
+        get_name(r, name, sizeof name);
+        if (!r->ended && !name[0]) return snapshot_damaged(r, "material %d has no sound name", i + 1);
         weir_material_def def = {.name = name};
         def.density = get_float(r);
         def.viscosity = get_float(r);
@@ -409,7 +425,7 @@ static void discard(weir_world *world, arrival *a)
 static void move_in(weir_world *world, arrival *a)
 {
     arrival old = {.sources = world->sources, .source_room = world->source_room, .terrain = world->terrain, .fluid = a->fluid};
-    world->params = world_params_plain(&a->params);
+    world->params = params_plain(&a->params, world->solver);
     world->update = a->update;
     // Marks that the game got from the world as it was must find that everything has changed.
     world->change = (a->change > world->change ? a->change : world->change) + 1;

@@ -203,23 +203,16 @@ void snapshot_scratch_free(snapshot_writer *w, void *block, size_t bytes)
 
 // ---- What is written -------------------------------------------------------------------------------------------------------
 
-static void put_params(snapshot_writer *w, const weir_params *p)
+static void put_params(snapshot_writer *w, const weir_world *world)
 {
-    put_vec(w, p->gravity);
-    put_float(w, p->damping);
-    put_float(w, p->viscosity);
-    put_float(w, p->noise);
-    put_u32(w, p->noise_seed);
-    put_i32(w, p->iterations);
-    put_i32(w, p->smooths);
-    put_i32(w, p->cycles);
-    put_float(w, p->tolerance);
-    put_float(w, p->excess_rate);
-    put_float(w, p->excess_cap);
-    put_float(w, p->fill_cap);
-    put_float(w, p->empty);
-    put_float(w, p->dust);
-    put_float(w, p->max_flow);
+    int32_t count = 0;
+    while (params_field(world->solver, count)) count++;
+    put_i32(w, count);
+    for (int32_t i = 0; i < count; i++) {
+        const param_def *p = params_field(world->solver, i);
+        put_name(w, p->name);
+        put_u32(w, param_bits(p, &world->params));
+    }
 }
 
 static void put_source(snapshot_writer *w, const world_source *source)
@@ -289,7 +282,7 @@ static void put_world(snapshot_writer *w, const weir_world *world)
     put_name(w, world->solver->name);
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
-    put_params(w, &world->params);
+    put_params(w, world);
     put_i64(w, world->update);
     put_i64(w, world->change);
     put_materials(w, world);

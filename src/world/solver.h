@@ -5,6 +5,7 @@
 #define WEIR_WORLD_SOLVER_H
 
 #include "world/edits.h"
+#include "world/params.h"
 #include "world/snapshot.h"
 #include "world/world.h"
 
@@ -12,9 +13,12 @@ struct solver_table {
     // ---- What it is ----
     weir_solver id;
     const char *name;
-    int32_t unit;      // the least it can count, in drops: a power of two
-    int32_t cell_max;  // the most drops that a cell can hold
-    float speed;       // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set
+    param_table params;  // its own; none: all zero
+    int32_t unit;        // the least it can count, in drops: a power of two
+    int32_t cell_max;    // the most drops that a cell can hold
+    float speed;         // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set
+    // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
+    float (*flow_max)(const weir_params *params);
 
     // Whether its fluid can be of a material; NULL: of water alone.
     bool (*can_hold)(const void *state, weir_material material);
@@ -86,6 +90,12 @@ extern const solver_table *const solver_list[WEIR_SOLVER_COUNT];
 
 // weir_world_create for a solver that need not be in the list.
 weir_status world_create_with(const weir_world_def *def, const solver_table *solver, weir_world **world);
+
+// The largest flow that a cell may be given, in cells per update.
+static inline float solver_flow_max(const weir_world *world)
+{
+    return world->solver->flow_max ? world->solver->flow_max(&world->params) * world->solver->speed : 0;
+}
 
 static inline int32_t solver_carried(const weir_world *world)
 {

@@ -21,23 +21,15 @@ static uint64_t chain_vec(uint64_t hash, const weir_vec *vec)
     return hash_bytes(vec, sizeof *vec, hash);
 }
 
-static uint64_t chain_params(uint64_t hash, const weir_params *params)
+// What all solvers share, and the world's own solver's: those of the others play no part in what comes next.
+static uint64_t chain_params(uint64_t hash, const weir_world *world)
 {
-    hash = chain_vec(hash, &params->gravity);
-    hash = CHAIN(hash, params->damping);
-    hash = CHAIN(hash, params->viscosity);
-    hash = CHAIN(hash, params->noise);
-    hash = CHAIN(hash, params->noise_seed);
-    hash = CHAIN(hash, params->iterations);
-    hash = CHAIN(hash, params->smooths);
-    hash = CHAIN(hash, params->cycles);
-    hash = CHAIN(hash, params->tolerance);
-    hash = CHAIN(hash, params->excess_rate);
-    hash = CHAIN(hash, params->excess_cap);
-    hash = CHAIN(hash, params->fill_cap);
-    hash = CHAIN(hash, params->empty);
-    hash = CHAIN(hash, params->dust);
-    return CHAIN(hash, params->max_flow);
+    const param_def *p;
+    for (int32_t i = 0; (p = params_field(world->solver, i)); i++) {
+        uint32_t bits = param_bits(p, &world->params);
+        hash = CHAIN(hash, bits);
+    }
+    return hash;
 }
 
 // Those that a game added; water is what it is.
@@ -87,7 +79,7 @@ uint64_t world_hash(const weir_world *world)
 
     uint64_t hash = world->solver->hash(world->state, world->busy);
     hash = chain_terrain(hash, &world->terrain);
-    hash = chain_params(hash, &world->params);
+    hash = chain_params(hash, world);
     hash = chain_materials(hash, world);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);

@@ -111,11 +111,6 @@ fluid_view world_fluid(const weir_world *world);
 // The same with all values here.
 fluid_view world_fetch_all(const weir_world *world);
 
-// ---- params.c ----
-
-// The same numbers with minus zero as zero: the state hash looks at bits.
-weir_params world_params_plain(const weir_params *params);
-
 // ---- sources.c ----
 
 enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter or drain

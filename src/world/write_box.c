@@ -55,7 +55,7 @@ weir_status weir_world_write_flow(weir_world *world, weir_box box, const weir_ve
 {
     assert(flow);
     world_edit edit = {.kind = EDIT_FLOW};
-    const float most = world->params.max_flow * world->solver->speed;
+    const float most = solver_flow_max(world);
     weir_status status = edit_check_flow(world);
     if (status == WEIR_OK) status = edit_place_values(world, box, flow, sizeof *flow, &edit);
     if (status == WEIR_OK) status = check_values(box, flow, most, check_flow);

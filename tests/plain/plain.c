@@ -82,7 +82,7 @@ plain_world *plain_create(const weir_world_def *def, weir_box reach)
     plain_world *w = calloc(1, sizeof *w);
     const weir_box none = {{0, 0, 0}, {0, 0, 0}};
     w->solver = def->solver;
-    w->params = def->params ? *def->params : weir_params_default(def->solver);
+    w->params = def->params ? *def->params : weir_params_default();
     w->bounds = def->bounds;
     w->bounded = memcmp(&def->bounds, &none, sizeof none) != 0;
     w->open_sides = def->open_sides;
@@ -374,7 +374,7 @@ static void viscosity(plain_world *w)
         {
             float x = PULL(-g->step[0]) + PULL(g->step[0]), y = PULL(-g->step[1]) + PULL(g->step[1]);
             float z = PULL(-g->step[2]) + PULL(g->step[2]), open = (float)(w->there[i - A] * w->there[i]);
-            next[i] = open * (u[i] + w->params.viscosity * ((x + z) + y));
+            next[i] = open * (u[i] + w->params.momentum.viscosity * ((x + z) + y));
         }
 #undef PULL
         EACH_CELL(g, i) u[i] = next[i];
@@ -427,7 +427,7 @@ void plain_after_move(plain_world *w)
     bool forces = false;
     for (int32_t k = 0; k < w->source_count; k++) forces |= w->sources[k].kind == PLAIN_FORCE;
     drain_open_sides(w);
-    if (w->solver == WEIR_SOLVER_MOMENTUM && w->params.viscosity > 0.0f) viscosity(w);
+    if (w->solver == WEIR_SOLVER_MOMENTUM && w->params.momentum.viscosity > 0.0f) viscosity(w);
     if (forces || w->params.noise > 0.0f) forces_and_noise(w);
 }
 

@@ -113,7 +113,7 @@ static void solve_pressure(plain_world *w)
         w->divergence[i] = w->there[i] ? (w->m2[i] - 1.0f) + net : 0.0f;
         w->pressure[i] = 0.0f;
     }
-    for (int32_t k = 0; k < w->params.iterations; k++) {
+    for (int32_t k = 0; k < w->params.classic.iterations; k++) {
         const float *P = w->pressure;
         EACH_CELL(g, i)
         {
@@ -131,7 +131,7 @@ static void solve_pressure(plain_world *w)
 // 4. and 5.: gradient, damping and limit.
 static void project(plain_world *w)
 {
-    const float keep = 1.0f - w->params.damping, limit = w->params.max_flow;
+    const float keep = 1.0f - w->params.classic.damping, limit = w->params.classic.max_flow;
     for (int axis = 0; axis < 3; axis++) {
         const int64_t A = w->grid.step[axis];
         EACH_CELL(&w->grid, i)

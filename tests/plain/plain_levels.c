@@ -293,7 +293,7 @@ void plain_coarse_correction(plain_world *w, const float *residual)
     if (has_children(&levels[1].grid, &w->grid, at))
         levels[1].right[at] = sum_of_children(&w->grid, residual, children_of(&levels[1].grid, &w->grid, at));
     for (int32_t k = 1; k < top; k++) {
-        smooth_in_bricks(&levels[k], w->params.smooths);
+        smooth_in_bricks(&levels[k], w->params.momentum.smooths);
         hand_up(&levels[k + 1], &levels[k]);
     }
     sweep_coarsest(&levels[top]);
@@ -301,7 +301,7 @@ void plain_coarse_correction(plain_world *w, const float *residual)
         level *l = &levels[k];
         EACH_CELL(&l->grid, i)
         if (l->diagonal[i] > LEAST_DIAGONAL) l->error[i] += 0.8f * correction_at(&levels[k + 1], &l->grid, i);
-        smooth_in_bricks(l, w->params.smooths);
+        smooth_in_bricks(l, w->params.momentum.smooths);
     }
     EACH_CELL(&w->grid, i)
     if (w->active[i]) w->pressure2[i] = plain_most(w->floor[i], w->pressure2[i] + correction_at(&levels[1], &w->grid, i));

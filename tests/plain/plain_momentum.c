@@ -61,7 +61,7 @@ static void find_shares(plain_world *w, float dust)
         float in = (in_through(Fx[i], Fx[i + X]) + in_through(Fz[i], Fz[i + Z])) + in_through(Fy[i], Fy[i + Y]);
         float q = out > m ? 0.999999f * m / out : 1.0f;
         w->q[i] = m < dust ? 0.0f : rounded_down(q);
-        float room = m < 2.0f - dust ? positive(w->params.fill_cap - m) + plain_least(out, m) : 0.0f;
+        float room = m < 2.0f - dust ? positive(w->params.momentum.fill_cap - m) + plain_least(out, m) : 0.0f;
         w->h[i] = rounded_down(in > room ? room / in : 1.0f);
     }
 }
@@ -133,7 +133,7 @@ static void find_divergence(plain_world *w, plain_down down)
 {
     const int64_t X = w->grid.step[0], Y = w->grid.step[1], Z = w->grid.step[2];
     const float *Fx = w->F[0], *Fy = w->F[1], *Fz = w->F[2];
-    const weir_params *p = &w->params;
+    const weir_momentum_params *p = &w->params.momentum;
     flux_everywhere(w, w->flow2, w->m2);
     EACH_CELL(&w->grid, i)
     {
@@ -160,7 +160,7 @@ static void smooth_brick(plain_world *w, int64_t first, const float *from, float
     float now[512], next[512];
     int32_t k = 0;
     EACH_CELL_OF(g, first, i) now[k++] = from[i];
-    for (int32_t sweep = 0; sweep < w->params.smooths; sweep++) {
+    for (int32_t sweep = 0; sweep < w->params.momentum.smooths; sweep++) {
         k = 0;
         EACH_CELL_OF(g, first, i)
         {
@@ -233,7 +233,8 @@ static void touch_up(plain_world *w, uint8_t *chosen)
         }
         for (int32_t b = 0; b < g->bricks; b++) {
             int64_t first = g->brick[b], at = plain_brick_of(g, first);
-            chosen[at] = near[at] && has_active(w, first) && largest_of_brick(w, w->pressure, first) >= w->params.tolerance;
+            chosen[at] =
+                near[at] && has_active(w, first) && largest_of_brick(w, w->pressure, first) >= w->params.momentum.tolerance;
         }
     }
     free(near);
@@ -243,11 +244,11 @@ static void touch_up(plain_world *w, uint8_t *chosen)
 static void solve_pressure(plain_world *w)
 {
     const plain_grid *g = &w->grid;
-    const float tolerance = w->params.tolerance;
+    const float tolerance = w->params.momentum.tolerance;
     float *residual = calloc((size_t)g->all_cells, sizeof *residual);
     uint8_t *chosen = malloc((size_t)g->all_cells / 512);
     int32_t most = w->cycles_next, cycles = 0;
-    if (most == 0 || most > w->params.cycles) most = w->params.cycles;
+    if (most == 0 || most > w->params.momentum.cycles) most = w->params.momentum.cycles;
     bool follows = true;
     while (follows && cycles < most) {
         smooth_everywhere(w, w->pressure, w->pressure2);
@@ -279,7 +280,7 @@ static void solve_pressure(plain_world *w)
 // R8, then R9: a face whose donor is empty takes its flow from the next face downstream.
 static void project(plain_world *w)
 {
-    const float keep = 1.0f - w->params.damping, limit = w->params.max_flow, empty = w->params.empty;
+    const float keep = 1.0f - w->params.momentum.damping, limit = w->params.momentum.max_flow, empty = w->params.empty;
     for (int axis = 0; axis < 3; axis++) {
         const int64_t A = w->grid.step[axis];
         float *f = w->flow2[axis], *to = w->flow[axis];
@@ -301,7 +302,7 @@ static void project(plain_world *w)
 void plain_momentum_update(plain_world *w)
 {
     const plain_down down = plain_find_down(&w->params);
-    const float dust = down.sign != 0 ? w->params.dust : 0.0f;
+    const float dust = down.sign != 0 ? w->params.momentum.dust : 0.0f;
     EACH_CELL(&w->grid, i) w->m[i] = (float)w->mass[i] / DROPS;
     flux_everywhere(w, w->flow, w->m);
     find_shares(w, dust);

@@ -37,7 +37,7 @@ static void run_passes(classic *c)
     }
     backend_rules(&c->base, WEIR_PLACE_AFTER_MOVE);
     if (backend_pushes(world)) run(c, &FORCES);
-    int32_t left = world->params.iterations;
+    int32_t left = world->params.classic.iterations;
     assert(left >= 1);
     const int32_t first = left < SWEEP_ITERATIONS ? left : SWEEP_ITERATIONS;
     run_iterations(c, &DIVERGENCE, first);
@@ -103,11 +103,23 @@ static void destroy(void *state)
     solver_state_free(state, sizeof(classic));
 }
 
+// ---- Parameters ------------------------------------------------------------------------------------------------------------
+
+#define PARAM(type, name, min, max, standard, help) PARAM_ROW(classic.name, type, name, min, max, standard, help)
+static const param_def PARAMS[] = {WEIR_CLASSIC_PARAMS(PARAM)};
+
+static float flow_max(const weir_params *params)
+{
+    return params->classic.max_flow;
+}
+
 extern const solver_table solver_classic;
 const solver_table solver_classic = {
     .id = WEIR_SOLVER_CLASSIC,
     .name = "classic",
     .unit = 1,
+    .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
+    .flow_max = flow_max,
     .speed = CLASSIC_C,
     .cell_max = 511 * WEIR_FULL,  // a cell of 128 fills takes in nothing, and what it got until then still fits an integer
     SOLVER_STATE_TABLE,

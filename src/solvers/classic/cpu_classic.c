@@ -34,8 +34,8 @@ static void set_arguments(classic_cpu *cpu)
         .bricks = cpu->machine->bricks,
         .held = cpu->held,
         .gravity = {p->gravity.x * scale, p->gravity.y * scale, p->gravity.z * scale},
-        .keep = 1.0f - p->damping,
-        .max_flow = p->max_flow,
+        .keep = 1.0f - p->classic.damping,
+        .max_flow = p->classic.max_flow,
         .empty = p->empty,
         .forces = cpu_find_forces(cpu->machine, scale),
     };

@@ -34,6 +34,7 @@ static void set_arguments(momentum_cpu *cpu)
 {
     const weir_world *world = cpu->machine->world;
     const weir_params *p = &world->params;
+    const weir_momentum_params *own = &p->momentum;
     const backend_down down = backend_find_down(p);
     cpu->args = (momentum_args){
         .bricks = cpu->machine->bricks,
@@ -49,16 +50,16 @@ static void set_arguments(momentum_cpu *cpu)
         .down_sign = down.sign,
         .head = down.head,
         .inverse_head = down.inverse_head,
-        .keep = 1.0f - p->damping,
-        .max_flow = p->max_flow,
-        .dust = down.sign != 0 ? p->dust : 0.0f,
-        .fill_cap = p->fill_cap,
+        .keep = 1.0f - own->damping,
+        .max_flow = own->max_flow,
+        .dust = down.sign != 0 ? own->dust : 0.0f,
+        .fill_cap = own->fill_cap,
         .empty = p->empty,
-        .excess_rate = p->excess_rate,
-        .excess_cap = p->excess_cap,
-        .viscosity = p->viscosity,
-        .smooths = p->smooths,
-        .tolerance = p->tolerance,
+        .excess_rate = own->excess_rate,
+        .excess_cap = own->excess_cap,
+        .viscosity = own->viscosity,
+        .smooths = own->smooths,
+        .tolerance = own->tolerance,
         .forces = cpu_find_forces(cpu->machine, 1.0f),
     };
     point_channels(cpu);
@@ -298,7 +299,7 @@ static void touch_up(momentum *m)
 {
     momentum_cpu *cpu = m->cpu;
     const weir_world *world = m->base.cells.world;
-    const float tolerance = world->params.tolerance;
+    const float tolerance = world->params.momentum.tolerance;
     assert(m->residual >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)m->base.cells.pool.end));
     int32_t count = rule_is_wild(m->residual, tolerance) ? list_active(cpu) : 0;
     float left = smooth_listed(cpu, count);

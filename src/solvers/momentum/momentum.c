@@ -31,7 +31,7 @@ static void solve_pressure(momentum *m)
     const weir_world *world = m->base.cells.world;
     bricks_catch_up(&m->base.cells.pool);
     int32_t most = m->cycles_next;
-    if (most == 0 || most > world->params.cycles) most = world->params.cycles;
+    if (most == 0 || most > world->params.momentum.cycles) most = world->params.momentum.cycles;
     assert(most >= 1);
     m->cycle = 0;
     do {
@@ -57,7 +57,7 @@ static void run_passes(momentum *m)
         cells_ledger(&m->base.cells)->drained += m->drained;
     }
     backend_rules(&m->base, WEIR_PLACE_AFTER_MOVE);
-    if (world->params.viscosity > 0.0f) run(m, &VISCOSITY);
+    if (world->params.momentum.viscosity > 0.0f) run(m, &VISCOSITY);
     if (backend_pushes(world)) run(m, &FORCES);
     run(m, &DIVERGENCE);
     solve_pressure(m);
@@ -146,11 +146,23 @@ static void set_carried(void *state, int32_t cycles_next)
     ((momentum *)state)->cycles_next = cycles_next;
 }
 
+// ---- Parameters ------------------------------------------------------------------------------------------------------------
+
+#define PARAM(type, name, min, max, standard, help) PARAM_ROW(momentum.name, type, name, min, max, standard, help)
+static const param_def PARAMS[] = {WEIR_MOMENTUM_PARAMS(PARAM)};
+
+static float flow_max(const weir_params *params)
+{
+    return params->momentum.max_flow;
+}
+
 extern const solver_table solver_momentum;
 const solver_table solver_momentum = {
     .id = WEIR_SOLVER_MOMENTUM,
     .name = "momentum",
     .unit = 1,
+    .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
+    .flow_max = flow_max,
     .speed = 1.0f,
     .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
     SOLVER_STATE_TABLE,

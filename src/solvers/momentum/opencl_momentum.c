@@ -298,16 +298,18 @@ static bool reads_beside(const momentum_opencl *o)
 
 static void set_numbers(opencl_machine *machine)
 {
-    const weir_params *p = &machine->world->params;
+    const weir_momentum_params *p = &machine->world->params.momentum;
     device_numbers n = opencl_find_numbers(machine, 1.0f);
     const float dust = n.down_sign != 0 ? p->dust : 0.0f;
+    n.keep = 1.0f - p->damping;
+    n.max_flow = p->max_flow;
     n.excess_rate = p->excess_rate;
     n.excess_cap = p->excess_cap;
     n.viscosity = p->viscosity;
     n.dust = dust * RULE_DROPS;
     n.fill_cap = p->fill_cap * RULE_DROPS;
     n.full = (LIMIT_FULL - dust) * RULE_DROPS;
-    n.empty_drops = p->empty * RULE_DROPS;
+    n.empty_drops = n.empty * RULE_DROPS;
     n.falls_above = n.down_sign > 0 ? -1.0f : 0.0f;
     n.falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS;
     n.smooths = p->smooths;
@@ -369,7 +371,7 @@ static void begin_cycles(momentum_opencl *o)
         .ahead = p->fresh && live >= o->ahead,
         .anew = p->fresh,
         .live = live,
-        .tolerance = o->machine->world->params.tolerance,
+        .tolerance = o->machine->world->params.momentum.tolerance,
     };
 }
 
