@@ -12,14 +12,30 @@
 #define rule_least fmin
 #define rule_most fmax
 #define rule_unit(a) clamp(a, 0.0f, 1.0f)
+#define rule_whole trunc
 #define rule_as_int as_int
 #define rule_as_float as_float
 typedef uint rule_bits;
+typedef uint rule_mask;  // a bit for each of some cells, as many as are worked on at once
+
+// a / b of numbers that are not negative. Most a are zero, and devices divide zero slowly: so 1 takes its place.
+RULE float rule_divided(float a, float b)
+{
+    float some = (a > 0.0f ? a : 1.0f) / b;
+    return a > 0.0f ? some : 0.0f;
+}
 #else
+#include <stdbool.h>
 #include <stdint.h>
 #define RULE static inline __attribute__((always_inline))
 #define rule_abs __builtin_fabsf
 typedef uint32_t rule_bits;
+typedef uint64_t rule_mask;
+
+RULE float rule_divided(float a, float b)
+{
+    return a / b;
+}
 
 RULE int rule_as_int(float a)
 {
@@ -37,6 +53,12 @@ RULE float rule_as_float(int a)
         float f;
     } same = {a};
     return same.f;
+}
+
+// What is whole of a number, towards zero; of what is none either zero.
+RULE float rule_whole(float a)
+{
+    return (float)(int)a;
 }
 
 // rule_min and rule_max for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more

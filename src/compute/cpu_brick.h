@@ -8,6 +8,7 @@
 #ifndef WEIR_COMPUTE_CPU_BRICK_H
 #define WEIR_COMPUTE_CPU_BRICK_H
 
+#include "cells/neighbours.h"
 #include "compute/cpu_tile.h"
 
 #define P(z) (16 + PZ * ((z) + 1))
@@ -62,8 +63,8 @@ static inline void sums_along_x(float *restrict out, const float *restrict p, co
     for (int c = 0; c < PLANE; c++) out[c] = below[c] + above[c];
 }
 
-// The sum over the six neighbours, p being a plane of a brick tile and along_x what sums_along_x made of it.
-#define SUM_OF_SIX(p, along_x, c) (((along_x)[c] + ((p)[(c)-PZ] + (p)[(c) + PZ])) + ((p)[(c)-PY] + (p)[(c) + PY]))
+// The sum over the six neighbours, as rule_around, p being a plane of a brick tile and along_x what sums_along_x made of it.
+#define SUM_OF_SIX(p, along_x, c) rule_over_axes((along_x)[c], (p)[(c)-PY] + (p)[(c) + PY], (p)[(c)-PZ] + (p)[(c) + PZ])
 
 static inline uint32_t float_bits(float value)
 {

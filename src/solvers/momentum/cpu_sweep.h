@@ -12,11 +12,11 @@
 #ifndef WEIR_MOMENTUM_CPU_SWEEP_H
 #define WEIR_MOMENTUM_CPU_SWEEP_H
 
-#include "cells/neighbours.h"
 #include "solvers/momentum/carry.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
 #include "solvers/momentum/limit.h"
+#include "solvers/momentum/mass.h"
 
 #define RING(planes, z) (planes[((z) + 60) % (int)(sizeof(planes) / sizeof(planes[0]))])
 
@@ -193,7 +193,7 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
                     const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
                     const float *restrict F_z_next, float dust, float cap)
 {
-    const float full = LIMIT_FULL - dust;
+    const float full = rule_full(dust);
     for (int y = y0; y <= y1; y++) {
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             LANES
@@ -213,7 +213,7 @@ KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const 
     for (int y = y0; y <= y1; y++) {
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             LANES
-            for (int i = v; i < v + GROUP; i++) F[i] = (float)rule_moved(F[i], q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
+            for (int i = v; i < v + GROUP; i++) F[i] = rule_moved(F[i] * RULE_DROPS, q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
         }
     }
 }
@@ -222,14 +222,15 @@ KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const 
 KERNEL dust_plane(int lanes, int y0, int y1, float *F, const float *m_l, const float *m, const float *open_l, const float *open,
                   int sign, float dust)
 {
+    const float full = rule_full(dust), *below = sign < 0 ? open_l : open;
     for (int y = y0; y <= y1; y++) {
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             if (sign < 0) {
                 LANES
-                for (int i = v; i < v + GROUP; i++) F[i] -= rule_dust(m[i], m_l[i], open_l[i], dust, LIMIT_FULL - dust);
+                for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(-1, m_l[i], m[i], below[i], dust, full);
             } else {
                 LANES
-                for (int i = v; i < v + GROUP; i++) F[i] += rule_dust(m_l[i], m[i], open[i], dust, LIMIT_FULL - dust);
+                for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(1, m_l[i], m[i], below[i], dust, full);
             }
         }
     }
@@ -243,7 +244,7 @@ KERNEL mass_plane(int lanes, int y0, int y1, float *restrict m2, const float *re
         for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++)
-                m2[i] = m[i] + rule_inflow(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                m2[i] = rule_mass(m[i], F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
         }
     }
 }
@@ -257,10 +258,12 @@ typedef struct carry_planes {
     float *carried;            // through the plane's low side; afterwards through its high side
 } carry_planes;
 
-// The order of sums: first the two axes across, then the one along.
-INLINE float carried_sum(const int axis, float x, float y, float z)
+// What was carried through the low and the high side on each axis into the control volume of a face across one of them.
+INLINE float carried_sum(const int axis, float x0, float x1, float y0, float y1, float z0, float z1)
 {
-    return axis == 0 ? x + (y + z) : axis == 1 ? y + (x + z) : z + (x + y);
+    return axis == 0   ? rule_carried_sum(x0, x1, y0, y1, z0, z1)
+           : axis == 1 ? rule_carried_sum(y0, y1, x0, x1, z0, z1)
+                       : rule_carried_sum(z0, z1, x0, x1, y0, y1);
 }
 
 // R4 through the low sides of one row along y.
@@ -270,7 +273,7 @@ KERNEL carry_up(int lanes, int y, float *restrict up, const carry_planes *c)
     for (int v = 0; v < lanes; v += GROUP) {
         int row = S(-8, y) + v;
         LANES
-        for (int i = 0; i < GROUP; i++) up[v + i] = rule_carried(F_l[row + i] + F[row + i], u[row + i - SY], u[row + i]);
+        for (int i = 0; i < GROUP; i++) up[v + i] = rule_carried(F_l[row + i], F[row + i], u[row + i - SY], u[row + i]);
     }
 }
 
@@ -290,10 +293,11 @@ KERNEL carry_row(const int axis, int lanes, int y, float *restrict out, float *r
         LANES
         for (int k = 0; k < GROUP; k++) {
             int i = row + k;
-            float x = rule_carried(F_x_l[i] + F_x[i], u[i - 1], u[i]) - rule_carried(F_x_l[i + 1] + F_x[i + 1], u[i], u[i + 1]);
-            float high_y = rule_carried(F_y_l[i] + F_y[i], u[i], u[i + SY]);
-            float high_z = rule_carried(F_z_l[i] + F_z[i], u[i], u_next[i]);
-            float sum = carried_sum(axis, x, up[v + k] - high_y, carried[i] - high_z);
+            float low_x = rule_carried(F_x_l[i], F_x[i], u[i - 1], u[i]);
+            float high_x = rule_carried(F_x_l[i + 1], F_x[i + 1], u[i], u[i + 1]);
+            float high_y = rule_carried(F_y_l[i], F_y[i], u[i], u[i + SY]);
+            float high_z = rule_carried(F_z_l[i], F_z[i], u[i], u_next[i]);
+            float sum = carried_sum(axis, low_x, high_x, up[v + k], high_y, carried[i], high_z);
             up[v + k] = high_y;
             carried[i] = high_z;
             float w = open_l[i] * open[i];

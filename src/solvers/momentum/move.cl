@@ -230,7 +230,7 @@ inline bool is_limited(float m, float2 turns, device_numbers n)
 // R2: the shares of a cell with fill m, most often and always.
 inline float2 plain_shares(float m, device_numbers n)
 {
-    return (float2)(m < n.dust ? 0.0f : 1.0f, 1.0f);
+    return (float2)(rule_giving_freely(m, n.dust), 1.0f);
 }
 
 inline float2 shares(float m, float2 turns, device_numbers n)
@@ -241,7 +241,7 @@ inline float2 shares(float m, float2 turns, device_numbers n)
 // R2: whole drops that cross a face between two cells with these shares.
 inline float crossed(float flux, float2 low, float2 high)
 {
-    return trunc(rule_limited_flux(flux, low.x, low.y, high.x, high.y));
+    return rule_moved(flux, low.x, low.y, high.x, high.y);
 }
 
 inline float3 crossed_faces(float3 flux, local const float2 *shares, float2 below, float2 here)
@@ -260,16 +260,15 @@ inline float3 fallen(local const move_tile *t, local const float *fill, float m_
 {
     const bool down = n.down_sign < 0;
     const float low = n.down_axis == 2 ? m_below : fill[n.down_axis == 0 ? -1 : -FILL_WIDTH];
-    const float from = down ? m : low, to = down ? low : m;
     const float3 none = (float3)(0.0f, 0.0f, 0.0f);
-    if (!(from < n.dust && to < n.full)) return none;
+    if (!rule_dust_falls(down ? m : low, down ? low : m, n.dust, n.full)) return none;
     float open = 1.0f;
     if (!t->clear[(z >> 3) + 1]) {
         const int2 at = place_again(t);
         open = down ? plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2))
                     : plane_open(t, at.x, at.y, z);
     }
-    const float falls = rule_dust(from, to, open, n.dust, n.full), dust = down ? -falls : falls;
+    const float dust = rule_fallen(n.down_sign, low, m, open, n.dust, n.full);
     return (float3)(n.down_axis == 0 ? dust : 0.0f, n.down_axis == 1 ? dust : 0.0f, n.down_axis == 2 ? dust : 0.0f);
 }
 
@@ -284,13 +283,7 @@ inline void put_moved(local float *at, float3 moved)
 // fill before and after.
 inline float2 new_fill(local const float *at, float3 in, float up, float before)
 {
-    return (float2)(before, before + rule_inflow(in.x, at[MOVED_X + 1], in.y, at[MOVED_Y + WIDTH], in.z, up));
-}
-
-// Momentum that comes in through one side of a control volume less what goes out through the other.
-inline float carried(float in, float out, float u_low, float u, float u_high)
-{
-    return rule_carried(in, u_low, u) - rule_carried(out, u, u_high);
+    return (float2)(before, rule_mass(before, in.x, at[MOVED_X + 1], in.y, at[MOVED_Y + WIDTH], in.z, up));
 }
 
 // Flow and moved face on z of a cell at p in plane z.
@@ -318,27 +311,30 @@ inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 
     }
     {
         local const float *u = flow + FLOW_X;
-        float by_x = carried(X[-1] + X[0], X[0] + X[1], u[-1], u[0], u[1]);
-        float by_y = carried(Y[-1] + Y[0], Y[WIDTH - 1] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_z = carried(Z[-1] + Z[0], Z1[-1] + above.w, below.x, u[0], above.x);
+        float x0 = rule_carried(X[-1], X[0], u[-1], u[0]), x1 = rule_carried(X[0], X[1], u[0], u[1]);
+        float y0 = rule_carried(Y[-1], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y[WIDTH - 1], Y[WIDTH], u[0], u[WIDTH]);
+        float z0 = rule_carried(Z[-1], Z[0], below.x, u[0]), z1 = rule_carried(Z1[-1], above.w, u[0], above.x);
         float2 low = fills[-1];
-        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_x + (by_y + by_z), open.x, n.empty_drops, n.gravity_x);
+        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(x0, x1, y0, y1, z0, z1), open.x,
+                            n.empty_drops, n.gravity_x);
     }
     {
         local const float *u = flow + FLOW_Y;
-        float by_y = carried(Y[-WIDTH] + Y[0], Y[0] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_x = carried(X[-WIDTH] + X[0], X[1 - WIDTH] + X[1], u[-1], u[0], u[1]);
-        float by_z = carried(Z[-WIDTH] + Z[0], Z1[-WIDTH] + above.w, below.y, u[0], above.y);
+        float y0 = rule_carried(Y[-WIDTH], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y[0], Y[WIDTH], u[0], u[WIDTH]);
+        float x0 = rule_carried(X[-WIDTH], X[0], u[-1], u[0]), x1 = rule_carried(X[1 - WIDTH], X[1], u[0], u[1]);
+        float z0 = rule_carried(Z[-WIDTH], Z[0], below.y, u[0]), z1 = rule_carried(Z1[-WIDTH], above.w, u[0], above.y);
         float2 low = fills[-WIDTH];
-        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_y + (by_x + by_z), open.y, n.empty_drops, n.gravity_y);
+        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(y0, y1, x0, x1, z0, z1), open.y,
+                            n.empty_drops, n.gravity_y);
     }
     {
         local const float *u = flow + FLOW_Z, *X0 = at_below + MOVED_X, *Y0 = at_below + MOVED_Y;
-        float by_z = carried(below.w + Z[0], Z[0] + above.w, below.z, u[0], above.z);
-        float by_y = carried(Y0[0] + Y[0], Y0[WIDTH] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_x = carried(X0[0] + X[0], X0[1] + X[1], u[-1], u[0], u[1]);
+        float z0 = rule_carried(below.w, Z[0], below.z, u[0]), z1 = rule_carried(Z[0], above.w, u[0], above.z);
+        float y0 = rule_carried(Y0[0], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y0[WIDTH], Y[WIDTH], u[0], u[WIDTH]);
+        float x0 = rule_carried(X0[0], X[0], u[-1], u[0]), x1 = rule_carried(X0[1], X[1], u[0], u[1]);
         float2 low = t->fills[p + RING(z - 1)];
-        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_z + (by_y + by_x), open.z, n.empty_drops, n.gravity_z);
+        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(z0, z1, y0, y1, x0, x1), open.z,
+                            n.empty_drops, n.gravity_z);
     }
     return next;
 }

@@ -306,7 +306,7 @@ static void set_numbers(opencl_machine *machine)
     n.viscosity = p->viscosity;
     n.dust = dust * RULE_DROPS;
     n.fill_cap = p->fill_cap * RULE_DROPS;
-    n.full = (LIMIT_FULL - dust) * RULE_DROPS;
+    n.full = rule_full(dust) * RULE_DROPS;
     n.empty_drops = p->empty * RULE_DROPS;
     n.falls_above = n.down_sign > 0 ? -1.0f : 0.0f;
     n.falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS;
