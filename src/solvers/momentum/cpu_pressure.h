@@ -2,7 +2,6 @@
 #ifndef WEIR_MOMENTUM_CPU_PRESSURE_H
 #define WEIR_MOMENTUM_CPU_PRESSURE_H
 
-#include "cells/neighbours.h"
 #include "compute/cpu_brick.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
@@ -83,7 +82,7 @@ static inline float *smooth_tile(float *p, float *q, const brick_sides *sides, c
 // 1 over the number of open faces of every cell of a brick; 0 in solid cells. Far from terrain that is a constant.
 static const float *inverse_faces(const momentum_args *a, momentum_scratch *s, int32_t brick)
 {
-    static const float inverse[8] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
+    static const float inverse[8] = RULE_INVERSE_FACES;
     if (a->bricks.clear[brick]) return a->sixths;
     mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     for (int z = 0; z < 8; z++) {
@@ -191,7 +190,7 @@ static void divergence_of_run(const momentum_args *a, momentum_scratch *s, const
         if (a->dry[brick]) {
             must_be_dry(&a->bricks, a->mass_next, brick);
             memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
-            fill_brick(a->divergence, brick, -1.0f);
+            fill_brick(a->divergence, brick, DIVERGENCE_DRY);
         } else {
             flux_along_x(Fx, a->flow_next[0] + (size_t)brick * BRICK_CELLS, s->fill[k], m, s->fill[k + 2]);
             divergence_brick(a, brick, m, Fx, Fx_next);

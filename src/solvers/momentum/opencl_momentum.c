@@ -5,10 +5,11 @@
 // needed, and works on the next update's bricks meanwhile.
 #include "cells/pyramid.h"
 #include "compute/opencl.h"
+#include "solvers/momentum/coarse.h"
+#include "solvers/momentum/coarse.h"
 #include "solvers/momentum/device.h"
 #include "solvers/momentum/limit.h"
 #include "solvers/momentum/momentum.h"
-#include "solvers/momentum/pressure.h"
 #include <assert.h>
 #include <string.h>
 
@@ -508,8 +509,6 @@ void momentum_opencl_correct(void *solver)
 
 // ---- Touching up -----------------------------------------------------------------------------------------------------------
 
-_Static_assert(DEVICE_TOUCH_ROUNDS == TOUCH_UP_ROUNDS, "all machines touch up in as many rounds");
-
 // Nobody waits for the rounds, which do nothing if another cycle follows.
 static void touch_up(momentum *m)
 {
@@ -526,7 +525,7 @@ static void touch_up(momentum *m)
     if (!o->cycle.ahead) ask_notes(o, reads_beside(o), false);
     cl_int sweeps = o->machine->numbers.smooths;
     int32_t several = d->live < DEVICE_TOUCH_BRICKS ? d->live : DEVICE_TOUCH_BRICKS;
-    for (cl_int round = 0; round < DEVICE_TOUCH_ROUNDS; round++)
+    for (cl_int round = 0; round < TOUCH_UP_ROUNDS; round++)
         LAUNCH_ROWS(q, touch_up, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
                     A(c.divergence), A(c.floor), CYCLE, A(d->room), A(round), A(sweeps));
     LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));

@@ -8,12 +8,7 @@ inline void inverse_faces(float inverse[8], global const uchar *open, rows_aroun
     EACH_X inverse[x] = 1.0f / 6.0f;
     if (all_open) return;
     bits_around o = look_at_bits(open, at);
-    EACH_X
-    {
-        float faces = faces_of_bits(o, x);
-        float one = 1.0f / rule_max(faces, 1.0f);
-        inverse[x] = faces > 0.0f ? (float)(int)BIT(o.self, x) * one : 0.0f;
-    }
+    EACH_X inverse[x] = rule_inverse_faces((float)(int)BIT(o.self, x), faces_of_bits(o, x));
 }
 
 // R7: one sweep over a row, with the rows beside it from a tile.
@@ -87,7 +82,7 @@ ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, g
     r.x_high = pressure[8 * at.x1];
     const float4 rim = ((global const float4 *)pressure)[2 * rim_row(edge, 0) + edge.upper];
     if (resting) {
-        EACH_X r.divergence[x] = -1.0f;
+        EACH_X r.divergence[x] = DIVERGENCE_DRY;
         EACH_X r.floor[x] = 0.0f;
     } else {
         load_row(r.divergence, divergence_in, at.self);
