@@ -24,6 +24,14 @@ RULE float rule_divided(float a, float b)
     float some = (a > 0.0f ? a : 1.0f) / b;
     return a > 0.0f ? some : 0.0f;
 }
+
+// a / b, and 0 where that is not asked for or a is zero; b is positive where it is asked for. Dividing is left out where it can be.
+RULE float rule_divided_if(bool asked, float a, float b)
+{
+    float result = 0.0f;
+    if (asked && a != 0.0f) result = a / b;
+    return result;
+}
 #else
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +43,13 @@ typedef uint64_t rule_mask;
 RULE float rule_divided(float a, float b)
 {
     return a / b;
+}
+
+// Without a branch, which would keep lanes apart.
+RULE float rule_divided_if(bool asked, float a, float b)
+{
+    float result = a / (b > 1e-30f ? b : 1e-30f);
+    return asked ? result : 0.0f;
 }
 
 RULE int rule_as_int(float a)
