@@ -185,7 +185,8 @@ typedef struct classic_sides {
 // The new flow of a face with flow u and what comes in.
 inline float classic_carry(float u, classic_sides c, float into, bool open, float empty, float gravity)
 {
-    return rule_classic_carry(u, c.m0, c.m1, c.after0, c.after1, c.leaves0, c.leaves1, into, open ? 1.0f : 0.0f, empty, gravity);
+    return rule_classic_carry(u, c.m0, c.m1, c.after0, c.after1, c.leaves0, c.leaves1, into, open ? 1.0f : 0.0f, empty,
+                              gravity);
 }
 
 // What comes in to a cell's low face on x: along its axis, and across it on y and z. So for the other two axes.
@@ -195,11 +196,11 @@ inline float classic_into_x(local const classic_tiles *t, int x, int y, int z, c
     local const float *m = t->m + FILL_AT(x, y, z);
     local const float *f_x = t->flow[0] + FLOW_AT(x, y, z), *f_y = t->flow[1] + FLOW_AT(x, y, z);
     float along = classic_along(f_x[-1], m[-2], p.x_x1, p.m_x1);
-    float by_y = classic_across((float4)(f_y[-1], f_y[-1 + FLOW_PITCH], p.y, p.y_y1),
-                                (float4)(m[-1 - FILL_PITCH], m[-1 + FILL_PITCH], p.m_y0, p.m_y1), f_x[-FLOW_PITCH],
-                                f_x[FLOW_PITCH]);
-    float by_z = classic_across((float4)(p.z_x0, high.z_x0, p.z, high.z), (float4)(low.m_x0, high.m_x0, low.m, high.m), low.x,
-                                high.x);
+    float by_y =
+        classic_across((float4)(f_y[-1], f_y[-1 + FLOW_PITCH], p.y, p.y_y1),
+                       (float4)(m[-1 - FILL_PITCH], m[-1 + FILL_PITCH], p.m_y0, p.m_y1), f_x[-FLOW_PITCH], f_x[FLOW_PITCH]);
+    float by_z =
+        classic_across((float4)(p.z_x0, high.z_x0, p.z, high.z), (float4)(low.m_x0, high.m_x0, low.m, high.m), low.x, high.x);
     return rule_classic_into(along, by_y, by_z);
 }
 
@@ -211,8 +212,8 @@ inline float classic_into_y(local const classic_tiles *t, int x, int y, int z, c
     float along = classic_along(f_y[-FLOW_PITCH], m[-2 * FILL_PITCH], p.y_y1, p.m_y1);
     float by_x = classic_across((float4)(f_x[-FLOW_PITCH], f_x[-FLOW_PITCH + 1], p.x, p.x_x1),
                                 (float4)(m[-FILL_PITCH - 1], m[-FILL_PITCH + 1], p.m_x0, p.m_x1), f_y[-1], f_y[1]);
-    float by_z = classic_across((float4)(p.z_y0, high.z_y0, p.z, high.z), (float4)(low.m_y0, high.m_y0, low.m, high.m), low.y,
-                                high.y);
+    float by_z =
+        classic_across((float4)(p.z_y0, high.z_y0, p.z, high.z), (float4)(low.m_y0, high.m_y0, low.m, high.m), low.y, high.y);
     return rule_classic_into(along, by_x, by_z);
 }
 
@@ -223,8 +224,8 @@ inline float classic_into_z(local const classic_tiles *t, int x, int y, int z, f
     float along = classic_along(low.z, m_low, high.z, high.m);
     float by_y = classic_across((float4)(low.y, low.y_y1, p.y, p.y_y1), (float4)(low.m_y0, low.m_y1, p.m_y0, p.m_y1), p.z_y0,
                                 f_z[FLOW_PITCH]);
-    float by_x = classic_across((float4)(low.x, low.x_x1, p.x, p.x_x1), (float4)(low.m_x0, low.m_x1, p.m_x0, p.m_x1), p.z_x0,
-                                f_z[1]);
+    float by_x =
+        classic_across((float4)(low.x, low.x_x1, p.x, p.x_x1), (float4)(low.m_x0, low.m_x1, p.m_x0, p.m_x1), p.z_x0, f_z[1]);
     return rule_classic_into(along, by_y, by_x);
 }
 
@@ -245,10 +246,10 @@ inline int classic_mass(local classic_tiles *t, int x, int y, int z, int end, co
         float x0 = f_x[0], x1 = f_x[1], y0 = f_y[0], y1 = f_y[FLOW_PITCH];
         int high = rule_classic_moved(f_z1, m, m_high, crowded);
         int before = m < 4.0f ? (int)(m * RULE_DROPS) : mass[in_column(c, z)];  // up to there a float counts drops exactly
-        int after = rule_classic_mass(
-            before, rule_classic_moved(x0, fill[-1], m, crowded), rule_classic_moved(x1, m, fill[1], crowded),
-            rule_classic_moved(y0, fill[-FILL_PITCH], m, crowded), rule_classic_moved(y1, m, fill[FILL_PITCH], crowded), low,
-            high);
+        int after =
+            rule_classic_mass(before, rule_classic_moved(x0, fill[-1], m, crowded), rule_classic_moved(x1, m, fill[1], crowded),
+                              rule_classic_moved(y0, fill[-FILL_PITCH], m, crowded),
+                              rule_classic_moved(y1, m, fill[FILL_PITCH], crowded), low, high);
         t->m2[NEXT_AT(x, y, z)] = FILL(after);
         t->leaves[NEXT_AT(x, y, z)] = rule_classic_leaving(x0, x1, y0, y1, f_z, f_z1);
         low = high;

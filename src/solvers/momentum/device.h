@@ -11,6 +11,13 @@
 #define DEVICE_MOVE_GROUP 128
 #define DEVICE_GRADIENT_GROUP 128
 
+// What the move's limits go by, in drops.
+typedef struct device_limits {
+    float dust, fill_cap, empty;
+    float full;                      // a cell that holds so much takes in nothing any more: rule_full
+    float falls_above, falls_below;  // what a cell must hold for dust to pass its low face
+} device_limits;
+
 // One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
 // table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
 // octants without a child, zero for ever.

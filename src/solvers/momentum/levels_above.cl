@@ -146,10 +146,9 @@ inline float4 left_half(global float *pyramid, const device_level *level, rows_a
     const int before = upper ? 8 * at.self + 3 : 8 * at.x0 + 7, after = upper ? 8 * at.x1 : 8 * at.self + 4;
     const float low = CHANNEL(DEVICE_ERROR)[before], high = CHANNEL(DEVICE_ERROR)[after];
     const float4 x1 = (float4)(x0.yzw, CHANNEL(DEVICE_WEIGHT_X)[after]);
-#define LEFT(i, e_x0, e_x1)                                                                                               \
-    rule_coarse_residual(                                                                                                 \
-        right.i, diagonal.i, e.i,                                                                                         \
-        rule_weighted_sum(x0.i, x1.i, y0.i, y1.i, z0.i, z1.i, e_x0, e_x1, e_y0.i, e_y1.i, e_z0.i, e_z1.i))
+#define LEFT(i, e_x0, e_x1)                        \
+    rule_coarse_residual(right.i, diagonal.i, e.i, \
+                         rule_weighted_sum(x0.i, x1.i, y0.i, y1.i, z0.i, z1.i, e_x0, e_x1, e_y0.i, e_y1.i, e_z0.i, e_z1.i))
     return (float4)(LEFT(x, low, e.y), LEFT(y, e.x, e.z), LEFT(z, e.y, e.w), LEFT(w, e.z, high));
 #undef LEFT
 }

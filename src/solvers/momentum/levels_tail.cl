@@ -91,7 +91,8 @@ inline void tail_equations(local tail_room *r, int count)
         const tail_level t = tail_of(cell);
         const int i = cell - t.cells, at = tail_at(t, i), mask = (1 << t.shift) - 1;
         float low[3], high[3], border[3];
-        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+        {
             const int stride = 1 << axis * t.shift, along = i >> axis * t.shift & mask;
             local const float *link = r->cell[TAIL_LINK + axis] + cell, *thick = r->cell[TAIL_THICK + axis] + cell;
             const float faces = r->cell[TAIL_BORDER + axis][cell];
@@ -135,7 +136,7 @@ inline float tail_sum(coarse_cell c, local const float *e, int edge, const int s
     const int over = edge * edge;
 #define BESIDE(axis, way, stride) (side[axis] == (way) ? beyond[axis] : e[(way) * (stride)])
     return rule_weighted_sum(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, BESIDE(0, -1, 1), BESIDE(0, 1, 1), BESIDE(1, -1, edge),
-                        BESIDE(1, 1, edge), BESIDE(2, -1, over), BESIDE(2, 1, over));
+                             BESIDE(1, 1, edge), BESIDE(2, -1, over), BESIDE(2, 1, over));
 #undef BESIDE
 }
 
@@ -166,7 +167,8 @@ inline void tail_visit(local tail_room *r, local float *other, local float *left
     SYNC;
     EACH_OWN
     {
-        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+        {
             side[k][axis] = 0;
             beyond[k][axis] = 0.0f;
             if (split != 0 && OWN_CELL(k) < count) {
@@ -225,7 +227,8 @@ CELL_KERNEL void coarse_tail(global float *pyramid, device_level below, device_l
         const int up = tree[box + 8 + OCTANT_OF(OWN_CELL(k))];
         place[k] = (up >> 3) * BRICK_CELLS + octant_start(up & 7) + OCTANT_CELL(IN_OCTANT(OWN_CELL(k)));
         const uint word = count_words(pyramid, level, 0)[place[k]];
-        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+        {
 #define COUNT_IN(channel, of) first == 1 ? of(word, axis) : level_cells(pyramid, level, channel + axis, 0)[place[k]]
             count[TAIL_LINK + axis][k] = COUNT_IN(DEVICE_LINK_X, LINK_OF);
             count[TAIL_THICK + axis][k] = COUNT_IN(DEVICE_THICK_X, THICK_OF);
@@ -256,8 +259,8 @@ CELL_KERNEL void coarse_tail(global float *pyramid, device_level below, device_l
     for (int visit = 0; visit <= 2 * last; visit++) {
         const int k = visit <= last ? visit : 2 * last - visit;
         const tail_level t = find_tail(k), above = find_tail(k + 1);
-        tail_visit(r, other, left, t, above, visit <= last, visit == last ? sweeps : smooths, visit == last ? 0 : split >> 3 * k,
-                   visit < last ? tail_count(t) : 0);
+        tail_visit(r, other, left, t, above, visit <= last, visit == last ? sweeps : smooths,
+                   visit == last ? 0 : split >> 3 * k, visit < last ? tail_count(t) : 0);
     }
     global float *out = level_cells(pyramid, level, final_error(first, top), 0);
     EACH_OWN out[place[k]] = r->e[tail_at(find_tail(0), OWN_CELL(k))];

@@ -222,20 +222,20 @@ inline float2 turnover(float3 low, float x1, float y1, float z1)
     return (float2)(rule_leaving(low.x, x1, low.y, y1, low.z, z1), rule_entering(low.x, x1, low.y, y1, low.z, z1));
 }
 
-inline bool is_limited(float m, float2 turns, device_numbers n)
+inline bool is_limited(float m, float2 turns, device_limits limits)
 {
-    return rule_limited(m, turns.x, turns.y, n.dust, n.full, n.fill_cap);
+    return rule_limited(m, turns.x, turns.y, limits.dust, limits.full, limits.fill_cap);
 }
 
 // R2: the shares of a cell with fill m, most often and always.
-inline float2 plain_shares(float m, device_numbers n)
+inline float2 plain_shares(float m, device_limits limits)
 {
-    return (float2)(rule_giving_freely(m, n.dust), 1.0f);
+    return (float2)(rule_giving_freely(m, limits.dust), 1.0f);
 }
 
-inline float2 shares(float m, float2 turns, device_numbers n)
+inline float2 shares(float m, float2 turns, device_limits limits)
 {
-    return (float2)(rule_giving(m, turns.x, n.dust), rule_taking(m, turns.x, turns.y, n.full, n.fill_cap));
+    return (float2)(rule_giving(m, turns.x, limits.dust), rule_taking(m, turns.x, turns.y, limits.full, limits.fill_cap));
 }
 
 // R2: whole drops that cross a face between two cells with these shares.
@@ -250,25 +250,26 @@ inline float3 crossed_faces(float3 flux, local const float2 *shares, float2 belo
 }
 
 // R2, dust: whether any may fall through a low face of a cell with fill m.
-inline bool dust_falls(float m, device_numbers n)
+inline bool dust_falls(float m, device_limits limits)
 {
-    return (m > n.falls_above) & (m < n.falls_below);
+    return (m > limits.falls_above) & (m < limits.falls_below);
 }
 
 // What falls through a cell's low face on the axis along which it falls; `fill` points to its fill m.
-inline float3 fallen(local const move_tile *t, local const float *fill, float m_below, float m, int z, device_numbers n)
+inline float3 fallen(local const move_tile *t, local const float *fill, float m_below, float m, int z, device_numbers n,
+                     device_limits limits)
 {
     const bool down = n.down_sign < 0;
     const float low = n.down_axis == 2 ? m_below : fill[n.down_axis == 0 ? -1 : -FILL_WIDTH];
     const float3 none = (float3)(0.0f, 0.0f, 0.0f);
-    if (!rule_dust_falls(down ? m : low, down ? low : m, n.dust, n.full)) return none;
+    if (!rule_dust_falls(down ? m : low, down ? low : m, limits.dust, limits.full)) return none;
     float open = 1.0f;
     if (!t->clear[(z >> 3) + 1]) {
         const int2 at = place_again(t);
         open = down ? plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2))
                     : plane_open(t, at.x, at.y, z);
     }
-    const float dust = rule_fallen(n.down_sign, low, m, open, n.dust, n.full);
+    const float dust = rule_fallen(n.down_sign, low, m, open, limits.dust, limits.full);
     return (float3)(n.down_axis == 0 ? dust : 0.0f, n.down_axis == 1 ? dust : 0.0f, n.down_axis == 2 ? dust : 0.0f);
 }
 
@@ -295,7 +296,7 @@ inline float4 flow_and_face(local const move_tile *t, int p, int z)
 
 // R4 and gravity on the three low faces of a cell in plane z, at p in a plane, with this fill; and what is below and above it.
 inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 below, float4 above, bool is_clear,
-                    device_numbers n)
+                    device_numbers n, float empty)
 {
     local const float *rings = t->rings + p, *flows = t->flow + p;
     local const float *at = rings + RING(z), *at_below = rings + RING(z - 1), *flow = flows + RING_FLOW(z);
@@ -315,8 +316,8 @@ inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 
         float y0 = rule_carried(Y[-1], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y[WIDTH - 1], Y[WIDTH], u[0], u[WIDTH]);
         float z0 = rule_carried(Z[-1], Z[0], below.x, u[0]), z1 = rule_carried(Z1[-1], above.w, u[0], above.x);
         float2 low = fills[-1];
-        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(x0, x1, y0, y1, z0, z1), open.x,
-                            n.empty_drops, n.gravity_x);
+        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(x0, x1, y0, y1, z0, z1), open.x, empty,
+                            n.gravity_x);
     }
     {
         local const float *u = flow + FLOW_Y;
@@ -324,8 +325,8 @@ inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 
         float x0 = rule_carried(X[-WIDTH], X[0], u[-1], u[0]), x1 = rule_carried(X[1 - WIDTH], X[1], u[0], u[1]);
         float z0 = rule_carried(Z[-WIDTH], Z[0], below.y, u[0]), z1 = rule_carried(Z1[-WIDTH], above.w, u[0], above.y);
         float2 low = fills[-WIDTH];
-        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(y0, y1, x0, x1, z0, z1), open.y,
-                            n.empty_drops, n.gravity_y);
+        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(y0, y1, x0, x1, z0, z1), open.y, empty,
+                            n.gravity_y);
     }
     {
         local const float *u = flow + FLOW_Z, *X0 = at_below + MOVED_X, *Y0 = at_below + MOVED_Y;
@@ -333,8 +334,8 @@ inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 
         float y0 = rule_carried(Y0[0], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y0[WIDTH], Y[WIDTH], u[0], u[WIDTH]);
         float x0 = rule_carried(X0[0], X[0], u[-1], u[0]), x1 = rule_carried(X0[1], X[1], u[0], u[1]);
         float2 low = t->fills[p + RING(z - 1)];
-        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(z0, z1, y0, y1, x0, x1), open.z,
-                            n.empty_drops, n.gravity_z);
+        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(z0, z1, y0, y1, x0, x1), open.z, empty,
+                            n.gravity_z);
     }
     return next;
 }
@@ -345,7 +346,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
      global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,
      global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,
      global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z, global int *restrict marks,
-     device_numbers n)
+     device_numbers n, device_limits limits)
 {
     global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
     local move_tile tile;
@@ -441,7 +442,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             if (wet) {
                 const float2 fill = t->fills[own + RING(d)];
                 const int after = (int)fill.y;
-                float3 next = carry(t, own, d, fill, c.below, above, clear_here >> brick & 1, n);
+                float3 next = carry(t, own, d, fill, c.below, above, clear_here >> brick & 1, n, limits.empty);
                 mass_next[to] = after;
                 next_x[to] = next.x;
                 next_y[to] = next.y;
@@ -472,11 +473,11 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             local const float *below = there + PLANE_CELLS;
             const float2 turns_below = turnover(c.flux, below[FLUX_X + 1], below[FLUX_Y + WIDTH], flux.z);
             const float2 turns = turnover(flux, here[FLUX_X + 1], here[FLUX_Y + WIDTH], flux_above.z);
-            share_below = plain_shares(c.m_below, n);
-            share = plain_shares(c.m, n);
-            if (is_limited(c.m_below, turns_below, n) | is_limited(c.m, turns, n)) {
-                share_below = shares(c.m_below, turns_below, n);
-                share = shares(c.m, turns, n);
+            share_below = plain_shares(c.m_below, limits);
+            share = plain_shares(c.m, limits);
+            if (is_limited(c.m_below, turns_below, limits) | is_limited(c.m, turns, limits)) {
+                share_below = shares(c.m_below, turns_below, limits);
+                share = shares(c.m, turns, limits);
             }
             t->shares[x] = share;
             t->shares[x + PLANE_CELLS] = share_below;
@@ -485,9 +486,9 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         if (rises && crosses) {
             moved = crossed_faces(flux, t->shares + x, share_below, share);
             moved_below = crossed_faces(c.flux, t->shares + x + PLANE_CELLS, c.share, share_below);
-            if (dust_falls(c.m, n) | dust_falls(c.m_below, n)) {
-                moved += fallen(t, fill + RING_FILL(z), c.m_below, c.m, z, n);
-                moved_below += fallen(t, fill + RING_FILL(z - 1), c.m_low, c.m_below, z - 1, n);
+            if (dust_falls(c.m, limits) | dust_falls(c.m_below, limits)) {
+                moved += fallen(t, fill + RING_FILL(z), c.m_below, c.m, z, n, limits);
+                moved_below += fallen(t, fill + RING_FILL(z - 1), c.m_low, c.m_below, z - 1, n, limits);
             }
             put_moved(here, moved);
             put_moved(there + PLANE_CELLS, moved_below);

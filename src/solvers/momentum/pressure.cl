@@ -177,7 +177,8 @@ inline uint empty_bits(const float m[8], float empty)
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global int *marks, device_numbers n, int room, int live)
+                           global int *marks, device_numbers n, float excess_rate, float excess_cap, int sweeps, int room,
+                           int live)
 {
     global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
     global const uchar *facts = MARKS(marks, const uchar, DEVICE_FACTS);
@@ -252,7 +253,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     EACH_X
     {
         float net = rule_inflow(X[x], X[x + 1], Y[x], Y_high[x], Z[x], Z_high[x]);
-        r.divergence[x] = rule_divergence(m[x], net, n.excess_rate, n.excess_cap);
+        r.divergence[x] = rule_divergence(m[x], net, excess_rate, excess_cap);
     }
     local float4 *tile = m_tile, *other = F_y;
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
@@ -265,7 +266,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     floor_row(&r, m, tile, open, at, all_open, n);
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
-    smooth_rows(&r, tile, other, n.smooths);
+    smooth_rows(&r, tile, other, sweeps);
     store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
 }
 
