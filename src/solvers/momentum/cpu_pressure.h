@@ -249,7 +249,9 @@ KERNEL donor_row(const int count, float *restrict out, const float *restrict f, 
                  float empty)
 {
     LANES
-    for (int i = 0; i < count; i++) out[i] = rule_empty_donor(f[i], f[i - along], f[i + along], m[i - along], m[i], empty);
+    for (int i = 0; i < count; i++)
+        out[i] =
+            rule_empty_donor(f[i], f[i - along], f[i + along], rule_is_empty(m[i - along], empty), rule_is_empty(m[i], empty));
 }
 
 // R8 in a brick whose faces have no empty donors, so that R9 changes nothing. Closed faces carry nothing and count as such.

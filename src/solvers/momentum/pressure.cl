@@ -164,7 +164,7 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
 inline uint empty_bits(const float m[8], float empty)
 {
     uint bits = 0;
-    EACH_X bits |= (m[x] < empty ? 1u : 0u) << x;
+    EACH_X bits |= (rule_is_empty(m[x], empty) ? 1u : 0u) << x;
     return bits;
 }
 
@@ -307,12 +307,11 @@ inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_t
     to[G_ROWS * edge.upper] = gradient_4(f[2 * row + edge.upper], w, p_before, p_here, n);
 }
 
-// R9 on a row; a bit stands for a cell with less than `empty`.
+// R9 on a row; a bit stands for an empty cell.
 inline void donor_row(float out[8], const float f[8], const float before[8], const float after[8], uint empty_low,
                       uint empty_high)
 {
-    EACH_X out[x] =
-        rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x) ? 0.0f : 1.0f, BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
+    EACH_X out[x] = rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x), BIT(empty_high, x));
 }
 
 #define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)

@@ -47,13 +47,19 @@ RULE float rule_correct(float p, float correction, bool active, float floor)
     return active ? corrected : p;
 }
 
+// R9: whether a cell is so empty that a face does not count it as a donor.
+RULE bool rule_is_empty(float m, float empty)
+{
+    return m < empty;
+}
+
 // R9: a face whose donor is empty takes its flow from the next face downstream.
-RULE float rule_empty_donor(float f, float f_before, float f_after, float m_low, float m_high, float empty)
+RULE float rule_empty_donor(float f, float f_before, float f_after, bool low_empty, bool high_empty)
 {
     float forward = rule_max(0.0f, rule_min(f, f_after));
     float backward = rule_min(0.0f, rule_max(f, f_before));
-    forward = m_low < empty ? forward : f;
-    backward = m_high < empty ? backward : f;
+    forward = low_empty ? forward : f;
+    backward = high_empty ? backward : f;
     float moving = f < 0.0f ? backward : f;
     return f > 0.0f ? forward : moving;
 }
