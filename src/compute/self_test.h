@@ -81,6 +81,7 @@ RULE rule_bits self_test_operation(int operation, rule_bits a_bits, rule_bits b_
     bool numbers = a == a && b == b;  // no rule compares others
     // What lies outside the whole numbers has no meaning that is the same everywhere.
     float inside = rule_abs(a) < 2147483648.0f ? a : 0.0f;
+    float some_zero = c > 0.0f ? rule_abs(a) : 0.0f;
     switch (operation) {
     case SELF_TEST_SUM: return self_test_result(a + b);
     case SELF_TEST_DIFFERENCE: return self_test_result(a - b);
@@ -97,9 +98,9 @@ RULE rule_bits self_test_operation(int operation, rule_bits a_bits, rule_bits b_
     case SELF_TEST_FROM_INTEGER: return self_test_bits((float)(int)a_bits);
     // Of zero either sign will do.
     case SELF_TEST_WHOLE: return self_test_bits(rule_whole(inside) + 0.0f);
-    case SELF_TEST_DIVIDED: return numbers && b != 0.0f ? self_test_result(rule_divided(rule_abs(a), rule_abs(b))) : 0u;
+    case SELF_TEST_DIVIDED: return numbers && b != 0.0f ? self_test_result(rule_divided(some_zero, rule_abs(b))) : 0u;
     case SELF_TEST_DIVIDED_IF:
-        return numbers ? self_test_result(rule_divided_if(c > 0.0f, a, rule_max(rule_abs(b), 1e-30f)) + 0.0f) : 0u;
+        return numbers ? self_test_result(rule_divided_if(b > 0.0f, some_zero, rule_max(rule_abs(b), 1e-30f)) + 0.0f) : 0u;
     default: return (rule_bits)(int)inside;
     }
 }
