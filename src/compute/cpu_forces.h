@@ -14,7 +14,7 @@ static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
         weir_coord at = {origin.x + x, origin.y + y, origin.z + z};
-        int i = T(x, y, z);
+        int i = RUN_AT(x, y, z);
         weir_vec push = {0, 0, 0};
         for (int32_t k = 0; k < p->source_count; k++) {
             const world_source *source = &p->sources[k];

@@ -159,19 +159,58 @@ KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const 
     const float *below_x = BELOW(s->cross[0]), *below_y = BELOW(s->cross[1]);
     const float *x = HERE(s->flow[0]), *y = HERE(s->flow[1]), *z = HERE(s->flow[2]);
     const float *m = HERE(s->m), *m2 = HERE(s->m2), *leaves = HERE(s->leaves), *o = open[1] + i;
-    const classic_across x_by_y = {cross_y - 1, cross_y - 1 + stride, cross_y, cross_y + stride, x - stride, x + stride};
-    const classic_across x_by_z = {cross_z - 1, cross_z1 - 1, cross_z, cross_z1, BELOW(s->flow[0]), ABOVE(s->flow[0])};
-    const classic_across y_by_x = {cross_x - stride, cross_x - stride + 1, cross_x, cross_x + 1, y - 1, y + 1};
-    const classic_across y_by_z = {cross_z - stride, cross_z1 - stride, cross_z,
-                                   cross_z1,         BELOW(s->flow[1]), ABOVE(s->flow[1])};
-    const classic_across z_by_y = {below_y, below_y + stride, cross_y, cross_y + stride, z - stride, z + stride};
-    const classic_across z_by_x = {below_x, below_x + 1, cross_x, cross_x + 1, z - 1, z + 1};
-    const classic_along along_x = {x, x - 1, x + 1, cross_x - 1, cross_x + 1};
-    const classic_along along_y = {y, y - stride, y + stride, cross_y - stride, cross_y + stride};
-    const classic_along along_z = {z, BELOW(s->flow[2]), ABOVE(s->flow[2]), BELOW(s->cross[2]), cross_z1};
-    const classic_cells low_x = {m - 1, m2 - 1, leaves - 1, o - 1},
-                        low_y = {m - stride, m2 - stride, leaves - stride, o - stride};
-    const classic_cells low_z = {BELOW(s->m), BELOW(s->m2), BELOW(s->leaves), open[0] + i}, high = {m, m2, leaves, o};
+    const classic_across x_by_y = {.low_in = cross_y - 1,
+                                   .low_out = cross_y - 1 + stride,
+                                   .high_in = cross_y,
+                                   .high_out = cross_y + stride,
+                                   .u_before = x - stride,
+                                   .u_behind = x + stride};
+    const classic_across x_by_z = {.low_in = cross_z - 1,
+                                   .low_out = cross_z1 - 1,
+                                   .high_in = cross_z,
+                                   .high_out = cross_z1,
+                                   .u_before = BELOW(s->flow[0]),
+                                   .u_behind = ABOVE(s->flow[0])};
+    const classic_across y_by_x = {.low_in = cross_x - stride,
+                                   .low_out = cross_x - stride + 1,
+                                   .high_in = cross_x,
+                                   .high_out = cross_x + 1,
+                                   .u_before = y - 1,
+                                   .u_behind = y + 1};
+    const classic_across y_by_z = {.low_in = cross_z - stride,
+                                   .low_out = cross_z1 - stride,
+                                   .high_in = cross_z,
+                                   .high_out = cross_z1,
+                                   .u_before = BELOW(s->flow[1]),
+                                   .u_behind = ABOVE(s->flow[1])};
+    const classic_across z_by_y = {.low_in = below_y,
+                                   .low_out = below_y + stride,
+                                   .high_in = cross_y,
+                                   .high_out = cross_y + stride,
+                                   .u_before = z - stride,
+                                   .u_behind = z + stride};
+    const classic_across z_by_x = {.low_in = below_x,
+                                   .low_out = below_x + 1,
+                                   .high_in = cross_x,
+                                   .high_out = cross_x + 1,
+                                   .u_before = z - 1,
+                                   .u_behind = z + 1};
+    const classic_along along_x = {
+        .u = x, .u_before = x - 1, .u_behind = x + 1, .cross_before = cross_x - 1, .cross_behind = cross_x + 1};
+    const classic_along along_y = {.u = y,
+                                   .u_before = y - stride,
+                                   .u_behind = y + stride,
+                                   .cross_before = cross_y - stride,
+                                   .cross_behind = cross_y + stride};
+    const classic_along along_z = {.u = z,
+                                   .u_before = BELOW(s->flow[2]),
+                                   .u_behind = ABOVE(s->flow[2]),
+                                   .cross_before = BELOW(s->cross[2]),
+                                   .cross_behind = cross_z1};
+    const classic_cells low_x = {.m = m - 1, .m2 = m2 - 1, .leaves = leaves - 1, .open = o - 1};
+    const classic_cells low_y = {.m = m - stride, .m2 = m2 - stride, .leaves = leaves - stride, .open = o - stride};
+    const classic_cells low_z = {.m = BELOW(s->m), .m2 = BELOW(s->m2), .leaves = BELOW(s->leaves), .open = open[0] + i};
+    const classic_cells high = {.m = m, .m2 = m2, .leaves = leaves, .open = o};
     classic_carry_row(BOX_LANES, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
     classic_carry_row(BOX_LANES, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
     classic_carry_row(BOX_LANES, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);

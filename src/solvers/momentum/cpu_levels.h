@@ -217,7 +217,8 @@ static float residual_brick(const momentum_args *a, momentum_scratch *s, int32_t
     mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     float most[PLANE] = {0};
     for (int z = 0; z < 8; z++) {
-        const float *restrict p = s->tile[0] + P(z), *restrict d = a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
+        const float *restrict p = s->tile[0] + PLANE_AT(z), *restrict d =
+                                                                a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
         float active[PLANE], faces[PLANE], along_x[PLANE];
         sums_along_x(along_x, p, s->sides[0].low + PLANE * z, s->sides[0].high + PLANE * z);
         spread_flags(active, a->active[brick].plane[z], a->bricks.flags);
@@ -358,7 +359,7 @@ static void link_brick(const momentum_args *a, momentum_scratch *s, int32_t l, i
         else
             gather_rows_below(s->tile[0], thick, level->near[brick]);
         for (int z = 0; z < 8; z++) {
-            const float *t = s->tile[0] + P(z);
+            const float *t = s->tile[0] + PLANE_AT(z);
             float beside[PLANE];
             if (axis == 0) values_below_x(beside, t, s->sides[0].low + PLANE * z);
             const float *restrict t_low = axis == 0 ? beside : axis == 1 ? t - PY : t - PZ;
@@ -381,7 +382,7 @@ static brick_links gather_links(momentum_scratch *s, const pyramid_level *level,
     const float *x = pyramid_cells(level, PYRAMID_LINK_X, brick);
     gather_high(s->sides[1].high, level->channel[PYRAMID_LINK_X], near);
     gather_planes(s->tile[0], level->channel[PYRAMID_LINK_X], brick);
-    for (int z = 0; z < 8; z++) values_above_x(s->brick[2] + PLANE * z, s->tile[0] + P(z), s->sides[1].high + PLANE * z);
+    for (int z = 0; z < 8; z++) values_above_x(s->brick[2] + PLANE * z, s->tile[0] + PLANE_AT(z), s->sides[1].high + PLANE * z);
     for (int axis = 1; axis < 3; axis++) {
         gather_planes(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], brick);
         gather_rows_above(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], near);
@@ -399,10 +400,10 @@ static void gather_error(momentum_scratch *s, const pyramid_level *level, int32_
 INLINE void weighted_sums(float *restrict out, const brick_links *links, const float *e, const brick_sides *sides, int z)
 {
     float below[PLANE], above[PLANE];
-    values_below_x(below, e + P(z), sides->low + PLANE * z);
-    values_above_x(above, e + P(z), sides->high + PLANE * z);
+    values_below_x(below, e + PLANE_AT(z), sides->low + PLANE * z);
+    values_above_x(above, e + PLANE_AT(z), sides->high + PLANE * z);
     const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
-    const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z), *restrict own = e + P(z);
+    const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z), *restrict own = e + PLANE_AT(z);
     LANES
     for (int c = 0; c < PLANE; c++)
         out[c] = rule_weighted_sum(x[c], x_above[c], ly[c], ly[c + PY], lz[c], lz[c + PZ], below[c], above[c], own[c - PY],
@@ -421,8 +422,8 @@ static const float *sweep_tile(momentum_scratch *s, const brick_links *links, ui
             if (!(planes >> z & 1)) continue;
             float sum[PLANE];
             weighted_sums(sum, links, from, &s->sides[0], z);
-            const float *restrict e = from + P(z), *restrict r = right + PLANE * z, *restrict n = inverse + PLANE * z;
-            float *restrict out = to + P(z);
+            const float *restrict e = from + PLANE_AT(z), *restrict r = right + PLANE * z, *restrict n = inverse + PLANE * z;
+            float *restrict out = to + PLANE_AT(z);
             LANES
             for (int c = 0; c < PLANE; c++) out[c] = rule_coarse_smooth(e[c], r[c], sum[c], n[c]);
         }
@@ -450,7 +451,7 @@ static void make_diagonal(const pyramid_level *level, int32_t brick, const brick
         const float *restrict ty = pyramid_cells(level, PYRAMID_THICK_Y, brick) + PLANE * z;
         const float *restrict tz = pyramid_cells(level, PYRAMID_THICK_Z, brick) + PLANE * z;
         const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
-        const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z);
+        const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z);
         LANES
         for (int c = 0; c < PLANE; c++) {
             float border_x = rule_border(diagonal[c], tx[c]);
@@ -510,7 +511,7 @@ static void restrict_level_brick(const momentum_args *a, momentum_scratch *s, in
     for (int z = 0; z < 8; z++) {
         const float *restrict right = pyramid_cells(level, PYRAMID_RIGHT, brick) + PLANE * z;
         const float *restrict diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick) + PLANE * z;
-        const float *restrict e = s->tile[0] + P(z);
+        const float *restrict e = s->tile[0] + PLANE_AT(z);
         float *restrict out = s->brick[1] + PLANE * z;
         float sum[PLANE];
         weighted_sums(sum, &links, s->tile[0], &s->sides[0], z);
@@ -558,9 +559,9 @@ static void prolong_brick(momentum_scratch *s, const brick_links *links)
 {
     for (int z = 0; z < 8; z++) {
         float below[PLANE], above[PLANE], dy[2][PLANE], dz[2][PLANE];
-        const float *restrict e = s->tile[0] + P(z);
+        const float *restrict e = s->tile[0] + PLANE_AT(z);
         const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
-        const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z);
+        const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z);
         values_below_x(below, e, s->sides[0].low + PLANE * z);
         values_above_x(above, e, s->sides[0].high + PLANE * z);
         LANES

@@ -51,17 +51,17 @@ static void find_bricks(column_bricks *c, const momentum_args *a, const brick_co
         const size_t cell = (size_t)(8 * (first & 7) + 64 * ((z)&7));        \
         {                                                                    \
             const size_t from = (size_t)bricks[-1] * BRICK_CELLS + cell + 4; \
-            const int to = S(-4, first);                                     \
+            const int to = SWEEP_AT(-4, first);                              \
             PIECE(4)                                                         \
         }                                                                    \
         for (int bx = 0; bx < (c)->x; bx++) {                                \
             const size_t from = (size_t)bricks[bx] * BRICK_CELLS + cell;     \
-            const int to = S(8 * bx, first);                                 \
+            const int to = SWEEP_AT(8 * bx, first);                          \
             PIECE(8)                                                         \
         }                                                                    \
         {                                                                    \
             const size_t from = (size_t)bricks[(c)->x] * BRICK_CELLS + cell; \
-            const int to = S(8 * (c)->x, first);                             \
+            const int to = SWEEP_AT(8 * (c)->x, first);                      \
             PIECE(4)                                                         \
         }                                                                    \
     }
@@ -110,7 +110,7 @@ static void gather_plane_open(float *plane, const momentum_args *a, const column
     for (int y = -2; y <= 8 * c->y; y++) {
         const int32_t *bricks = c->at[(z >> 3) + 1][(y >> 3) + 1] + 1;
         int shift = 8 * (y & 7);
-        float *row = plane + S(0, y);
+        float *row = plane + SWEEP_AT(0, y);
         memcpy(row - 4, a->bricks.flags[a->bricks.open[bricks[-1]].plane[z & 7] >> shift & 255] + 4, 16);
         for (int k = 0; k < c->x; k++)
             memcpy(row + 8 * k, a->bricks.flags[a->bricks.open[bricks[k]].plane[z & 7] >> shift & 255], 32);
@@ -181,7 +181,7 @@ KERNEL flux_plane(int lanes, int y0, int y1, float *restrict F, const float *res
                   const float *restrict m_l, const float *restrict m_r, const float *restrict m_rr)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
         }
@@ -195,7 +195,7 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
 {
     const float full = rule_full(dust);
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) {
                 float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
@@ -211,7 +211,7 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
 KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const float *h_l, const float *q, const float *h)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) F[i] = rule_moved(F[i] * RULE_DROPS, q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
         }
@@ -224,7 +224,7 @@ KERNEL dust_plane(int lanes, int y0, int y1, float *F, const float *m_l, const f
 {
     const float full = rule_full(dust), *below = sign < 0 ? open_l : open;
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             if (sign < 0) {
                 LANES
                 for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(-1, m_l[i], m[i], below[i], dust, full);
@@ -241,7 +241,7 @@ KERNEL mass_plane(int lanes, int y0, int y1, float *restrict m2, const float *re
                   const float *restrict F_y, const float *restrict F_z, const float *restrict F_z_next)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++)
                 m2[i] = rule_mass(m[i], F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
@@ -271,7 +271,7 @@ KERNEL carry_up(int lanes, int y, float *restrict up, const carry_planes *c)
 {
     const float *F_l = c->F_y_l, *F = c->F_y, *u = c->u;
     for (int v = 0; v < lanes; v += GROUP) {
-        int row = S(-8, y) + v;
+        int row = SWEEP_AT(-8, y) + v;
         LANES
         for (int i = 0; i < GROUP; i++) up[v + i] = rule_carried(F_l[row + i], F[row + i], u[row + i - SY], u[row + i]);
     }
@@ -289,7 +289,7 @@ KERNEL carry_row(const int axis, int lanes, int y, float *restrict out, float *r
     const float *restrict open_l = c->open_l, *restrict open = c->open;
     float *restrict carried = c->carried;
     for (int v = 0; v < lanes; v += GROUP) {
-        int row = S(-8, y) + v;
+        int row = SWEEP_AT(-8, y) + v;
         LANES
         for (int k = 0; k < GROUP; k++) {
             int i = row + k;
@@ -324,51 +324,57 @@ KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c,
 {
     const float *m = RING(s->m, z), *m2 = RING(s->m2, z);
     const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
-    const carry_planes x = {RING(s->flow_x, z),
-                            RING(s->flow_x, z + 1),
-                            m - 1,
-                            m,
-                            m2 - 1,
-                            m2,
-                            open - 1,
-                            open,
-                            F_x - 1,
-                            F_x,
-                            F_y - 1,
-                            F_y,
-                            F_z_next - 1,
-                            F_z_next,
-                            s->carried[0]};
-    const carry_planes up = {RING(s->flow_y, z),
-                             RING(s->flow_y, z + 1),
-                             m - SY,
-                             m,
-                             m2 - SY,
-                             m2,
-                             open - SY,
-                             open,
-                             F_x - SY,
-                             F_x,
-                             F_y - SY,
-                             F_y,
-                             F_z_next - SY,
-                             F_z_next,
-                             s->carried[1]};
-    const carry_planes deep = {RING(s->flow_z, z),
-                               RING(s->flow_z, z + 1),
-                               RING(s->m, z - 1),
-                               m,
-                               RING(s->m2, z - 1),
-                               m2,
-                               open_l,
-                               open,
-                               RING(s->F_x, z - 1),
-                               F_x,
-                               RING(s->F_y, z - 1),
-                               F_y,
-                               F_z,
-                               F_z_next,
-                               s->carried[2]};
+    const carry_planes x = {
+        .u = RING(s->flow_x, z),
+        .u_next = RING(s->flow_x, z + 1),
+        .m_l = m - 1,
+        .m = m,
+        .m2_l = m2 - 1,
+        .m2 = m2,
+        .open_l = open - 1,
+        .open = open,
+        .F_x_l = F_x - 1,
+        .F_x = F_x,
+        .F_y_l = F_y - 1,
+        .F_y = F_y,
+        .F_z_l = F_z_next - 1,
+        .F_z = F_z_next,
+        .carried = s->carried[0],
+    };
+    const carry_planes up = {
+        .u = RING(s->flow_y, z),
+        .u_next = RING(s->flow_y, z + 1),
+        .m_l = m - SY,
+        .m = m,
+        .m2_l = m2 - SY,
+        .m2 = m2,
+        .open_l = open - SY,
+        .open = open,
+        .F_x_l = F_x - SY,
+        .F_x = F_x,
+        .F_y_l = F_y - SY,
+        .F_y = F_y,
+        .F_z_l = F_z_next - SY,
+        .F_z = F_z_next,
+        .carried = s->carried[1],
+    };
+    const carry_planes deep = {
+        .u = RING(s->flow_z, z),
+        .u_next = RING(s->flow_z, z + 1),
+        .m_l = RING(s->m, z - 1),
+        .m = m,
+        .m2_l = RING(s->m2, z - 1),
+        .m2 = m2,
+        .open_l = open_l,
+        .open = open,
+        .F_x_l = RING(s->F_x, z - 1),
+        .F_x = F_x,
+        .F_y_l = RING(s->F_y, z - 1),
+        .F_y = F_y,
+        .F_z_l = F_z,
+        .F_z = F_z_next,
+        .carried = s->carried[2],
+    };
     const int parts = 3 * 8 * c->y;
     carry_up(lanes, 0, s->carried_up[0], &x);
     carry_up(lanes, 0, s->carried_up[1], &up);
@@ -390,7 +396,7 @@ KERNEL store_mass(const momentum_args *a, sweep_planes *s, const column_bricks *
     const float *m2 = RING(s->m2, z), *m = RING(s->m, z);
     for (int y = 0; y < 8 * c->y; y++) {
         int32_t *restrict row = s->drops, *restrict holds = s->holds[y >> 3], *restrict differs = s->differs[y >> 3];
-        const float *restrict after = m2 + S(-8, y), *restrict before = m + S(-8, y);
+        const float *restrict after = m2 + SWEEP_AT(-8, y), *restrict before = m + SWEEP_AT(-8, y);
         for (int v = 0; v < lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) {
@@ -430,7 +436,7 @@ static void store_moved(const momentum_args *a, sweep_planes *s, const column_br
 {
     const float *F[3] = {RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z)};
     for (int axis = 0; axis < 3; axis++)
-        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + S(-8, y));
+        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + SWEEP_AT(-8, y));
 }
 
 // ---- The sweep -------------------------------------------------------------------------------------------------------------
