@@ -456,12 +456,14 @@ classic_divergence(global const uchar *open, global const int *mass, global cons
 // Iterations march along x: one group takes the bricks of a run one after the other, so that every row that memory gives at once is
 // used whole. A work-item stays with one row (y, z):
 //
-//     work-items 0 to 63    the run's own rows
-//                64 to 95   those beside them on y and z, for the first iteration
-//                96 to 127  those two beside them; together they also bring the four rows at the edges, a cell each
+//     its role, up to   MARCH_OWN      the run's own rows
+//                       MARCH_BESIDE   those beside them on y and z, for the first iteration
+//                       the last       those two beside them; together they also bring the four rows at the edges, a cell each
 //
 // With p up to x = 7 of a brick an iteration gives its cells -1 to 6, and a second one -2 to 5: results come a little later than the
 // bricks.
+#define MARCH_OWN 64
+#define MARCH_BESIDE 96
 #define MARCH_PITCH 13  // in float4; odd, so that rows one above the other on z lie in different banks
 #define MARCH_AT(at) ((at).x + 2 + MARCH_PITCH * ((at).y + 2))
 #define MARCH_ROWS (MARCH_PITCH * 12)
@@ -488,11 +490,17 @@ typedef struct march_row {
     uint bits;           // open cells of the brick before and, 8 bits higher, of the brick
 } march_row;
 
+// Of the rows beside the run: whether they lie beyond its high faces.
+inline bool is_high(int me)
+{
+    return me >> 3 & 1;
+}
+
 inline int2 march_place(int me)
 {
     int out = me >> 5, along = me & 7, side = me >> 3 & 3;
-    if (me < 64) return (int2)(along, me >> 3);
-    int across = side & 1 ? 6 + out : 1 - out;
+    if (me < MARCH_OWN) return (int2)(along, me >> 3);
+    int across = is_high(me) ? 6 + out : 1 - out;
     return side < 2 ? (int2)(across, along) : (int2)(along, across);
 }
 
@@ -573,7 +581,7 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     r->v[1] = r->v[9];
     const bool unwritten = follows && t->unwritten[j + 1][r->side];
     if (!unwritten) load_row(r->v + 2, pressure, ROW_IN(r, t, j));
-    if (r->me >= 96) {
+    if (r->me >= MARCH_BESIDE) {
         const int plane = r->edge_cell > 0 ? j : j - 1;
         edge = march_pressure(t, plane + 1, r->edge_side, pressure, divergence,
                               8 * EDGE_IN(r, t, plane) + ((r->edge_cell + 7) & 7), follows);
@@ -583,12 +591,13 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     if (iterates || unwritten) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
     if (unwritten) EACH_X r->v[x + 2] = first_pressure(r->d[x + 2]);
     write_row(t->p, MARCH_ROWS, r->at, r->v + 1);
-    if (r->me >= 96) ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
+    if (r->me >= MARCH_BESIDE)
+        ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
     if (march_terrain(t, j, count)) {
         r->bits = open[ROW_IN(r, t, j - 1)] | (uint)open[ROW_IN(r, t, j)] << 8;
         t->open[j & 1][0][r->at] = spread_bits(r->bits >> 7);
         t->open[j & 1][1][r->at] = spread_bits(r->bits >> 6);
-        if (r->me >= 96)
+        if (r->me >= MARCH_BESIDE)
             t->open[j & 1][0][r->edge_at] = spread_bits((open[EDGE_IN(r, t, j - 1)] | (uint)open[EDGE_IN(r, t, j)] << 8) >> 7);
     }
     SYNC;
@@ -636,9 +645,9 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
     for (int j = 0; j <= count; j++) {
         const bool terrain = march_terrain(t, j, count);
         float next[8];
-        enter_brick(&r, t, j, count, r.me < 96, open, pressure, divergence, follows);
+        enter_brick(&r, t, j, count, r.me < MARCH_BESIDE, open, pressure, divergence, follows);
         if (j > 1) store_out(&r, t, j - 2, pressure_next);
-        if (r.me < 96) {
+        if (r.me < MARCH_BESIDE) {
             march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
             q[0] = q[8];
             q[1] = q[9];
@@ -646,7 +655,7 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
             write_row(t->q, MARCH_ROWS, r.at, q + 1);
         }
         SYNC;
-        if (r.me < 64) {
+        if (r.me < MARCH_OWN) {
             march_iterate(next, q, t->q, r.at, r.d, terrain, r.bits >> 5, t->open[j & 1][1], t->inverses);
             local float2 *high_before = (local float2 *)(t->out[(j + 1) & 1] + OUT_APART + r.me);
             local float2 *high = (local float2 *)(t->out[j & 1] + OUT_APART + r.me);
@@ -687,8 +696,10 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
     const int count = run->count;
     march_row r;
     begin_march(&r, t, run, near, clear, pressure, divergence, false);
-    const bool iterates = r.me < 64 || (r.me < 96 && !(r.me & 8));  // beside the run only before its low faces
-    if (r.me >= 96 && (r.me & 8)) r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
+    const bool iterates =
+        r.me < MARCH_OWN || (r.me < MARCH_BESIDE && !is_high(r.me));  // beside the run only before its low faces
+    if (r.me >= MARCH_BESIDE && is_high(r.me))
+        r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
     // The gradient of a brick, once all of it has come: half a row for each work-item.
     const int row = r.me >> 1, upper = r.me & 1;
     const int2 place = (int2)(row & 7, row >> 3), y0 = (int2)(place.x - 1, place.y), z0 = (int2)(place.x, place.y - 1);
@@ -714,7 +725,7 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
                               t->inverses);
             EACH_X whole[x] = x < 7 ? last[(x + 1) & 7] : next[0];
             write_row(t->q, MARCH_ROWS, r.at, whole);
-            if (r.me < 64) t->before[r.me] = last[0];
+            if (r.me < MARCH_OWN) t->before[r.me] = last[0];
             EACH_X last[x] = next[x];
         }
         SYNC;

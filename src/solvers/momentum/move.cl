@@ -41,13 +41,15 @@ enum {
     FLOW_Z = 2 * FLOW_CELLS
 };
 
+#define OPEN_WORDS 18  // of the open cells in a plane of nine bricks
+
 typedef struct move_tile {
     float rings[5 * RING_CELLS];  // fluxes on x and y, moved faces
     float flow[3 * FLOW_CELLS];
     float fill[8 * FILL_CELLS];
     float2 fills[RING_CELLS];        // before and after
     float2 shares[2 * PLANE_CELLS];  // q and h, in an even plane and in an odd one
-    uint open[8][18];                // two words of each of the nine bricks in a plane
+    uint open[8][OPEN_WORDS];        // two words of each of the nine bricks in a plane
     int bricks[DEVICE_RUN + 2][9];   // where the cells of those nine begin, from below the run to above it
     int clear[DEVICE_RUN + 2];
     int found[DEVICE_RUN];        // bits of facts
@@ -58,13 +60,42 @@ typedef struct move_tile {
 // Planes this far above the last water are dry, and so is all that the rings and the work-items still hold.
 #define DRY_BEYOND 16
 
-// The columns in a list: those of the run and those beside its low faces, which get new fill; those beside them, with shares only;
-// those beside its high faces, which are crossed; more with shares. The last have no cell, and a face on x apart from that on y.
-// Columns beside each other share cache lines, so each 32 are from two sides.
-#define FILL_COLUMNS 81
-#define HIGH_COLUMNS 96
-#define HIGH_END 114
-#define SHARE_COLUMNS 117
+// The roles of the work-items: each has a column, and these are where in the list of them a kind ends. Columns beside each other share
+// cache lines, so each 32 are from two sides.
+enum {
+    OWN_END = 64,      // columns of the run itself
+    LOW_X_END = 73,    // beside its low faces on x
+    LOW_Y_END = 81,    // and on y
+    LOWER_X_END = 90,  // beside those
+    LOWER_Y_END = 96,
+    HIGH_X_END = 105,  // beside its high faces
+    HIGH_Y_END = 114,
+    CELLS_END = 117,  // the rest of those that end at LOWER_Y_END; what follows has no cell, and its faces on x and y lie apart
+    CORNER_END = 119,  // two corners; what lies beside the high ones comes last
+};
+
+// New fill gets the run and what is beside its low faces.
+inline bool gets_fill(int me)
+{
+    return me < LOW_Y_END;
+}
+
+// Drops cross the faces of these, and of what is beside the run's high faces.
+inline bool is_crossed(int me)
+{
+    return gets_fill(me) || (me >= LOWER_Y_END && me < HIGH_Y_END);
+}
+
+inline bool has_cell(int me)
+{
+    return me < CELLS_END;
+}
+
+// Those of two planes, a word each.
+inline bool brings_open(int me)
+{
+    return me < 2 * OPEN_WORDS;
+}
 
 // Every other row of a brick belongs to one of two times 32 work-items, so that their reads do not meet in one bank.
 inline int2 own_cell(int i)
@@ -74,21 +105,22 @@ inline int2 own_cell(int i)
 
 inline int2 x_face(int i)
 {
-    if (i < 64) return own_cell(i);
-    if (i < 73) return (int2)(-1, i - 65);
-    if (i < 81) return (int2)(i - 73, -1);
-    if (i < 90) return (int2)(-2, i - 82);
-    if (i < 96) return (int2)(i - 91, -2);
-    if (i < 105) return (int2)(8, i - 97);
-    if (i < 114) return (int2)(i - 106, 8);
-    if (i < 117) return (int2)(i - 109, -2);
-    return i < 118 ? (int2)(8, 8) : i < 119 ? (int2)(8, -2) : (int2)(9, i - 120);
+    if (i < OWN_END) return own_cell(i);
+    if (i < LOW_X_END) return (int2)(-1, i - OWN_END - 1);
+    if (i < LOW_Y_END) return (int2)(i - LOW_X_END, -1);
+    if (i < LOWER_X_END) return (int2)(-2, i - LOW_Y_END - 1);
+    if (i < LOWER_Y_END) return (int2)(i - LOWER_X_END - 1, -2);
+    if (i < HIGH_X_END) return (int2)(8, i - LOWER_Y_END - 1);
+    if (i < HIGH_Y_END) return (int2)(i - HIGH_X_END - 1, 8);
+    if (i < CELLS_END) return (int2)(i - HIGH_Y_END + 5, -2);
+    if (i < CORNER_END) return (int2)(8, i == CELLS_END ? 8 : -2);
+    return (int2)(9, i - CORNER_END - 1);
 }
 
 inline int2 y_face(int i)
 {
     int2 at = x_face(i);
-    return i < SHARE_COLUMNS ? at : (int2)(at.y, at.x);
+    return has_cell(i) ? at : (int2)(at.y, at.x);
 }
 
 // Cells that are looked at and have no column: seven lines of 11 beside the columns, and four corners.
@@ -361,11 +393,11 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
     const int2 at_x = x_face(me), at_y = y_face(me), at_far = far_cell(me);
     const int x = PLANE_AT(at_x), y = PLANE_AT(at_y), from_x = nine_at(at_x), from_y = nine_at(at_y);
     const int fill_x = RING_FILL_AT(at_x), fill_y = RING_FILL_AT(at_y);
-    const bool crosses = me < FILL_COLUMNS || (me >= HIGH_COLUMNS && me < HIGH_END), apart = me >= SHARE_COLUMNS;
+    const bool crosses = is_crossed(me), apart = !has_cell(me);
     const bool has_far = me < FAR_CELLS;
     const int far = has_far ? RING_FILL_AT(at_far) : 0, from_far = has_far ? nine_at(at_far) : 0;
     // The cell and the plane of which it makes the new flow.
-    const int own = PLANE_AT(own_cell(me)), own_plane = me >> 6, own_from = (nine_at(own_cell(me)) & 63) + 64 * own_plane;
+    const int own = PLANE_AT(own_cell(me)), own_plane = me / OWN_END, own_from = (nine_at(own_cell(me)) & 63) + 64 * own_plane;
     t->self[me] = me | x << 8;
     local float *const rings = t->rings + x, *const fill = t->fill + fill_x;
 
@@ -392,7 +424,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
     c.flux = c.moved = (float3)(0.0f, 0.0f, 0.0f);
     c.share = (float2)(0.0f, 0.0f);
     c.below = (float4)(0.0f, 0.0f, 0.0f, 0.0f);
-    c.open = me < 36 ? open_word(t, open, me % 18, -2 + me / 18) : 0;
+    c.open = brings_open(me) ? open_word(t, open, me % OPEN_WORDS, -2 + me / OPEN_WORDS) : 0;
     SYNC;
 
     int found = 0, changed = 0;  // not 0: the brick has water, and it changed
@@ -430,8 +462,8 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             c.u = (float3)(flow_x[to_x], flow_y[to_y], flow_z[to_x]);
             c.u_above = (float3)(flow_x[to_x + 64], flow_y[to_y + 64], flow_z[to_x + 64]);
         }
-        if (!all_clear && me < 36) {
-            const int word = self_again(t) % 18, plane = z + self_again(t) / 18;
+        if (!all_clear && brings_open(me)) {
+            const int word = self_again(t) % OPEN_WORDS, plane = z + self_again(t) / OPEN_WORDS;
             t->open[plane & 7][word] = c.open;
             c.open = open_word(t, open, word, plane + 2);
         }
@@ -469,7 +501,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             }
         }
         c.below = above;
-        if (rises && me < SHARE_COLUMNS) {
+        if (rises && has_cell(me)) {
             local const float *below = there + PLANE_CELLS;
             const float2 turns_below = turnover(c.flux, below[FLUX_X + 1], below[FLUX_Y + WIDTH], flux.z);
             const float2 turns = turnover(flux, here[FLUX_X + 1], here[FLUX_Y + WIDTH], flux_above.z);
@@ -495,7 +527,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             c.share = share;
         }
         SYNC;
-        if (rises && me < FILL_COLUMNS) {
+        if (rises && gets_fill(me)) {
             local float2 *fills = t->fills + x;
             fills[RING(z - 2)] = new_fill(there, c.moved, moved_below.z, c.m_low);
             fills[RING(z - 2) + PLANE_CELLS] = new_fill(there + PLANE_CELLS, moved_below, moved.z, c.m_below);
