@@ -10,6 +10,7 @@
 #include "test_memory.h"
 
 #include "cells/bricks.h"
+#include "cells/neighbours.h"
 
 enum { GRID = 7, GRID_BRICKS = GRID * GRID * GRID, CHANNELS = 3 };
 
@@ -353,6 +354,13 @@ static void a_mirror_has_the_same_bricks_and_the_chosen_channels(void **state)
     assert_int_equal(counted.bytes, 0);
 }
 
+// Some kernels look up what others work out.
+static void the_table_of_open_faces_says_what_the_law_says(void **state)
+{
+    static const float table[8] = RULE_INVERSE_FACES;
+    for (int faces = 0; faces <= 6; faces++) assert_true(table[faces] == rule_inverse_faces(1.0f, (float)faces));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +374,7 @@ int main(void)
         cmocka_unit_test(more_bricks_than_a_world_holds_are_refused),
         cmocka_unit_test(sorted_bricks_come_by_z_then_y_then_x),
         cmocka_unit_test(a_mirror_has_the_same_bricks_and_the_chosen_channels),
+        cmocka_unit_test(the_table_of_open_faces_says_what_the_law_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

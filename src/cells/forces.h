@@ -34,4 +34,12 @@ RULE float rule_noisy(float f, float noise, int x, int y, int z, int axis, rule_
     return f * (1.0f + noise * rule_noise(x, y, z, axis, seed, update));
 }
 
+// Both on the low face of a cell on an axis. Noise leaves the axis alone along which water falls.
+RULE float rule_pushed(float f, float w, float push, float fills, float empty, float noise, int x, int y, int z, int axis,
+                       int down_axis, rule_bits seed, rule_bits update)
+{
+    float pushed = rule_force(f, w, push, fills, empty);
+    return noise > 0.0f && axis != down_axis ? rule_noisy(pushed, noise, x, y, z, axis, seed, update) : pushed;
+}
+
 #endif

@@ -12,14 +12,45 @@
 #define rule_least fmin
 #define rule_most fmax
 #define rule_unit(a) clamp(a, 0.0f, 1.0f)
+#define rule_whole trunc
 #define rule_as_int as_int
 #define rule_as_float as_float
 typedef uint rule_bits;
+typedef uint rule_mask;  // a bit for each of some cells, as many as are worked on at once
+
+// a / b of numbers that are not negative. Most a are zero, and devices divide zero slowly: so 1 takes its place.
+RULE float rule_divided(float a, float b)
+{
+    float some = (a > 0.0f ? a : 1.0f) / b;
+    return a > 0.0f ? some : 0.0f;
+}
+
+// a / b, and 0 where that is not asked for or a is zero; b is positive where it is asked for. Dividing is left out where it can be.
+RULE float rule_divided_if(bool asked, float a, float b)
+{
+    float result = 0.0f;
+    if (asked && a != 0.0f) result = a / b;
+    return result;
+}
 #else
+#include <stdbool.h>
 #include <stdint.h>
 #define RULE static inline __attribute__((always_inline))
 #define rule_abs __builtin_fabsf
 typedef uint32_t rule_bits;
+typedef uint64_t rule_mask;
+
+RULE float rule_divided(float a, float b)
+{
+    return a / b;
+}
+
+// Without a branch, which would keep lanes apart.
+RULE float rule_divided_if(bool asked, float a, float b)
+{
+    float result = a / (b > 1e-30f ? b : 1e-30f);
+    return asked ? result : 0.0f;
+}
 
 RULE int rule_as_int(float a)
 {
@@ -37,6 +68,12 @@ RULE float rule_as_float(int a)
         float f;
     } same = {a};
     return same.f;
+}
+
+// What is whole of a number, towards zero; of what is none either zero.
+RULE float rule_whole(float a)
+{
+    return (float)(int)a;
 }
 
 // rule_min and rule_max for numbers of which b is not negative: their order is that of their bits, which takes one instruction on more

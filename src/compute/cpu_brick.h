@@ -1,6 +1,6 @@
 // Brick tiles: the values of one brick and beside its six faces, packed so that wide registers are full. Part of the solvers' cpu_kernels.c.
 //
-//     plane z = -1..8:   row y = -1 | rows y = 0..7 | row y = 8       8 cells each, no rim in x       P(z) is where row 0 begins
+//     plane z = -1..8:   row y = -1 | rows y = 0..7 | row y = 8       8 cells each, no rim in x       PLANE_AT(z) is where row 0 begins
 //
 // In y and z a neighbour is a constant offset. In x it is the cell before or after, but for the cells at the brick's sides: there the
 // number read is put to zero by a product with STAYS_LOW or STAYS_HIGH, and the value from beyond the side is added, which lies in an
@@ -8,10 +8,12 @@
 #ifndef WEIR_COMPUTE_CPU_BRICK_H
 #define WEIR_COMPUTE_CPU_BRICK_H
 
+#include "cells/neighbours.h"
 #include "compute/cpu_tile.h"
 
-#define P(z) (16 + PZ * ((z) + 1))
-#define M(z) (16 + MZ * ((z) + 2))
+// Where the rows of plane z begin in a brick tile, and in a fill tile.
+#define PLANE_AT(z) (16 + PZ * ((z) + 1))
+#define FILL_PLANE_AT(z) (16 + MZ * ((z) + 2))
 
 #define EIGHT_TIMES(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 
@@ -62,8 +64,8 @@ static inline void sums_along_x(float *restrict out, const float *restrict p, co
     for (int c = 0; c < PLANE; c++) out[c] = below[c] + above[c];
 }
 
-// The sum over the six neighbours, p being a plane of a brick tile and along_x what sums_along_x made of it.
-#define SUM_OF_SIX(p, along_x, c) (((along_x)[c] + ((p)[(c)-PZ] + (p)[(c) + PZ])) + ((p)[(c)-PY] + (p)[(c) + PY]))
+// The sum over the six neighbours, as rule_around, p being a plane of a brick tile and along_x what sums_along_x made of it.
+#define SUM_OF_SIX(p, along_x, c) rule_over_axes((along_x)[c], (p)[(c)-PY] + (p)[(c) + PY], (p)[(c)-PZ] + (p)[(c) + PZ])
 
 static inline uint32_t float_bits(float value)
 {
@@ -91,21 +93,21 @@ static inline void gather_high(float *restrict high, const float *channel, const
 static inline void gather_rows_below(float *restrict tile, const float *channel, const int32_t near[27])
 {
     const float *y = channel + (size_t)near[NEAR(0, -1, 0)] * BRICK_CELLS + 56;
-    for (int z = 0; z < 8; z++) memcpy(tile + P(z) - PY, y + PLANE * z, 32);
-    memcpy(tile + P(-1), channel + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 7 * PLANE, 4 * PLANE);
+    for (int z = 0; z < 8; z++) memcpy(tile + PLANE_AT(z) - PY, y + PLANE * z, 32);
+    memcpy(tile + PLANE_AT(-1), channel + (size_t)near[NEAR(0, 0, -1)] * BRICK_CELLS + 7 * PLANE, 4 * PLANE);
 }
 
 static inline void gather_rows_above(float *restrict tile, const float *channel, const int32_t near[27])
 {
     const float *y = channel + (size_t)near[NEAR(0, 1, 0)] * BRICK_CELLS;
-    for (int z = 0; z < 8; z++) memcpy(tile + P(z) + 8 * PY, y + PLANE * z, 32);
-    memcpy(tile + P(8), channel + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS, 4 * PLANE);
+    for (int z = 0; z < 8; z++) memcpy(tile + PLANE_AT(z) + 8 * PY, y + PLANE * z, 32);
+    memcpy(tile + PLANE_AT(8), channel + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS, 4 * PLANE);
 }
 
 static inline void gather_planes(float *restrict tile, const float *channel, int32_t brick)
 {
     const float *own = channel + (size_t)brick * BRICK_CELLS;
-    for (int z = 0; z < 8; z++) memcpy(tile + P(z), own + PLANE * z, 4 * PLANE);
+    for (int z = 0; z < 8; z++) memcpy(tile + PLANE_AT(z), own + PLANE * z, 4 * PLANE);
 }
 
 // A brick's values and those beyond its six sides.
@@ -122,7 +124,7 @@ static inline void gather_brick(float *restrict tile, brick_sides *sides, const 
 static inline bool brick_is_zero(const float *tile, const brick_sides *sides)
 {
     uint32_t any = 0;
-    for (int i = P(-1); i < P(8) + PLANE; i++) any |= float_bits(tile[i]);
+    for (int i = PLANE_AT(-1); i < PLANE_AT(8) + PLANE; i++) any |= float_bits(tile[i]);
     for (int i = 0; i < BRICK_CELLS; i++) any |= float_bits(sides->low[i]) | float_bits(sides->high[i]);
     return any == 0;
 }
@@ -130,17 +132,17 @@ static inline bool brick_is_zero(const float *tile, const brick_sides *sides)
 // The rows beyond the sides in y and z of one tile into another.
 static inline void copy_rows_beyond(float *restrict to, const float *restrict from)
 {
-    memcpy(to + P(-1), from + P(-1), 4 * PLANE);
-    memcpy(to + P(8), from + P(8), 4 * PLANE);
+    memcpy(to + PLANE_AT(-1), from + PLANE_AT(-1), 4 * PLANE);
+    memcpy(to + PLANE_AT(8), from + PLANE_AT(8), 4 * PLANE);
     for (int z = 0; z < 8; z++) {
-        memcpy(to + P(z) - PY, from + P(z) - PY, 32);
-        memcpy(to + P(z) + 8 * PY, from + P(z) + 8 * PY, 32);
+        memcpy(to + PLANE_AT(z) - PY, from + PLANE_AT(z) - PY, 32);
+        memcpy(to + PLANE_AT(z) + 8 * PY, from + PLANE_AT(z) + 8 * PY, 32);
     }
 }
 
 static inline void store_planes(float *restrict out, const float *restrict tile)
 {
-    for (int z = 0; z < 8; z++) memcpy(out + PLANE * z, tile + P(z), 4 * PLANE);
+    for (int z = 0; z < 8; z++) memcpy(out + PLANE * z, tile + PLANE_AT(z), 4 * PLANE);
 }
 
 // ---- Fill ------------------------------------------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ INLINE void fill_cells(float *restrict to, const int32_t *restrict drops, const 
 // The fill of a brick's own cells.
 static void gather_own_fill(float *tile, const int32_t *mass, int32_t brick)
 {
-    for (int z = 0; z < 8; z++) fill_cells(tile + M(z), mass + (size_t)brick * BRICK_CELLS + PLANE * z, PLANE);
+    for (int z = 0; z < 8; z++) fill_cells(tile + FILL_PLANE_AT(z), mass + (size_t)brick * BRICK_CELLS + PLANE * z, PLANE);
 }
 
 // The fill of a brick and of two cells beyond its sides in y and z.
@@ -166,12 +168,12 @@ static void gather_brick_fill(float *tile, const int32_t *mass, const int32_t ne
     const int32_t *z1 = mass + (size_t)near[NEAR(0, 0, 1)] * BRICK_CELLS;
     gather_own_fill(tile, mass, near[BRICK_SELF]);
     for (int z = 0; z < 8; z++) {
-        fill_cells(tile + M(z) - 2 * PY, y0 + PLANE * z, 2 * PY);
-        fill_cells(tile + M(z) + PLANE, y1 + PLANE * z, 2 * PY);
+        fill_cells(tile + FILL_PLANE_AT(z) - 2 * PY, y0 + PLANE * z, 2 * PY);
+        fill_cells(tile + FILL_PLANE_AT(z) + PLANE, y1 + PLANE * z, 2 * PY);
     }
     for (int z = 0; z < 2; z++) {
-        fill_cells(tile + M(z - 2), z0 + PLANE * z, PLANE);
-        fill_cells(tile + M(z + 8), z1 + PLANE * z, PLANE);
+        fill_cells(tile + FILL_PLANE_AT(z - 2), z0 + PLANE * z, PLANE);
+        fill_cells(tile + FILL_PLANE_AT(z + 8), z1 + PLANE * z, PLANE);
     }
 }
 
@@ -183,10 +185,10 @@ static bool fill_beyond(const float *low, const float *m, const float *high)
         bool beyond_z = z < 0 || z > 7;
         for (int y = beyond_z ? 0 : -2; y < (beyond_z ? 8 : 10); y += 2) {
             if (!beyond_z && y >= 0 && y < 8) continue;
-            for (int i = 0; i < 16; i++) sum[i] += m[M(z) + PY * y + i];
+            for (int i = 0; i < 16; i++) sum[i] += m[FILL_PLANE_AT(z) + PY * y + i];
         }
         for (int y = 0; y < 8 && !beyond_z; y++) {
-            const float *l = low + M(z) + PY * y, *h = high + M(z) + PY * y;
+            const float *l = low + FILL_PLANE_AT(z) + PY * y, *h = high + FILL_PLANE_AT(z) + PY * y;
             sum[0] += (l[6] + l[7]) + (h[0] + h[1]);
         }
     }

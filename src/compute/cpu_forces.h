@@ -14,7 +14,7 @@ static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
         weir_coord at = {origin.x + x, origin.y + y, origin.z + z};
-        int i = T(x, y, z);
+        int i = RUN_AT(x, y, z);
         weir_vec push = {0, 0, 0};
         for (int32_t k = 0; k < p->source_count; k++) {
             const world_source *source = &p->sources[k];
@@ -27,9 +27,8 @@ static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *
         for (int axis = 0; axis < 3; axis++) {
             float *f = p->flow[axis] + (size_t)brick * BRICK_CELLS + cell;
             float w = open[i] * open[i - STRIDE[axis]];
-            *f = rule_force(*f, w, along[axis], m[i] + m[i - STRIDE[axis]], p->empty);
-            if (p->noise > 0.0f && axis != p->down_axis)
-                *f = rule_noisy(*f, p->noise, at.x, at.y, at.z, axis, p->noise_seed, (rule_bits)p->update);
+            *f = rule_pushed(*f, w, along[axis], m[i] + m[i - STRIDE[axis]], p->empty, p->noise, at.x, at.y, at.z, axis,
+                             p->down_axis, p->noise_seed, (rule_bits)p->update);
         }
     }
 }

@@ -1,8 +1,8 @@
 // Tiles: the values around a run of bricks, copied together so that a neighbour is a constant offset. Part of the solvers' cpu_kernels.c.
 //
-//     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      T(x, y, z)
-//     brick tile  x: 8 cells, no rim                   y, z: 1 rim | 8 cells | 1 rim      P(z), see cpu_brick.h
-//     fill tile   x: 8 cells, no rim                   y, z: 2 rim | 8 cells | 2 rim      M(z), see cpu_brick.h
+//     run tile    x: 4 rim | 8 to 32 cells | 4 rim     y, z: 3 rim | 8 cells | 3 rim      RUN_AT(x, y, z)
+//     brick tile  x: 8 cells, no rim                   y, z: 1 rim | 8 cells | 1 rim      PLANE_AT(z), see cpu_brick.h
+//     fill tile   x: 8 cells, no rim                   y, z: 2 rim | 8 cells | 2 rim      FILL_PLANE_AT(z), see cpu_brick.h
 //
 // Kernels work on whole rows along x, of a length that is a multiple of four. Rows that reach into the rim are 8 cells longer than
 // the run. Lanes whose neighbours are not in the tile hold numbers of no meaning and are never stored.
@@ -43,7 +43,8 @@ enum {
 
 #define KERNEL static inline __attribute__((always_inline)) void
 
-#define T(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
+// Where a cell lies in a run tile.
+#define RUN_AT(x, y, z) (PAD + (x) + LEFT + TY * ((y) + RIM) + TZ * ((z) + RIM))
 
 static const int STRIDE[3] = {1, TY, TZ};
 
@@ -142,17 +143,17 @@ INLINE void fill_rows(float *to, const int32_t *from, const int cells, int ny, i
             const int side = NEAR(0, by, bz);                                                        \
             {                                                                                        \
                 const size_t from = (size_t)a->near[r->brick[0]][side - 1] * BRICK_CELLS + cell + 4; \
-                const int to = T(-4, first_y, first_z);                                              \
+                const int to = RUN_AT(-4, first_y, first_z);                                         \
                 PIECE(4)                                                                             \
             }                                                                                        \
             for (int k = 0; k < n; k++) {                                                            \
                 const size_t from = (size_t)a->near[r->brick[k]][side] * BRICK_CELLS + cell;         \
-                const int to = T(8 * k, first_y, first_z);                                           \
+                const int to = RUN_AT(8 * k, first_y, first_z);                                      \
                 PIECE(8)                                                                             \
             }                                                                                        \
             {                                                                                        \
                 const size_t from = (size_t)a->near[r->brick[n - 1]][side + 1] * BRICK_CELLS + cell; \
-                const int to = T(8 * n, first_y, first_z);                                           \
+                const int to = RUN_AT(8 * n, first_y, first_z);                                      \
                 PIECE(4)                                                                             \
             }                                                                                        \
         }                                                                                            \
@@ -199,7 +200,7 @@ static const float *gather_open(float *tile, const cpu_bricks *a, const brick_ru
         for (int y = -low; y <= 7 + high; y++) {
             int side = NEAR(0, SPLIT(y), SPLIT(z));
             int shift = 8 * (y & 7);
-            float *row = tile + T(0, y, z);
+            float *row = tile + RUN_AT(0, y, z);
             const int32_t *first = a->near[r->brick[0]];
             const int32_t *last = a->near[r->brick[n - 1]];
             memcpy(row - 4, a->flags[a->open[first[side - 1]].plane[z & 7] >> shift & 255] + 4, 16);
@@ -248,7 +249,7 @@ static inline bool rows_are_zero(const float *tile, const int n, int y0, int y1,
         for (int y = y0; y <= y1; y++)
             for (int k = -4; k < 8 * n + 4; k += 8) {
                 uint32_t bits[8];
-                memcpy(bits, tile + T(k, y, z), 32);
+                memcpy(bits, tile + RUN_AT(k, y, z), 32);
                 LANES
                 for (int i = 0; i < 8; i++) any[i] |= bits[i];
             }

@@ -30,11 +30,9 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global con
             int lx = x - (axis == 0), ly = y - (axis == 1), lz = z - (axis == 2);
             global float *flow = (axis == 0 ? flow_x : axis == 1 ? flow_y : flow_z) + brick * BRICK_CELLS + cell;
             float w = open_here * flag_at(open, near_here, lx, ly, lz);
-            float f = *flow;
-            f = rule_force(f, w, push[axis] * n.force_scale, here + FILL_OF(cell_at(near_here, lx, ly, lz)), n.empty);
-            if (n.noise > 0.0f && axis != n.down_axis)
-                f = rule_noisy(f, n.noise, at_x, at_y, at_z, axis, n.noise_seed, n.update);
-            *flow = f;
+            float fills = here + FILL_OF(cell_at(near_here, lx, ly, lz));
+            *flow = rule_pushed(*flow, w, push[axis] * n.force_scale, fills, n.empty, n.noise, at_x, at_y, at_z, axis,
+                                n.down_axis, n.noise_seed, n.update);
         }
     }
 }

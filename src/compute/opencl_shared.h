@@ -10,17 +10,14 @@ typedef uint device_uint;
 typedef uint32_t device_uint;
 #endif
 
-// The numbers of an update. Those that only one solver has are zero for the others.
+// The numbers of an update that solvers share.
 typedef struct device_numbers {
     float gravity_x, gravity_y, gravity_z;
     int down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
     float head, inverse_head;  // size of gravity along that axis
-    float keep, max_flow, empty, excess_rate, excess_cap, viscosity, noise;
-    float dust, fill_cap, full, empty_drops;  // in drops; a cell that holds `full` takes in nothing any more
-    float falls_above, falls_below;           // what a cell must hold for dust to pass its low face, in drops
-    float force_scale;                        // flow that an acceleration of 1 gives per update
+    float keep, max_flow, empty, noise;
+    float force_scale;  // flow that an acceleration of 1 gives per update
     device_uint noise_seed, update;
-    int smooths;
     int source_count;
 } device_numbers;
 

@@ -44,6 +44,9 @@ RULE rule_bits self_test_bits(float value)
     ITEM(LESSER, "the lesser of two numbers")                 \
     ITEM(GREATER, "the greater of two numbers")               \
     ITEM(UNIT, "a number limited to 1")                       \
+    ITEM(WHOLE, "what is whole of a number")                  \
+    ITEM(DIVIDED, "a quotient of a number that may be zero")  \
+    ITEM(DIVIDED_IF, "a quotient that is asked for")          \
     ITEM(FROM_INTEGER, "a whole number turned into a float")  \
     ITEM(TO_INTEGER, "a float turned into a whole number")
 
@@ -76,6 +79,9 @@ RULE rule_bits self_test_operation(int operation, rule_bits a_bits, rule_bits b_
 {
     float a = self_test_float(a_bits), b = self_test_float(b_bits), c = self_test_float(c_bits);
     bool numbers = a == a && b == b;  // no rule compares others
+    // What lies outside the whole numbers has no meaning that is the same everywhere.
+    float inside = rule_abs(a) < 2147483648.0f ? a : 0.0f;
+    float some_zero = c > 0.0f ? rule_abs(a) : 0.0f;
     switch (operation) {
     case SELF_TEST_SUM: return self_test_result(a + b);
     case SELF_TEST_DIFFERENCE: return self_test_result(a - b);
@@ -90,11 +96,12 @@ RULE rule_bits self_test_operation(int operation, rule_bits a_bits, rule_bits b_
     case SELF_TEST_GREATER: return numbers ? self_test_bits(rule_most(rule_abs(a), rule_abs(b))) : 0u;
     case SELF_TEST_UNIT: return numbers ? self_test_bits(rule_unit(rule_abs(a))) : 0u;
     case SELF_TEST_FROM_INTEGER: return self_test_bits((float)(int)a_bits);
-    default: {
-        // What lies outside the whole numbers has no meaning that is the same everywhere.
-        float inside = rule_abs(a) < 2147483648.0f ? a : 0.0f;
-        return (rule_bits)(int)inside;
-    }
+    // Of zero either sign will do.
+    case SELF_TEST_WHOLE: return self_test_bits(rule_whole(inside) + 0.0f);
+    case SELF_TEST_DIVIDED: return numbers && b != 0.0f ? self_test_result(rule_divided(some_zero, rule_abs(b))) : 0u;
+    case SELF_TEST_DIVIDED_IF:
+        return numbers ? self_test_result(rule_divided_if(b > 0.0f, some_zero, rule_max(rule_abs(b), 1e-30f)) + 0.0f) : 0u;
+    default: return (rule_bits)(int)inside;
     }
 }
 

@@ -1,4 +1,4 @@
-// Kernels of the thesis's rules (docs/how-it-works.md); the CPU's are in cpu_classic.h.
+// Kernels of the thesis's rules (docs/how-it-works.md); the CPU's are in cpu_sweep.h.
 //
 // A row of a brick is what memory gives at once, so the cells beside a brick on x cost as much as the whole neighbour. In the move
 // one group therefore works on two bricks side by side on x, which need two such neighbours instead of four. All else works on rows
@@ -140,17 +140,10 @@ inline void write_flow(local float *tile, const float f[FLOW_LAYERS])
     for (int k = 0; k < FLOW_LAYERS; k++) tile[k * FLOW_LAYER] = f[k];
 }
 
-// Whole drops that cross a face. Cells may hold more than a float counts exactly, so drops stay integers. Unless the tiles are
-// `crowded`, all cells take in what comes.
-inline int classic_drops(float f, float m_low, float m_high, bool crowded)
-{
-    return (int)((crowded ? rule_classic_flux(f, m_low, m_high) : rule_classic_cross(f, m_low, m_high)) * RULE_DROPS);
-}
-
 inline int classic_moved(local const classic_tiles *t, int axis, int x, int y, int z)
 {
     local const float *m = t->m + FILL_AT(x, y, z);
-    return classic_drops(t->flow[axis][FLOW_AT(x, y, z)], m[-FILL_STRIDE(axis)], m[0], true);
+    return rule_classic_moved(t->flow[axis][FLOW_AT(x, y, z)], m[-FILL_STRIDE(axis)], m[0], true);
 }
 
 // What a column knows of a plane and keeps until it has gone two planes up: fill and flow of its cell, and of those beside it that
@@ -170,18 +163,18 @@ inline classic_plane read_plane(local const classic_tiles *t, int x, int y, int 
     return p;
 }
 
-// What would cross a face if it came out of a cell with the fill m: with the wrong sign where it does not, which the rules leave out.
-// Twice as much, here and below: halving is exact, and comes last.
-inline float classic_cross_from(float f, float m)
+// What comes in along an axis, with the fill of the cells before and behind the faces beside ours.
+inline float classic_along(float u0, float m0, float u1, float m1)
 {
-    return f * m;
+    return rule_classic_along(rule_classic_cross_from(u0, m0), u0, rule_classic_cross_from(u1, m1), u1);
 }
 
-// What comes in across an axis through two faces of the cell before our face, or behind it, with the fill of the cells beyond them.
-// u0 and u1 are the parts of the flows there that point through our face.
-inline float classic_across(float v0, float m0, float v1, float m1, float u0, float u1)
+// What comes in across an axis: the flows through two faces of the cell before our face, and of the one behind it, each with the fill of
+// the cell beyond; and the flows u0 and u1 beside ours.
+inline float classic_across(float4 v, float4 m, float u0, float u1)
 {
-    return rule_classic_across(classic_cross_from(v0, m0), u0, classic_cross_from(v1, m1), u1);
+    return rule_classic_across(rule_classic_cross_from(v.x, m.x), rule_classic_cross_from(v.y, m.y),
+                               rule_classic_cross_from(v.z, m.z), rule_classic_cross_from(v.w, m.w), u0, u1);
 }
 
 // The cells on both sides of a face: fill before and after the move, and the share that leaves.
@@ -190,13 +183,10 @@ typedef struct classic_sides {
 } classic_sides;
 
 // The new flow of a face with flow u and what comes in.
-inline float classic_carry(float u, classic_sides c, float in, bool open, float empty, float gravity)
+inline float classic_carry(float u, classic_sides c, float into, bool open, float empty, float gravity)
 {
-    float momentum = u * (u > 0.0f ? c.m0 : c.m1);
-    float p = (momentum - momentum * (u > 0.0f ? c.leaves0 : c.leaves1)) + CLASSIC_C * in;
-    float carrier = p > 0.0f ? c.after0 : c.after1, carried = 0.0f;
-    if (open && carrier > empty && p != 0.0f) carried = p / rule_max(carrier, 1e-30f);  // devices divide zero slowly
-    return carried + (open && c.after0 + c.after1 > empty ? gravity : 0.0f) + 0.0f;
+    return rule_classic_carry(u, c.m0, c.m1, c.after0, c.after1, c.leaves0, c.leaves1, into, open ? 1.0f : 0.0f, empty,
+                              gravity);
 }
 
 // What comes in to a cell's low face on x: along its axis, and across it on y and z. So for the other two axes.
@@ -205,14 +195,13 @@ inline float classic_into_x(local const classic_tiles *t, int x, int y, int z, c
 {
     local const float *m = t->m + FILL_AT(x, y, z);
     local const float *f_x = t->flow[0] + FLOW_AT(x, y, z), *f_y = t->flow[1] + FLOW_AT(x, y, z);
-    float u0 = f_x[-FLOW_PITCH], u1 = f_x[FLOW_PITCH];
-    float in = rule_classic_along(classic_cross_from(f_x[-1], m[-2]), f_x[-1], classic_cross_from(p.x_x1, p.m_x1), p.x_x1);
-    float by_y = classic_across(f_y[-1], m[-1 - FILL_PITCH], f_y[-1 + FLOW_PITCH], m[-1 + FILL_PITCH], rule_positive(u0),
-                                rule_positive(u1)) +
-                 classic_across(p.y, p.m_y0, p.y_y1, p.m_y1, rule_negative(u0), rule_negative(u1));
-    float by_z = classic_across(p.z_x0, low.m_x0, high.z_x0, high.m_x0, rule_positive(low.x), rule_positive(high.x)) +
-                 classic_across(p.z, low.m, high.z, high.m, rule_negative(low.x), rule_negative(high.x));
-    return in + (by_y + by_z);
+    float along = classic_along(f_x[-1], m[-2], p.x_x1, p.m_x1);
+    float by_y =
+        classic_across((float4)(f_y[-1], f_y[-1 + FLOW_PITCH], p.y, p.y_y1),
+                       (float4)(m[-1 - FILL_PITCH], m[-1 + FILL_PITCH], p.m_y0, p.m_y1), f_x[-FLOW_PITCH], f_x[FLOW_PITCH]);
+    float by_z =
+        classic_across((float4)(p.z_x0, high.z_x0, p.z, high.z), (float4)(low.m_x0, high.m_x0, low.m, high.m), low.x, high.x);
+    return rule_classic_into(along, by_y, by_z);
 }
 
 inline float classic_into_y(local const classic_tiles *t, int x, int y, int z, classic_plane low, classic_plane p,
@@ -220,28 +209,24 @@ inline float classic_into_y(local const classic_tiles *t, int x, int y, int z, c
 {
     local const float *m = t->m + FILL_AT(x, y, z);
     local const float *f_x = t->flow[0] + FLOW_AT(x, y, z), *f_y = t->flow[1] + FLOW_AT(x, y, z);
-    float u0 = f_y[-1], u1 = f_y[1], before = f_y[-FLOW_PITCH];
-    float in =
-        rule_classic_along(classic_cross_from(before, m[-2 * FILL_PITCH]), before, classic_cross_from(p.y_y1, p.m_y1), p.y_y1);
-    float by_x = classic_across(f_x[-FLOW_PITCH], m[-FILL_PITCH - 1], f_x[-FLOW_PITCH + 1], m[-FILL_PITCH + 1],
-                                rule_positive(u0), rule_positive(u1)) +
-                 classic_across(p.x, p.m_x0, p.x_x1, p.m_x1, rule_negative(u0), rule_negative(u1));
-    float by_z = classic_across(p.z_y0, low.m_y0, high.z_y0, high.m_y0, rule_positive(low.y), rule_positive(high.y)) +
-                 classic_across(p.z, low.m, high.z, high.m, rule_negative(low.y), rule_negative(high.y));
-    return in + (by_x + by_z);
+    float along = classic_along(f_y[-FLOW_PITCH], m[-2 * FILL_PITCH], p.y_y1, p.m_y1);
+    float by_x = classic_across((float4)(f_x[-FLOW_PITCH], f_x[-FLOW_PITCH + 1], p.x, p.x_x1),
+                                (float4)(m[-FILL_PITCH - 1], m[-FILL_PITCH + 1], p.m_x0, p.m_x1), f_y[-1], f_y[1]);
+    float by_z =
+        classic_across((float4)(p.z_y0, high.z_y0, p.z, high.z), (float4)(low.m_y0, high.m_y0, low.m, high.m), low.y, high.y);
+    return rule_classic_into(along, by_x, by_z);
 }
 
 inline float classic_into_z(local const classic_tiles *t, int x, int y, int z, float m_low, classic_plane low, classic_plane p,
                             classic_plane high)
 {
     local const float *f_z = t->flow[2] + FLOW_AT(x, y, z);
-    float y1 = f_z[FLOW_PITCH], x1 = f_z[1];
-    float in = rule_classic_along(classic_cross_from(low.z, m_low), low.z, classic_cross_from(high.z, high.m), high.z);
-    float by_y = classic_across(low.y, low.m_y0, low.y_y1, low.m_y1, rule_positive(p.z_y0), rule_positive(y1)) +
-                 classic_across(p.y, p.m_y0, p.y_y1, p.m_y1, rule_negative(p.z_y0), rule_negative(y1));
-    float by_x = classic_across(low.x, low.m_x0, low.x_x1, low.m_x1, rule_positive(p.z_x0), rule_positive(x1)) +
-                 classic_across(p.x, p.m_x0, p.x_x1, p.m_x1, rule_negative(p.z_x0), rule_negative(x1));
-    return in + (by_y + by_x);
+    float along = classic_along(low.z, m_low, high.z, high.m);
+    float by_y = classic_across((float4)(low.y, low.y_y1, p.y, p.y_y1), (float4)(low.m_y0, low.m_y1, p.m_y0, p.m_y1), p.z_y0,
+                                f_z[FLOW_PITCH]);
+    float by_x =
+        classic_across((float4)(low.x, low.x_x1, p.x, p.x_x1), (float4)(low.m_x0, low.m_x1, p.m_x0, p.m_x1), p.z_x0, f_z[1]);
+    return rule_classic_into(along, by_y, by_x);
 }
 
 #define CROWDED (1 << 28)  // drops: half of CLASSIC_MOST, and a bit that emptier cells do not have
@@ -253,17 +238,18 @@ inline int classic_mass(local classic_tiles *t, int x, int y, int z, int end, co
     bool own = x >= 0 && y >= 0 && c.here >= BRICK_CELLS;
     int wet = 0, changed = 0;
     float m = t->m[FILL_AT(x, y, z)], f_z = t->flow[2][FLOW_AT(x, y, z)];
-    int low = classic_drops(f_z, t->m[FILL_AT(x, y, z - 1)], m, crowded);
+    int low = rule_classic_moved(f_z, t->m[FILL_AT(x, y, z - 1)], m, crowded);
     for (; z < end; z++) {
         local const float *fill = t->m + FILL_AT(x, y, z), *f_x = t->flow[0] + FLOW_AT(x, y, z);
         local const float *f_y = t->flow[1] + FLOW_AT(x, y, z);
         float m_high = fill[FILL_LAYER], f_z1 = t->flow[2][FLOW_AT(x, y, z + 1)];
         float x0 = f_x[0], x1 = f_x[1], y0 = f_y[0], y1 = f_y[FLOW_PITCH];
-        int high = classic_drops(f_z1, m, m_high, crowded);
+        int high = rule_classic_moved(f_z1, m, m_high, crowded);
         int before = m < 4.0f ? (int)(m * RULE_DROPS) : mass[in_column(c, z)];  // up to there a float counts drops exactly
-        int on_x = classic_drops(x0, fill[-1], m, crowded) - classic_drops(x1, m, fill[1], crowded);
-        int on_y = classic_drops(y0, fill[-FILL_PITCH], m, crowded) - classic_drops(y1, m, fill[FILL_PITCH], crowded);
-        int after = before + on_x + (low - high) + on_y;
+        int after =
+            rule_classic_mass(before, rule_classic_moved(x0, fill[-1], m, crowded), rule_classic_moved(x1, m, fill[1], crowded),
+                              rule_classic_moved(y0, fill[-FILL_PITCH], m, crowded),
+                              rule_classic_moved(y1, m, fill[FILL_PITCH], crowded), low, high);
         t->m2[NEXT_AT(x, y, z)] = FILL(after);
         t->leaves[NEXT_AT(x, y, z)] = rule_classic_leaving(x0, x1, y0, y1, f_z, f_z1);
         low = high;
@@ -400,12 +386,12 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
 // ---- Pressure --------------------------------------------------------------------------------------------------------------
 
 // 1 over the number of a cell's open faces.
-constant float classic_inverses[7] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
+constant float classic_inverses[8] = RULE_INVERSE_FACES;
 
 // Fill that crosses a row of faces.
 inline void flux_between(float F[8], const float flow[8], const float low[8], const float high[8])
 {
-    EACH_X F[x] = rule_classic_flux(flow[x], low[x], high[x]);
+    EACH_X F[x] = rule_classic_flux(flow[x], low[x], high[x], true);
 }
 
 // The first iteration, which starts from nothing, where all faces are open.
@@ -427,15 +413,15 @@ classic_divergence(global const uchar *open, global const int *mass, global cons
     const int index = (int)get_group_id(0) * (DEVICE_DIVERGENCE_GROUP / ROWS) + ((int)get_local_id(0) >> 6);
     const device_place place = places[min(index, live - 1)];
     const rows_around at = look_from(place, row);
-    float m[8], beside[8], flow[8], low[8], high[8], net[8], d[8];
+    float m[8], beside[8], flow[8], low[8], high[8], on_x[8], on_z[8], d[8], p[8];
     load_fill(m, mass, at.self);
     {
         const float m_low = FILL(mass[8 * at.x0 + 7]), m_high = FILL(mass[8 * at.x1]);
         load_row(flow, flow_x, at.self);
         EACH_X beside[x] = x > 0 ? m[(x + 7) & 7] : m_low;
         flux_between(low, flow, beside, m);
-        const float last = rule_classic_flux(flow_x[8 * at.x1], m[7], m_high);
-        EACH_X net[x] = low[x] - (x < 7 ? low[(x + 1) & 7] : last);
+        const float last = rule_classic_flux(flow_x[8 * at.x1], m[7], m_high, true);
+        EACH_X on_x[x] = low[x] - (x < 7 ? low[(x + 1) & 7] : last);
     }
     load_fill(beside, mass, at.z0);
     load_row(flow, flow_z, at.self);
@@ -443,27 +429,26 @@ classic_divergence(global const uchar *open, global const int *mass, global cons
     load_fill(beside, mass, at.z1);
     load_row(flow, flow_z, at.z1);
     flux_between(high, flow, m, beside);
-    EACH_X net[x] = net[x] + (low[x] - high[x]);
+    EACH_X on_z[x] = low[x] - high[x];
     load_fill(beside, mass, at.y0);
     load_row(flow, flow_y, at.self);
     flux_between(low, flow, beside, m);
     load_fill(beside, mass, at.y1);
     load_row(flow, flow_y, at.y1);
     flux_between(high, flow, m, beside);
-    EACH_X d[x] = (m[x] - 1.0f) + (net[x] + (low[x] - high[x]));
+    const bits_around o = look_at_open(open, at, place.clear);
+    EACH_X d[x] = rule_classic_divergence(m[x], rule_over_axes(on_x[x], low[x] - high[x], on_z[x]), (float)(int)BIT(o.self, x));
     if (place.clear) {
-        EACH_X net[x] = first_pressure(d[x]);
+        EACH_X p[x] = first_pressure(d[x]);
     } else {
-        bits_around o = look_at_bits(open, at);
         EACH_X
         {
             uint faces = BIT(o.x0, x) + BIT(o.x1, x) + BIT(o.y0, x) + BIT(o.y1, x) + BIT(o.z0, x) + BIT(o.z1, x);
-            d[x] = (float)(int)BIT(o.self, x) * d[x];
-            net[x] = rule_classic_pressure(0.0f, d[x], BIT(o.self, x) ? classic_inverses[faces] : 0.0f);
+            p[x] = rule_classic_pressure(0.0f, d[x], BIT(o.self, x) ? classic_inverses[faces] : 0.0f);
         }
     }
     store_row(divergence, at.self, d);
-    if (!(follows && place.clear)) store_row(pressure, at.self, net);
+    if (!(follows && place.clear)) store_row(pressure, at.self, p);
 }
 
 // ---- Marches ---------------------------------------------------------------------------------------------------------------
@@ -471,12 +456,14 @@ classic_divergence(global const uchar *open, global const int *mass, global cons
 // Iterations march along x: one group takes the bricks of a run one after the other, so that every row that memory gives at once is
 // used whole. A work-item stays with one row (y, z):
 //
-//     work-items 0 to 63    the run's own rows
-//                64 to 95   those beside them on y and z, for the first iteration
-//                96 to 127  those two beside them; together they also bring the four rows at the edges, a cell each
+//     its role, up to   MARCH_OWN      the run's own rows
+//                       MARCH_BESIDE   those beside them on y and z, for the first iteration
+//                       the last       those two beside them; together they also bring the four rows at the edges, a cell each
 //
 // With p up to x = 7 of a brick an iteration gives its cells -1 to 6, and a second one -2 to 5: results come a little later than the
 // bricks.
+#define MARCH_OWN 64
+#define MARCH_BESIDE 96
 #define MARCH_PITCH 13  // in float4; odd, so that rows one above the other on z lie in different banks
 #define MARCH_AT(at) ((at).x + 2 + MARCH_PITCH * ((at).y + 2))
 #define MARCH_ROWS (MARCH_PITCH * 12)
@@ -503,11 +490,17 @@ typedef struct march_row {
     uint bits;           // open cells of the brick before and, 8 bits higher, of the brick
 } march_row;
 
+// Of the rows beside the run: whether they lie beyond its high faces.
+inline bool is_high(int me)
+{
+    return me >> 3 & 1;
+}
+
 inline int2 march_place(int me)
 {
     int out = me >> 5, along = me & 7, side = me >> 3 & 3;
-    if (me < 64) return (int2)(along, me >> 3);
-    int across = side & 1 ? 6 + out : 1 - out;
+    if (me < MARCH_OWN) return (int2)(along, me >> 3);
+    int across = is_high(me) ? 6 + out : 1 - out;
     return side < 2 ? (int2)(across, along) : (int2)(along, across);
 }
 
@@ -588,7 +581,7 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     r->v[1] = r->v[9];
     const bool unwritten = follows && t->unwritten[j + 1][r->side];
     if (!unwritten) load_row(r->v + 2, pressure, ROW_IN(r, t, j));
-    if (r->me >= 96) {
+    if (r->me >= MARCH_BESIDE) {
         const int plane = r->edge_cell > 0 ? j : j - 1;
         edge = march_pressure(t, plane + 1, r->edge_side, pressure, divergence,
                               8 * EDGE_IN(r, t, plane) + ((r->edge_cell + 7) & 7), follows);
@@ -598,12 +591,13 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     if (iterates || unwritten) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
     if (unwritten) EACH_X r->v[x + 2] = first_pressure(r->d[x + 2]);
     write_row(t->p, MARCH_ROWS, r->at, r->v + 1);
-    if (r->me >= 96) ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
+    if (r->me >= MARCH_BESIDE)
+        ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
     if (march_terrain(t, j, count)) {
         r->bits = open[ROW_IN(r, t, j - 1)] | (uint)open[ROW_IN(r, t, j)] << 8;
         t->open[j & 1][0][r->at] = spread_bits(r->bits >> 7);
         t->open[j & 1][1][r->at] = spread_bits(r->bits >> 6);
-        if (r->me >= 96)
+        if (r->me >= MARCH_BESIDE)
             t->open[j & 1][0][r->edge_at] = spread_bits((open[EDGE_IN(r, t, j - 1)] | (uint)open[EDGE_IN(r, t, j)] << 8) >> 7);
     }
     SYNC;
@@ -651,9 +645,9 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
     for (int j = 0; j <= count; j++) {
         const bool terrain = march_terrain(t, j, count);
         float next[8];
-        enter_brick(&r, t, j, count, r.me < 96, open, pressure, divergence, follows);
+        enter_brick(&r, t, j, count, r.me < MARCH_BESIDE, open, pressure, divergence, follows);
         if (j > 1) store_out(&r, t, j - 2, pressure_next);
-        if (r.me < 96) {
+        if (r.me < MARCH_BESIDE) {
             march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
             q[0] = q[8];
             q[1] = q[9];
@@ -661,7 +655,7 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
             write_row(t->q, MARCH_ROWS, r.at, q + 1);
         }
         SYNC;
-        if (r.me < 64) {
+        if (r.me < MARCH_OWN) {
             march_iterate(next, q, t->q, r.at, r.d, terrain, r.bits >> 5, t->open[j & 1][1], t->inverses);
             local float2 *high_before = (local float2 *)(t->out[(j + 1) & 1] + OUT_APART + r.me);
             local float2 *high = (local float2 *)(t->out[j & 1] + OUT_APART + r.me);
@@ -702,8 +696,10 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
     const int count = run->count;
     march_row r;
     begin_march(&r, t, run, near, clear, pressure, divergence, false);
-    const bool iterates = r.me < 64 || (r.me < 96 && !(r.me & 8));  // beside the run only before its low faces
-    if (r.me >= 96 && (r.me & 8)) r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
+    const bool iterates =
+        r.me < MARCH_OWN || (r.me < MARCH_BESIDE && !is_high(r.me));  // beside the run only before its low faces
+    if (r.me >= MARCH_BESIDE && is_high(r.me))
+        r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
     // The gradient of a brick, once all of it has come: half a row for each work-item.
     const int row = r.me >> 1, upper = r.me & 1;
     const int2 place = (int2)(row & 7, row >> 3), y0 = (int2)(place.x - 1, place.y), z0 = (int2)(place.x, place.y - 1);
@@ -729,7 +725,7 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
                               t->inverses);
             EACH_X whole[x] = x < 7 ? last[(x + 1) & 7] : next[0];
             write_row(t->q, MARCH_ROWS, r.at, whole);
-            if (r.me < 64) t->before[r.me] = last[0];
+            if (r.me < MARCH_OWN) t->before[r.me] = last[0];
             EACH_X last[x] = next[x];
         }
         SYNC;

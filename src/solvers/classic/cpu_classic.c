@@ -28,8 +28,7 @@ static void point_channels(classic_cpu *cpu)
 static void set_arguments(classic_cpu *cpu)
 {
     const weir_params *p = &cpu->machine->world->params;
-    // A flow f moves at the speed f/2, so gravity on it counts double.
-    const float scale = 1.0f / CLASSIC_C;
+    const float scale = CLASSIC_PUSH;
     cpu->args = (classic_args){
         .bricks = cpu->machine->bricks,
         .held = cpu->held,

@@ -3,7 +3,6 @@
 #define WEIR_CLASSIC_CPU_SWEEP_H
 
 #include "cells/gradient.h"
-#include "cells/neighbours.h"
 #include "compute/cpu_boxes.h"
 #include "compute/cpu_forces.h"
 #include "solvers/classic/cpu_args.h"
@@ -12,7 +11,7 @@
 typedef struct classic_move_planes {
     _Alignas(64) drop_plane drops[2], whole[3][2];
     cell_plane m[4], m2[2], leaves[2], flow[3][4], open[2];
-    cell_plane cross[3][4];  // fill that would cross a face
+    cell_plane cross[3][4];  // what would cross a face, over c
     cell_plane moved;
 } classic_move_planes;
 
@@ -45,15 +44,14 @@ KERNEL classic_fill(const int count, float *restrict m, const int32_t *restrict 
 
 // ---- Move ------------------------------------------------------------------------------------------------------------------
 
-// What crosses the faces between the cells `low` and `m`, as fill and as whole drops. Cells may hold more than a float counts exactly,
-// so drops stay integers here.
+// What crosses the faces between the cells `low` and `m`: as momentum, and as whole drops.
 KERNEL classic_cross_row(const int count, float *restrict cross, int32_t *restrict whole, const float *restrict f,
                          const float *low, const float *m)
 {
     LANES
     for (int i = 0; i < count; i++) {
         cross[i] = rule_classic_cross(f[i], low[i], m[i]);
-        whole[i] = (int32_t)(rule_classic_flux(f[i], low[i], m[i]) * RULE_DROPS);
+        whole[i] = rule_classic_moved(f[i], low[i], m[i], true);
     }
 }
 
@@ -63,7 +61,7 @@ KERNEL classic_mass_row(const int count, const int stride, int32_t *restrict aft
 {
     LANES
     for (int i = 0; i < count; i++) {
-        after[i] = before[i] + (x[i] - x[i + 1]) + (z[i] - z_next[i]) + (y[i] - y[i + stride]);
+        after[i] = rule_classic_mass(before[i], x[i], x[i + 1], y[i], y[i + stride], z[i], z_next[i]);
         m2[i] = (float)after[i] * RULE_DROP;
     }
 }
@@ -97,23 +95,13 @@ typedef struct classic_cells {
 KERNEL classic_carry_row(const int count, float *restrict out, const classic_along f, const classic_across v1,
                          const classic_across v2, const classic_cells low, const classic_cells high, float empty, float gravity)
 {
-#define ACROSS(v)                                                                                                 \
-    (rule_classic_across(v.low_in[i], rule_positive(v.u_before[i]), v.low_out[i], rule_positive(v.u_behind[i])) + \
-     rule_classic_across(v.high_in[i], rule_negative(v.u_before[i]), v.high_out[i], rule_negative(v.u_behind[i])))
+#define ACROSS(v) rule_classic_across(v.low_in[i], v.low_out[i], v.high_in[i], v.high_out[i], v.u_before[i], v.u_behind[i])
     LANES
     for (int i = 0; i < count; i++) {
-        float u = f.u[i], m_low = low.m[i], m_high = high.m[i], m2_low = low.m2[i], m2_high = high.m2[i];
-        float leaves_low = low.leaves[i], leaves_high = high.leaves[i];
-        float leaving = u > 0.0f ? leaves_low : leaves_high;
-        float momentum = u * (u > 0.0f ? m_low : m_high);
-        float in = rule_classic_along(f.cross_before[i], f.u_before[i], f.cross_behind[i], f.u_behind[i]);
-        in = in + (ACROSS(v1) + ACROSS(v2));
-        float p = (momentum - momentum * leaving) + in;
-        float carrier = p > 0.0f ? m2_low : m2_high;
-        float w = low.open[i] * high.open[i];
-        float carried = carrier > empty ? w * p / rule_max(carrier, 1e-30f) : 0.0f;
-        float fallen = m2_low + m2_high > empty ? w * gravity : 0.0f;
-        out[i] = carried + fallen + 0.0f;
+        float along = rule_classic_along(f.cross_before[i], f.u_before[i], f.cross_behind[i], f.u_behind[i]);
+        out[i] =
+            rule_classic_carry(f.u[i], low.m[i], high.m[i], low.m2[i], high.m2[i], low.leaves[i], high.leaves[i],
+                               rule_classic_into(along, ACROSS(v1), ACROSS(v2)), low.open[i] * high.open[i], empty, gravity);
     }
 #undef ACROSS
 }
@@ -171,19 +159,58 @@ KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const 
     const float *below_x = BELOW(s->cross[0]), *below_y = BELOW(s->cross[1]);
     const float *x = HERE(s->flow[0]), *y = HERE(s->flow[1]), *z = HERE(s->flow[2]);
     const float *m = HERE(s->m), *m2 = HERE(s->m2), *leaves = HERE(s->leaves), *o = open[1] + i;
-    const classic_across x_by_y = {cross_y - 1, cross_y - 1 + stride, cross_y, cross_y + stride, x - stride, x + stride};
-    const classic_across x_by_z = {cross_z - 1, cross_z1 - 1, cross_z, cross_z1, BELOW(s->flow[0]), ABOVE(s->flow[0])};
-    const classic_across y_by_x = {cross_x - stride, cross_x - stride + 1, cross_x, cross_x + 1, y - 1, y + 1};
-    const classic_across y_by_z = {cross_z - stride, cross_z1 - stride, cross_z,
-                                   cross_z1,         BELOW(s->flow[1]), ABOVE(s->flow[1])};
-    const classic_across z_by_y = {below_y, below_y + stride, cross_y, cross_y + stride, z - stride, z + stride};
-    const classic_across z_by_x = {below_x, below_x + 1, cross_x, cross_x + 1, z - 1, z + 1};
-    const classic_along along_x = {x, x - 1, x + 1, cross_x - 1, cross_x + 1};
-    const classic_along along_y = {y, y - stride, y + stride, cross_y - stride, cross_y + stride};
-    const classic_along along_z = {z, BELOW(s->flow[2]), ABOVE(s->flow[2]), BELOW(s->cross[2]), cross_z1};
-    const classic_cells low_x = {m - 1, m2 - 1, leaves - 1, o - 1},
-                        low_y = {m - stride, m2 - stride, leaves - stride, o - stride};
-    const classic_cells low_z = {BELOW(s->m), BELOW(s->m2), BELOW(s->leaves), open[0] + i}, high = {m, m2, leaves, o};
+    const classic_across x_by_y = {.low_in = cross_y - 1,
+                                   .low_out = cross_y - 1 + stride,
+                                   .high_in = cross_y,
+                                   .high_out = cross_y + stride,
+                                   .u_before = x - stride,
+                                   .u_behind = x + stride};
+    const classic_across x_by_z = {.low_in = cross_z - 1,
+                                   .low_out = cross_z1 - 1,
+                                   .high_in = cross_z,
+                                   .high_out = cross_z1,
+                                   .u_before = BELOW(s->flow[0]),
+                                   .u_behind = ABOVE(s->flow[0])};
+    const classic_across y_by_x = {.low_in = cross_x - stride,
+                                   .low_out = cross_x - stride + 1,
+                                   .high_in = cross_x,
+                                   .high_out = cross_x + 1,
+                                   .u_before = y - 1,
+                                   .u_behind = y + 1};
+    const classic_across y_by_z = {.low_in = cross_z - stride,
+                                   .low_out = cross_z1 - stride,
+                                   .high_in = cross_z,
+                                   .high_out = cross_z1,
+                                   .u_before = BELOW(s->flow[1]),
+                                   .u_behind = ABOVE(s->flow[1])};
+    const classic_across z_by_y = {.low_in = below_y,
+                                   .low_out = below_y + stride,
+                                   .high_in = cross_y,
+                                   .high_out = cross_y + stride,
+                                   .u_before = z - stride,
+                                   .u_behind = z + stride};
+    const classic_across z_by_x = {.low_in = below_x,
+                                   .low_out = below_x + 1,
+                                   .high_in = cross_x,
+                                   .high_out = cross_x + 1,
+                                   .u_before = z - 1,
+                                   .u_behind = z + 1};
+    const classic_along along_x = {
+        .u = x, .u_before = x - 1, .u_behind = x + 1, .cross_before = cross_x - 1, .cross_behind = cross_x + 1};
+    const classic_along along_y = {.u = y,
+                                   .u_before = y - stride,
+                                   .u_behind = y + stride,
+                                   .cross_before = cross_y - stride,
+                                   .cross_behind = cross_y + stride};
+    const classic_along along_z = {.u = z,
+                                   .u_before = BELOW(s->flow[2]),
+                                   .u_behind = ABOVE(s->flow[2]),
+                                   .cross_before = BELOW(s->cross[2]),
+                                   .cross_behind = cross_z1};
+    const classic_cells low_x = {.m = m - 1, .m2 = m2 - 1, .leaves = leaves - 1, .open = o - 1};
+    const classic_cells low_y = {.m = m - stride, .m2 = m2 - stride, .leaves = leaves - stride, .open = o - stride};
+    const classic_cells low_z = {.m = BELOW(s->m), .m2 = BELOW(s->m2), .leaves = BELOW(s->leaves), .open = open[0] + i};
+    const classic_cells high = {.m = m, .m2 = m2, .leaves = leaves, .open = o};
     classic_carry_row(BOX_LANES, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
     classic_carry_row(BOX_LANES, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
     classic_carry_row(BOX_LANES, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
@@ -357,7 +384,7 @@ static void classic_move(const classic_args *a, classic_scratch *scratch, const 
 KERNEL classic_flux(const int count, float *restrict F, const float *restrict f, const float *low, const float *m)
 {
     LANES
-    for (int i = 0; i < count; i++) F[i] = rule_classic_flux(f[i], low[i], m[i]);
+    for (int i = 0; i < count; i++) F[i] = rule_classic_flux(f[i], low[i], m[i], true);
 }
 
 // 1 over the number of open faces; 0 in solid cells.
@@ -367,8 +394,7 @@ KERNEL classic_inverse(const int count, const int stride, float *restrict out, c
     LANES
     for (int i = 0; i < count; i++) {
         float faces = rule_around(o[i - 1], o[i + 1], o[i - stride], o[i + stride], below[i], above[i]);
-        float inverse = 1.0f / rule_max(faces, 1.0f);
-        out[i] = faces > 0.0f ? o[i] * inverse : 0.0f;
+        out[i] = rule_inverse_faces(o[i], faces);
     }
 }
 
@@ -379,7 +405,8 @@ KERNEL classic_divergence(const int count, const int stride, float *restrict out
 {
     LANES
     for (int i = 0; i < count; i++) {
-        out[i] = open[i] * ((m[i] - 1.0f) + rule_inflow(x[i], x[i + 1], y[i], y[i + stride], z[i], z1[i]));
+        float net = rule_inflow(x[i], x[i + 1], y[i], y[i + stride], z[i], z1[i]);
+        out[i] = rule_classic_divergence(m[i], net, open[i]);
         p[i] = rule_classic_pressure(0.0f, out[i], inverse[i]);
     }
 }

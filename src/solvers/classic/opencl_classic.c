@@ -34,8 +34,7 @@ static weir_status reserve(void *solver)
     opencl_machine *machine = ((classic *)solver)->opencl->machine;
     weir_status status = opencl_prepare(machine);
     if (status == WEIR_OK) status = opencl_reserve(machine);
-    // A flow f moves at the speed f/2, so gravity on it counts double.
-    machine->numbers = opencl_find_numbers(machine, 1.0f / CLASSIC_C);
+    machine->numbers = opencl_find_numbers(machine, CLASSIC_PUSH);
     machine->numbers.keep = 1.0f - machine->world->params.classic.damping;
     machine->numbers.max_flow = machine->world->params.classic.max_flow;
     return status;

@@ -5,11 +5,20 @@
 
 #include "cells/language.h"
 
-// Momentum that crosses one side of a control volume, times 2: the flux there, and the flows of the faces before and behind it.
-RULE float rule_carried(float flux, float u_low, float u_high)
+// Momentum that crosses one side of a control volume, times 2: the fluxes out of the halves of its low and its high cell, and the flows of
+// the faces before and behind it.
+RULE float rule_carried(float flux_low, float flux_high, float u_low, float u_high)
 {
+    float flux = flux_low + flux_high;
     float from = flux > 0.0f ? u_low : u_high;
     return flux * from;
+}
+
+// What was carried into the control volume through its six sides, those along the flow's own axis first. Sums begin with the two axes
+// across.
+RULE float rule_carried_sum(float along_in, float along_out, float first_in, float first_out, float second_in, float second_out)
+{
+    return (along_in - along_out) + ((first_in - first_out) + (second_in - second_out));
 }
 
 // The new flow: old and new fill of both cells, what was carried into the control volume, w the open face, and gravity on

@@ -5,6 +5,7 @@
 #include "solvers/momentum/cpu_pressure.h"
 #include "solvers/momentum/cpu_sweep.h"
 #include "solvers/momentum/cpu_viscosity.h"
+#include "solvers/momentum/cycles.h"
 
 static void move_kernel(const void *args, void *scratch, const brick_column *c)
 {
@@ -54,7 +55,7 @@ static float touch_up(const void *args, void *scratch, int32_t brick)
     const momentum_args *a = args;
     momentum_scratch *s = scratch;
     float left = residual_brick(a, s, brick, a->pressure, s->brick[1]);
-    a->restless[brick] = !mask_empty(&a->active[brick]) && left >= a->tolerance;
+    a->restless[brick] = rule_is_restless(!mask_empty(&a->active[brick]), left, a->tolerance);
     if (a->restless[brick]) smooth_brick(a, s, brick, a->pressure_next);
     return left;
 }

@@ -4,7 +4,6 @@
 #ifndef WEIR_MOMENTUM_CPU_LEVELS_H
 #define WEIR_MOMENTUM_CPU_LEVELS_H
 
-#include "cells/neighbours.h"
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/cpu_pressure.h"
 
@@ -26,10 +25,6 @@ static inline void must_be_on(const momentum_args *a, int32_t l, int32_t brick)
 // the same, so it is made once and stays: only the right side and the errors change.
 enum { NOT_FULL, FULL, FULL_AND_MADE };
 
-// Sum over eight children, paired on the x-z diagonals so that mirroring in x and z and swapping them changes no bit.
-#define SUM_8(v000, v100, v010, v110, v001, v101, v011, v111) \
-    (((v000 + v101) + (v100 + v001)) + ((v010 + v111) + (v110 + v011)))
-
 // Adds 2 x 2 x 2 cells of a brick (or of 8^3 values) into 4 x 4 x 4 cells of the parent.
 static inline void sum_octant(float *restrict to, const float *restrict v)
 {
@@ -38,8 +33,7 @@ static inline void sum_octant(float *restrict to, const float *restrict v)
             const float *a = v + 16 * y + 128 * z;
             LANES
             for (int x = 0; x < 4; x++) {
-                const float *c = a + 2 * x;
-                to[x + 8 * y + 64 * z] = SUM_8(c[0], c[1], c[8], c[9], c[64], c[65], c[72], c[73]);
+                to[x + 8 * y + 64 * z] = rule_children(COARSE_CUBE(a, 2 * x, 1, 8, 64));
             }
         }
     }
@@ -54,18 +48,18 @@ typedef struct mask_words {
     uint64_t z[8];
 } mask_words;
 
-static inline mask_words both(mask_words a, mask_words b)
+static inline mask_words link_faces(mask_words own, mask_words beside)
 {
     LANES
-    for (int z = 0; z < 8; z++) a.z[z] &= b.z[z];
-    return a;
+    for (int z = 0; z < 8; z++) own.z[z] = rule_link_faces(own.z[z], beside.z[z]);
+    return own;
 }
 
-static inline mask_words without(mask_words a, mask_words b)
+static inline mask_words border_faces(mask_words own, mask_words beside, mask_words open_beside)
 {
     LANES
-    for (int z = 0; z < 8; z++) a.z[z] &= ~b.z[z];
-    return a;
+    for (int z = 0; z < 8; z++) own.z[z] = rule_border_faces(own.z[z], beside.z[z], open_beside.z[z]);
+    return own;
 }
 
 static inline mask_words masked(mask_words a, uint64_t word)
@@ -102,12 +96,26 @@ static inline mask_words add_pairs(mask_words p)
     return p;
 }
 
-// 1 where a count is not zero: thickness is the number of halves that are not empty.
+// Each plane's place taken by the one behind it.
+static inline mask_words next_planes(mask_words p)
+{
+    for (int z = 0; z < 7; z++) p.z[z] = p.z[z + 1];
+    return p;
+}
+
+// 1 where a count is not zero.
 static inline mask_words any_of(mask_words p)
 {
     LANES
     for (int z = 0; z < 8; z++) p.z[z] = (p.z[z] | p.z[z] >> 1 | p.z[z] >> 2 | p.z[z] >> 3) & UINT64_C(0x1111111111111111);
     return p;
+}
+
+static inline mask_words first_thickness(mask_words low_any, mask_words high_any)
+{
+    LANES
+    for (int z = 0; z < 8; z++) low_any.z[z] = rule_first_thickness(low_any.z[z], high_any.z[z]);
+    return low_any;
 }
 
 static inline mask_words shifted(const mask_view *v, int axis, int step)
@@ -133,32 +141,32 @@ static void store_counts(float *to, mask_words p)
 static void count_brick(const pyramid_level *level, int32_t parent, int octant, mask_view active, mask_view open)
 {
     static const pyramid_channel border_channel[3] = {PYRAMID_DIAGONAL, PYRAMID_ERROR, PYRAMID_ERROR_NEXT};
-    const uint64_t even_x = UINT64_C(0x5555555555555555), even_y = UINT64_C(0x00ff00ff00ff00ff);
+    const uint64_t even_x = COARSE_EVEN_X, even_y = UINT64_C(0x00ff00ff00ff00ff);
     int start = octant_start(octant);
     mask_words own;
     memcpy(&own, active.own->plane, sizeof own);
     for (int axis = 0; axis < 3; axis++) {
         mask_words low = shifted(&active, axis, -1), high = shifted(&active, axis, 1);
-        mask_words border = add_counts(count_bits(both(own, without(shifted(&open, axis, -1), low))),
-                                       count_bits(both(own, without(shifted(&open, axis, 1), high))));
+        mask_words border = add_counts(count_bits(border_faces(own, low, shifted(&open, axis, -1))),
+                                       count_bits(border_faces(own, high, shifted(&open, axis, 1))));
         store_counts(pyramid_cells(level, border_channel[axis], parent) + start, add_pairs(border));
         // Only faces between two of the parent's cells link them.
-        mask_words link = both(own, low);
+        mask_words link = link_faces(own, low);
         if (axis < 2)
             link = add_pairs(count_bits(masked(link, axis == 0 ? even_x : even_y)));
         else
             link = count_bits(link);
         store_counts(pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), parent) + start, link);
     }
-    mask_words all = count_bits(own), half = any_of(all);
+    mask_words all = count_bits(own), z_half = any_of(all);
     mask_words x_low = any_of(add_pairs(count_bits(masked(own, even_x))));
     mask_words x_high = any_of(add_pairs(count_bits(masked(own, ~even_x))));
     mask_words y_low = any_of(add_pairs(count_bits(masked(own, even_y))));
     mask_words y_high = any_of(add_pairs(count_bits(masked(own, ~even_y))));
     store_counts(pyramid_cells(level, PYRAMID_COUNT, parent) + start, add_pairs(all));
-    store_counts(pyramid_cells(level, PYRAMID_THICK_X, parent) + start, add_counts(x_low, x_high));
-    store_counts(pyramid_cells(level, PYRAMID_THICK_Y, parent) + start, add_counts(y_low, y_high));
-    store_counts(pyramid_cells(level, PYRAMID_THICK_Z, parent) + start, add_pairs(half));
+    store_counts(pyramid_cells(level, PYRAMID_THICK_X, parent) + start, first_thickness(x_low, x_high));
+    store_counts(pyramid_cells(level, PYRAMID_THICK_Y, parent) + start, first_thickness(y_low, y_high));
+    store_counts(pyramid_cells(level, PYRAMID_THICK_Z, parent) + start, first_thickness(z_half, next_planes(z_half)));
 }
 
 static void fill_octant(const pyramid_level *level, pyramid_channel channel, int32_t parent, int octant, float value)
@@ -209,14 +217,15 @@ static float residual_brick(const momentum_args *a, momentum_scratch *s, int32_t
     mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     float most[PLANE] = {0};
     for (int z = 0; z < 8; z++) {
-        const float *restrict p = s->tile[0] + P(z), *restrict d = a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
+        const float *restrict p = s->tile[0] + PLANE_AT(z), *restrict d =
+                                                                a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
         float active[PLANE], faces[PLANE], along_x[PLANE];
         sums_along_x(along_x, p, s->sides[0].low + PLANE * z, s->sides[0].high + PLANE * z);
         spread_flags(active, a->active[brick].plane[z], a->bricks.flags);
         faces_of_plane(a, brick, &open, z, faces);
         LANES
         for (int c = 0; c < PLANE; c++) {
-            float left = active[c] * (d[c] + SUM_OF_SIX(p, along_x, c) - faces[c] * p[c]);
+            float left = rule_residual(p[c], SUM_OF_SIX(p, along_x, c), d[c], faces[c], active[c]);
             out[PLANE * z + c] = left;
             most[c] = rule_max(most[c], rule_abs(left));
         }
@@ -292,32 +301,13 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
             for (int x = 0; x < 4; x++) {
                 int c = 2 * x + 16 * y + 128 * z;
                 int to = start + x + 8 * y + 64 * z;
-                // Links are whole numbers below 2^24 on any level that fits a world, so the order of sums does not matter.
                 assert(link_x[c] < 0x400000 && link_y[c] < 0x400000 && link_z[c] < 0x400000);
-                pyramid_cells(level, PYRAMID_LINK_X, parent)[to] =
-                    (link_x[c] + link_x[c + 8]) + (link_x[c + 64] + link_x[c + 72]);
-                pyramid_cells(level, PYRAMID_LINK_Y, parent)[to] =
-                    (link_y[c] + link_y[c + 1]) + (link_y[c + 64] + link_y[c + 65]);
-                pyramid_cells(level, PYRAMID_LINK_Z, parent)[to] =
-                    (link_z[c] + link_z[c + 1]) + (link_z[c + 8] + link_z[c + 9]);
-#define WEIGHED(t, i) (t[i] * count[i])
-                pyramid_cells(level, PYRAMID_THICK_X, parent)[to] = rule_thickness(
-                    (WEIGHED(thick_x, c) + WEIGHED(thick_x, c + 72)) + (WEIGHED(thick_x, c + 8) + WEIGHED(thick_x, c + 64)),
-                    (count[c] + count[c + 72]) + (count[c + 8] + count[c + 64]),
-                    (WEIGHED(thick_x, c + 1) + WEIGHED(thick_x, c + 73)) + (WEIGHED(thick_x, c + 9) + WEIGHED(thick_x, c + 65)),
-                    (count[c + 1] + count[c + 73]) + (count[c + 9] + count[c + 65]));
-                pyramid_cells(level, PYRAMID_THICK_Y, parent)[to] = rule_thickness(
-                    (WEIGHED(thick_y, c) + WEIGHED(thick_y, c + 65)) + (WEIGHED(thick_y, c + 1) + WEIGHED(thick_y, c + 64)),
-                    (count[c] + count[c + 65]) + (count[c + 1] + count[c + 64]),
-                    (WEIGHED(thick_y, c + 8) + WEIGHED(thick_y, c + 73)) + (WEIGHED(thick_y, c + 9) + WEIGHED(thick_y, c + 72)),
-                    (count[c + 8] + count[c + 73]) + (count[c + 9] + count[c + 72]));
-                pyramid_cells(level, PYRAMID_THICK_Z, parent)[to] = rule_thickness(
-                    (WEIGHED(thick_z, c) + WEIGHED(thick_z, c + 9)) + (WEIGHED(thick_z, c + 1) + WEIGHED(thick_z, c + 8)),
-                    (count[c] + count[c + 9]) + (count[c + 1] + count[c + 8]),
-                    (WEIGHED(thick_z, c + 64) + WEIGHED(thick_z, c + 73)) +
-                        (WEIGHED(thick_z, c + 65) + WEIGHED(thick_z, c + 72)),
-                    (count[c + 64] + count[c + 73]) + (count[c + 65] + count[c + 72]));
-#undef WEIGHED
+                pyramid_cells(level, PYRAMID_LINK_X, parent)[to] = rule_side(COARSE_SIDE(link_x, c, 8, 64));
+                pyramid_cells(level, PYRAMID_LINK_Y, parent)[to] = rule_side(COARSE_SIDE(link_y, c, 1, 64));
+                pyramid_cells(level, PYRAMID_LINK_Z, parent)[to] = rule_side(COARSE_SIDE(link_z, c, 1, 8));
+                pyramid_cells(level, PYRAMID_THICK_X, parent)[to] = COARSE_THICKNESS(thick_x, count, c, 1, 8, 64);
+                pyramid_cells(level, PYRAMID_THICK_Y, parent)[to] = COARSE_THICKNESS(thick_y, count, c, 8, 1, 64);
+                pyramid_cells(level, PYRAMID_THICK_Z, parent)[to] = COARSE_THICKNESS(thick_z, count, c, 64, 1, 8);
             }
         }
     }
@@ -369,7 +359,7 @@ static void link_brick(const momentum_args *a, momentum_scratch *s, int32_t l, i
         else
             gather_rows_below(s->tile[0], thick, level->near[brick]);
         for (int z = 0; z < 8; z++) {
-            const float *t = s->tile[0] + P(z);
+            const float *t = s->tile[0] + PLANE_AT(z);
             float beside[PLANE];
             if (axis == 0) values_below_x(beside, t, s->sides[0].low + PLANE * z);
             const float *restrict t_low = axis == 0 ? beside : axis == 1 ? t - PY : t - PZ;
@@ -392,7 +382,7 @@ static brick_links gather_links(momentum_scratch *s, const pyramid_level *level,
     const float *x = pyramid_cells(level, PYRAMID_LINK_X, brick);
     gather_high(s->sides[1].high, level->channel[PYRAMID_LINK_X], near);
     gather_planes(s->tile[0], level->channel[PYRAMID_LINK_X], brick);
-    for (int z = 0; z < 8; z++) values_above_x(s->brick[2] + PLANE * z, s->tile[0] + P(z), s->sides[1].high + PLANE * z);
+    for (int z = 0; z < 8; z++) values_above_x(s->brick[2] + PLANE * z, s->tile[0] + PLANE_AT(z), s->sides[1].high + PLANE * z);
     for (int axis = 1; axis < 3; axis++) {
         gather_planes(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], brick);
         gather_rows_above(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], near);
@@ -410,14 +400,14 @@ static void gather_error(momentum_scratch *s, const pyramid_level *level, int32_
 INLINE void weighted_sums(float *restrict out, const brick_links *links, const float *e, const brick_sides *sides, int z)
 {
     float below[PLANE], above[PLANE];
-    values_below_x(below, e + P(z), sides->low + PLANE * z);
-    values_above_x(above, e + P(z), sides->high + PLANE * z);
+    values_below_x(below, e + PLANE_AT(z), sides->low + PLANE * z);
+    values_above_x(above, e + PLANE_AT(z), sides->high + PLANE * z);
     const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
-    const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z), *restrict own = e + P(z);
+    const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z), *restrict own = e + PLANE_AT(z);
     LANES
     for (int c = 0; c < PLANE; c++)
-        out[c] = ((x[c] * below[c] + x_above[c] * above[c]) + (lz[c] * own[c - PZ] + lz[c + PZ] * own[c + PZ])) +
-                 (ly[c] * own[c - PY] + ly[c + PY] * own[c + PY]);
+        out[c] = rule_weighted_sum(x[c], x_above[c], ly[c], ly[c + PY], lz[c], lz[c + PZ], below[c], above[c], own[c - PY],
+                                   own[c + PY], own[c - PZ], own[c + PZ]);
 }
 
 // Sweeps on one coarse brick with what lies beyond its sides as it is, from s->tile[0]; returns the tile with the result. The error
@@ -432,8 +422,8 @@ static const float *sweep_tile(momentum_scratch *s, const brick_links *links, ui
             if (!(planes >> z & 1)) continue;
             float sum[PLANE];
             weighted_sums(sum, links, from, &s->sides[0], z);
-            const float *restrict e = from + P(z), *restrict r = right + PLANE * z, *restrict n = inverse + PLANE * z;
-            float *restrict out = to + P(z);
+            const float *restrict e = from + PLANE_AT(z), *restrict r = right + PLANE * z, *restrict n = inverse + PLANE * z;
+            float *restrict out = to + PLANE_AT(z);
             LANES
             for (int c = 0; c < PLANE; c++) out[c] = rule_coarse_smooth(e[c], r[c], sum[c], n[c]);
         }
@@ -461,12 +451,12 @@ static void make_diagonal(const pyramid_level *level, int32_t brick, const brick
         const float *restrict ty = pyramid_cells(level, PYRAMID_THICK_Y, brick) + PLANE * z;
         const float *restrict tz = pyramid_cells(level, PYRAMID_THICK_Z, brick) + PLANE * z;
         const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
-        const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z);
+        const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z);
         LANES
         for (int c = 0; c < PLANE; c++) {
-            float border =
-                (rule_border(diagonal[c], tx[c]) + rule_border(border_z[c], tz[c])) + rule_border(border_y[c], ty[c]);
-            diagonal[c] = border + rule_around(x[c], x_above[c], ly[c], ly[c + PY], lz[c], lz[c + PZ]);
+            float border_x = rule_border(diagonal[c], tx[c]);
+            diagonal[c] = rule_diagonal(border_x, rule_border(border_y[c], ty[c]), rule_border(border_z[c], tz[c]), x[c],
+                                        x_above[c], ly[c], ly[c + PY], lz[c], lz[c + PZ]);
         }
     }
 }
@@ -521,15 +511,12 @@ static void restrict_level_brick(const momentum_args *a, momentum_scratch *s, in
     for (int z = 0; z < 8; z++) {
         const float *restrict right = pyramid_cells(level, PYRAMID_RIGHT, brick) + PLANE * z;
         const float *restrict diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick) + PLANE * z;
-        const float *restrict e = s->tile[0] + P(z);
+        const float *restrict e = s->tile[0] + PLANE_AT(z);
         float *restrict out = s->brick[1] + PLANE * z;
         float sum[PLANE];
         weighted_sums(sum, &links, s->tile[0], &s->sides[0], z);
         LANES
-        for (int c = 0; c < PLANE; c++) {
-            float left = right[c] - diagonal[c] * e[c] + sum[c];
-            out[c] = diagonal[c] > COARSE_LEAST ? left : 0.0f;
-        }
+        for (int c = 0; c < PLANE; c++) out[c] = rule_coarse_residual(right[c], diagonal[c], e[c], sum[c]);
     }
     sum_octant(to, s->brick[1]);
 }
@@ -572,9 +559,9 @@ static void prolong_brick(momentum_scratch *s, const brick_links *links)
 {
     for (int z = 0; z < 8; z++) {
         float below[PLANE], above[PLANE], dy[2][PLANE], dz[2][PLANE];
-        const float *restrict e = s->tile[0] + P(z);
+        const float *restrict e = s->tile[0] + PLANE_AT(z);
         const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
-        const float *restrict ly = links->y + P(z), *restrict lz = links->z + P(z);
+        const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z);
         values_below_x(below, e, s->sides[0].low + PLANE * z);
         values_above_x(above, e, s->sides[0].high + PLANE * z);
         LANES

@@ -2,7 +2,8 @@
 #include "solvers/momentum/cpu_momentum.h"
 
 #include "base/broken.h"
-#include "solvers/momentum/pressure.h"
+#include "solvers/momentum/coarse.h"
+#include "solvers/momentum/cycles.h"
 #include <assert.h>
 #include <string.h>
 
@@ -305,7 +306,7 @@ static void touch_up(momentum *m)
     float left = smooth_listed(cpu, count);
     count = keep_restless(cpu, count);
     m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.live, tolerance);
-    if (m->unsolved && m->may_follow) return;
+    if (!rule_touches_up(m->residual, m->unsolved, m->may_follow, tolerance)) return;
     for (int32_t round = 1; count > 0; round++) {
         cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->notes.list, count, BRICK_GRAIN);
         if (round == TOUCH_UP_ROUNDS) return;

@@ -2,7 +2,6 @@
 #ifndef WEIR_MOMENTUM_CPU_PRESSURE_H
 #define WEIR_MOMENTUM_CPU_PRESSURE_H
 
-#include "cells/neighbours.h"
 #include "compute/cpu_brick.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
@@ -22,10 +21,10 @@ static void flux_along_x(float *F, const float *flow, const float *low, const fl
 {
     for (int z = 0; z < 8; z++) {
         float m_ll[PLANE], m_l[PLANE], m_rr[PLANE];
-        values_along_x(m_ll, m + M(z), low + M(z), -2);
-        values_along_x(m_l, m + M(z), low + M(z), -1);
-        values_along_x(m_rr, m + M(z), high + M(z), 1);
-        flux_cells(PLANE, F + PLANE * z, flow + PLANE * z, m_ll, m_l, m + M(z), m_rr);
+        values_along_x(m_ll, m + FILL_PLANE_AT(z), low + FILL_PLANE_AT(z), -2);
+        values_along_x(m_l, m + FILL_PLANE_AT(z), low + FILL_PLANE_AT(z), -1);
+        values_along_x(m_rr, m + FILL_PLANE_AT(z), high + FILL_PLANE_AT(z), 1);
+        flux_cells(PLANE, F + PLANE * z, flow + PLANE * z, m_ll, m_l, m + FILL_PLANE_AT(z), m_rr);
     }
 }
 
@@ -37,9 +36,10 @@ static void divergence_brick(const momentum_args *a, int32_t brick, const float 
     const float *next_y = flow_y + (size_t)a->bricks.near[brick][NEAR(0, 1, 0)] * BRICK_CELLS;
     const float *next_z = flow_z + (size_t)a->bricks.near[brick][NEAR(0, 0, 1)] * BRICK_CELLS;
     float Fz[2][PLANE];
-    flux_cells(PLANE, Fz[0], flow_z + at, m + M(-2), m + M(-1), m + M(0), m + M(1));
+    flux_cells(PLANE, Fz[0], flow_z + at, m + FILL_PLANE_AT(-2), m + FILL_PLANE_AT(-1), m + FILL_PLANE_AT(0),
+               m + FILL_PLANE_AT(1));
     for (int z = 0; z < 8; z++) {
-        const float *plane = m + M(z);
+        const float *plane = m + FILL_PLANE_AT(z);
         float Fy[PLANE + PY], x_high[PLANE];
         flux_cells(PLANE, Fy, flow_y + at + PLANE * z, plane - 2 * PY, plane - PY, plane, plane + PY);
         const float *row = plane + PLANE;
@@ -64,10 +64,10 @@ static inline float *smooth_tile(float *p, float *q, const brick_sides *sides, c
 {
     for (int k = 0; k < sweeps; k++) {
         for (int z = 0; z < 8; z++) {
-            const float *restrict from = p + P(z);
+            const float *restrict from = p + PLANE_AT(z);
             const float *restrict d = divergence + PLANE * z, *restrict n = inverse + PLANE * z,
                                   *restrict f = floor + PLANE * z;
-            float *restrict to = q + P(z);
+            float *restrict to = q + PLANE_AT(z);
             float along_x[PLANE];
             sums_along_x(along_x, from, sides->low + PLANE * z, sides->high + PLANE * z);
             LANES
@@ -83,7 +83,7 @@ static inline float *smooth_tile(float *p, float *q, const brick_sides *sides, c
 // 1 over the number of open faces of every cell of a brick; 0 in solid cells. Far from terrain that is a constant.
 static const float *inverse_faces(const momentum_args *a, momentum_scratch *s, int32_t brick)
 {
-    static const float inverse[8] = {0.0f, 1.0f, 1.0f / 2.0f, 1.0f / 3.0f, 1.0f / 4.0f, 1.0f / 5.0f, 1.0f / 6.0f};
+    static const float inverse[8] = RULE_INVERSE_FACES;
     if (a->bricks.clear[brick]) return a->sixths;
     mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     for (int z = 0; z < 8; z++) {
@@ -117,7 +117,7 @@ static void smooth_brick(const momentum_args *a, momentum_scratch *s, int32_t br
         smooth_tile(s->tile[0], s->tile[1], &s->sides[0], a->divergence + at, inverse_faces(a, s, brick), floor, a->smooths);
     store_planes(to + at, p);
     must_be_within(to + at, BRICK_CELLS, FLT_MAX);
-    for (int z = 0; z < 8; z++) a->active[brick].plane[z] = plane_above(p + P(z), floor + PLANE * z);
+    for (int z = 0; z < 8; z++) a->active[brick].plane[z] = plane_above(p + PLANE_AT(z), floor + PLANE * z);
 }
 
 // R6: the floor of the pressure: the head of part-filled cells. The pressure is in s->tile[0]. Notes whether all open cells are wet.
@@ -132,7 +132,7 @@ static void floor_brick(const momentum_args *a, momentum_scratch *s, int32_t bri
     float least[PLANE];
     for (int c = 0; c < PLANE; c++) least[c] = a->empty;
     for (int z = 0; z < 8; z++) {
-        const float *p = s->tile[0] + P(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
+        const float *p = s->tile[0] + PLANE_AT(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
         const float *restrict below = p + step * (axis == 1 ? PY : PZ);
         const float *restrict own = a->bricks.ones, *restrict under = a->bricks.ones;
         float beside[PLANE], own_flags[PLANE], under_flags[PLANE];
@@ -146,7 +146,7 @@ static void floor_brick(const momentum_args *a, momentum_scratch *s, int32_t bri
             own = own_flags;
             under = under_flags;
         }
-        const float *restrict m = fill + M(z);
+        const float *restrict m = fill + FILL_PLANE_AT(z);
         float *restrict to = floor + PLANE * z;
         LANES
         for (int c = 0; c < PLANE; c++) to[c] = rule_head(m[c], below[c], 1.0f - under[c], own[c], g, inverse_g);
@@ -191,7 +191,7 @@ static void divergence_of_run(const momentum_args *a, momentum_scratch *s, const
         if (a->dry[brick]) {
             must_be_dry(&a->bricks, a->mass_next, brick);
             memset(Fx, 0, BRICK_CELLS * sizeof *Fx);
-            fill_brick(a->divergence, brick, -1.0f);
+            fill_brick(a->divergence, brick, DIVERGENCE_DRY);
         } else {
             flux_along_x(Fx, a->flow_next[0] + (size_t)brick * BRICK_CELLS, s->fill[k], m, s->fill[k + 2]);
             divergence_brick(a, brick, m, Fx, Fx_next);
@@ -250,7 +250,9 @@ KERNEL donor_row(const int count, float *restrict out, const float *restrict f, 
                  float empty)
 {
     LANES
-    for (int i = 0; i < count; i++) out[i] = rule_empty_donor(f[i], f[i - along], f[i + along], m[i - along], m[i], empty);
+    for (int i = 0; i < count; i++)
+        out[i] =
+            rule_empty_donor(f[i], f[i - along], f[i + along], rule_is_empty(m[i - along], empty), rule_is_empty(m[i], empty));
 }
 
 // R8 in a brick whose faces have no empty donors, so that R9 changes nothing. Closed faces carry nothing and count as such.
@@ -263,7 +265,7 @@ static void gradient_full_brick(const momentum_args *a, momentum_scratch *s, int
     mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     const bool clear = a->bricks.clear[brick];
     for (int z = 0; z < 8; z++) {
-        const float *restrict plane = p + P(z);
+        const float *restrict plane = p + PLANE_AT(z);
         size_t at = (size_t)brick * BRICK_CELLS + (size_t)(PLANE * z);
         float beside[PLANE], faces[3][PLANE];
         values_below_x(beside, plane, low + PLANE * z);
@@ -324,7 +326,7 @@ KERNEL gradient_run(const momentum_args *a, momentum_scratch *s, const brick_run
     gather(s->flow[2], a->flow_next[2], &a->bricks, r, n, 0, 7, -1, 8);
     for (int z = -1; z <= 8; z++) {
         for (int y = -1; y <= 8; y++) {
-            int i = T(0, y, z);
+            int i = RUN_AT(0, y, z);
             bool in_y = y >= 0 && y < 8, in_z = z >= 0 && z < 8;
             if (in_y && in_z)
                 gradient_row(8 * n + 2 * RIM_X, s->F[0] + i - RIM_X, s->flow[0] + i - RIM_X, s->p + i - RIM_X, open + i - RIM_X,
@@ -336,7 +338,7 @@ KERNEL gradient_run(const momentum_args *a, momentum_scratch *s, const brick_run
     for (int z = 0; z < 8; z++) {
         for (int y = 0; y < 8; y++) {
             float row[8 * RUN_MAX];
-            int i = T(0, y, z);
+            int i = RUN_AT(0, y, z);
             donor_row(8 * n, row, s->F[0] + i, s->m + i, 1, a->empty);
             must_be_within(row, 8 * n, a->max_flow);
             scatter(a->flow[0], r, n, y, z, row);

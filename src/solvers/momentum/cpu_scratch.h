@@ -11,7 +11,8 @@ enum {
     SWEEP_PLANE = SY * (8 * COLUMN_Y + 8) + 2 * GROUP  // rows may look a few lanes over both ends
 };
 
-#define S(x, y) (GROUP + 8 + (x) + SY * ((y) + 4))
+// Where a cell lies in a plane.
+#define SWEEP_AT(x, y) (GROUP + 8 + (x) + SY * ((y) + 4))
 
 typedef float sweep_plane[SWEEP_PLANE];
 

@@ -12,11 +12,11 @@
 #ifndef WEIR_MOMENTUM_CPU_SWEEP_H
 #define WEIR_MOMENTUM_CPU_SWEEP_H
 
-#include "cells/neighbours.h"
 #include "solvers/momentum/carry.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
 #include "solvers/momentum/limit.h"
+#include "solvers/momentum/mass.h"
 
 #define RING(planes, z) (planes[((z) + 60) % (int)(sizeof(planes) / sizeof(planes[0]))])
 
@@ -51,17 +51,17 @@ static void find_bricks(column_bricks *c, const momentum_args *a, const brick_co
         const size_t cell = (size_t)(8 * (first & 7) + 64 * ((z)&7));        \
         {                                                                    \
             const size_t from = (size_t)bricks[-1] * BRICK_CELLS + cell + 4; \
-            const int to = S(-4, first);                                     \
+            const int to = SWEEP_AT(-4, first);                              \
             PIECE(4)                                                         \
         }                                                                    \
         for (int bx = 0; bx < (c)->x; bx++) {                                \
             const size_t from = (size_t)bricks[bx] * BRICK_CELLS + cell;     \
-            const int to = S(8 * bx, first);                                 \
+            const int to = SWEEP_AT(8 * bx, first);                          \
             PIECE(8)                                                         \
         }                                                                    \
         {                                                                    \
             const size_t from = (size_t)bricks[(c)->x] * BRICK_CELLS + cell; \
-            const int to = S(8 * (c)->x, first);                             \
+            const int to = SWEEP_AT(8 * (c)->x, first);                      \
             PIECE(4)                                                         \
         }                                                                    \
     }
@@ -110,7 +110,7 @@ static void gather_plane_open(float *plane, const momentum_args *a, const column
     for (int y = -2; y <= 8 * c->y; y++) {
         const int32_t *bricks = c->at[(z >> 3) + 1][(y >> 3) + 1] + 1;
         int shift = 8 * (y & 7);
-        float *row = plane + S(0, y);
+        float *row = plane + SWEEP_AT(0, y);
         memcpy(row - 4, a->bricks.flags[a->bricks.open[bricks[-1]].plane[z & 7] >> shift & 255] + 4, 16);
         for (int k = 0; k < c->x; k++)
             memcpy(row + 8 * k, a->bricks.flags[a->bricks.open[bricks[k]].plane[z & 7] >> shift & 255], 32);
@@ -181,7 +181,7 @@ KERNEL flux_plane(int lanes, int y0, int y1, float *restrict F, const float *res
                   const float *restrict m_l, const float *restrict m_r, const float *restrict m_rr)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
         }
@@ -193,9 +193,9 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
                     const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
                     const float *restrict F_z_next, float dust, float cap)
 {
-    const float full = LIMIT_FULL - dust;
+    const float full = rule_full(dust);
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) {
                 float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
@@ -211,9 +211,9 @@ KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restric
 KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const float *h_l, const float *q, const float *h)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
-            for (int i = v; i < v + GROUP; i++) F[i] = (float)rule_moved(F[i], q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
+            for (int i = v; i < v + GROUP; i++) F[i] = rule_moved(F[i] * RULE_DROPS, q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
         }
     }
 }
@@ -222,14 +222,15 @@ KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const 
 KERNEL dust_plane(int lanes, int y0, int y1, float *F, const float *m_l, const float *m, const float *open_l, const float *open,
                   int sign, float dust)
 {
+    const float full = rule_full(dust), *below = sign < 0 ? open_l : open;
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             if (sign < 0) {
                 LANES
-                for (int i = v; i < v + GROUP; i++) F[i] -= rule_dust(m[i], m_l[i], open_l[i], dust, LIMIT_FULL - dust);
+                for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(-1, m_l[i], m[i], below[i], dust, full);
             } else {
                 LANES
-                for (int i = v; i < v + GROUP; i++) F[i] += rule_dust(m_l[i], m[i], open[i], dust, LIMIT_FULL - dust);
+                for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(1, m_l[i], m[i], below[i], dust, full);
             }
         }
     }
@@ -240,10 +241,10 @@ KERNEL mass_plane(int lanes, int y0, int y1, float *restrict m2, const float *re
                   const float *restrict F_y, const float *restrict F_z, const float *restrict F_z_next)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = S(-8, y); v < S(-8, y) + lanes; v += GROUP) {
+        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++)
-                m2[i] = m[i] + rule_inflow(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                m2[i] = rule_mass(m[i], F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
         }
     }
 }
@@ -257,10 +258,12 @@ typedef struct carry_planes {
     float *carried;            // through the plane's low side; afterwards through its high side
 } carry_planes;
 
-// The order of sums: first the two axes across, then the one along.
-INLINE float carried_sum(const int axis, float x, float y, float z)
+// What was carried through the low and the high side on each axis into the control volume of a face across one of them.
+INLINE float carried_sum(const int axis, float x0, float x1, float y0, float y1, float z0, float z1)
 {
-    return axis == 0 ? x + (y + z) : axis == 1 ? y + (x + z) : z + (x + y);
+    return axis == 0   ? rule_carried_sum(x0, x1, y0, y1, z0, z1)
+           : axis == 1 ? rule_carried_sum(y0, y1, x0, x1, z0, z1)
+                       : rule_carried_sum(z0, z1, x0, x1, y0, y1);
 }
 
 // R4 through the low sides of one row along y.
@@ -268,9 +271,9 @@ KERNEL carry_up(int lanes, int y, float *restrict up, const carry_planes *c)
 {
     const float *F_l = c->F_y_l, *F = c->F_y, *u = c->u;
     for (int v = 0; v < lanes; v += GROUP) {
-        int row = S(-8, y) + v;
+        int row = SWEEP_AT(-8, y) + v;
         LANES
-        for (int i = 0; i < GROUP; i++) up[v + i] = rule_carried(F_l[row + i] + F[row + i], u[row + i - SY], u[row + i]);
+        for (int i = 0; i < GROUP; i++) up[v + i] = rule_carried(F_l[row + i], F[row + i], u[row + i - SY], u[row + i]);
     }
 }
 
@@ -286,14 +289,15 @@ KERNEL carry_row(const int axis, int lanes, int y, float *restrict out, float *r
     const float *restrict open_l = c->open_l, *restrict open = c->open;
     float *restrict carried = c->carried;
     for (int v = 0; v < lanes; v += GROUP) {
-        int row = S(-8, y) + v;
+        int row = SWEEP_AT(-8, y) + v;
         LANES
         for (int k = 0; k < GROUP; k++) {
             int i = row + k;
-            float x = rule_carried(F_x_l[i] + F_x[i], u[i - 1], u[i]) - rule_carried(F_x_l[i + 1] + F_x[i + 1], u[i], u[i + 1]);
-            float high_y = rule_carried(F_y_l[i] + F_y[i], u[i], u[i + SY]);
-            float high_z = rule_carried(F_z_l[i] + F_z[i], u[i], u_next[i]);
-            float sum = carried_sum(axis, x, up[v + k] - high_y, carried[i] - high_z);
+            float low_x = rule_carried(F_x_l[i], F_x[i], u[i - 1], u[i]);
+            float high_x = rule_carried(F_x_l[i + 1], F_x[i + 1], u[i], u[i + 1]);
+            float high_y = rule_carried(F_y_l[i], F_y[i], u[i], u[i + SY]);
+            float high_z = rule_carried(F_z_l[i], F_z[i], u[i], u_next[i]);
+            float sum = carried_sum(axis, low_x, high_x, up[v + k], high_y, carried[i], high_z);
             up[v + k] = high_y;
             carried[i] = high_z;
             float w = open_l[i] * open[i];
@@ -320,51 +324,57 @@ KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c,
 {
     const float *m = RING(s->m, z), *m2 = RING(s->m2, z);
     const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
-    const carry_planes x = {RING(s->flow_x, z),
-                            RING(s->flow_x, z + 1),
-                            m - 1,
-                            m,
-                            m2 - 1,
-                            m2,
-                            open - 1,
-                            open,
-                            F_x - 1,
-                            F_x,
-                            F_y - 1,
-                            F_y,
-                            F_z_next - 1,
-                            F_z_next,
-                            s->carried[0]};
-    const carry_planes up = {RING(s->flow_y, z),
-                             RING(s->flow_y, z + 1),
-                             m - SY,
-                             m,
-                             m2 - SY,
-                             m2,
-                             open - SY,
-                             open,
-                             F_x - SY,
-                             F_x,
-                             F_y - SY,
-                             F_y,
-                             F_z_next - SY,
-                             F_z_next,
-                             s->carried[1]};
-    const carry_planes deep = {RING(s->flow_z, z),
-                               RING(s->flow_z, z + 1),
-                               RING(s->m, z - 1),
-                               m,
-                               RING(s->m2, z - 1),
-                               m2,
-                               open_l,
-                               open,
-                               RING(s->F_x, z - 1),
-                               F_x,
-                               RING(s->F_y, z - 1),
-                               F_y,
-                               F_z,
-                               F_z_next,
-                               s->carried[2]};
+    const carry_planes x = {
+        .u = RING(s->flow_x, z),
+        .u_next = RING(s->flow_x, z + 1),
+        .m_l = m - 1,
+        .m = m,
+        .m2_l = m2 - 1,
+        .m2 = m2,
+        .open_l = open - 1,
+        .open = open,
+        .F_x_l = F_x - 1,
+        .F_x = F_x,
+        .F_y_l = F_y - 1,
+        .F_y = F_y,
+        .F_z_l = F_z_next - 1,
+        .F_z = F_z_next,
+        .carried = s->carried[0],
+    };
+    const carry_planes up = {
+        .u = RING(s->flow_y, z),
+        .u_next = RING(s->flow_y, z + 1),
+        .m_l = m - SY,
+        .m = m,
+        .m2_l = m2 - SY,
+        .m2 = m2,
+        .open_l = open - SY,
+        .open = open,
+        .F_x_l = F_x - SY,
+        .F_x = F_x,
+        .F_y_l = F_y - SY,
+        .F_y = F_y,
+        .F_z_l = F_z_next - SY,
+        .F_z = F_z_next,
+        .carried = s->carried[1],
+    };
+    const carry_planes deep = {
+        .u = RING(s->flow_z, z),
+        .u_next = RING(s->flow_z, z + 1),
+        .m_l = RING(s->m, z - 1),
+        .m = m,
+        .m2_l = RING(s->m2, z - 1),
+        .m2 = m2,
+        .open_l = open_l,
+        .open = open,
+        .F_x_l = RING(s->F_x, z - 1),
+        .F_x = F_x,
+        .F_y_l = RING(s->F_y, z - 1),
+        .F_y = F_y,
+        .F_z_l = F_z,
+        .F_z = F_z_next,
+        .carried = s->carried[2],
+    };
     const int parts = 3 * 8 * c->y;
     carry_up(lanes, 0, s->carried_up[0], &x);
     carry_up(lanes, 0, s->carried_up[1], &up);
@@ -386,7 +396,7 @@ KERNEL store_mass(const momentum_args *a, sweep_planes *s, const column_bricks *
     const float *m2 = RING(s->m2, z), *m = RING(s->m, z);
     for (int y = 0; y < 8 * c->y; y++) {
         int32_t *restrict row = s->drops, *restrict holds = s->holds[y >> 3], *restrict differs = s->differs[y >> 3];
-        const float *restrict after = m2 + S(-8, y), *restrict before = m + S(-8, y);
+        const float *restrict after = m2 + SWEEP_AT(-8, y), *restrict before = m + SWEEP_AT(-8, y);
         for (int v = 0; v < lanes; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) {
@@ -426,7 +436,7 @@ static void store_moved(const momentum_args *a, sweep_planes *s, const column_br
 {
     const float *F[3] = {RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z)};
     for (int axis = 0; axis < 3; axis++)
-        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + S(-8, y));
+        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + SWEEP_AT(-8, y));
 }
 
 // ---- The sweep -------------------------------------------------------------------------------------------------------------

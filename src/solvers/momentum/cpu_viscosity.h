@@ -26,7 +26,7 @@ KERNEL viscosity_run(const momentum_args *a, momentum_scratch *s, const brick_ru
         for (int z = 0; z < 8; z++) {
             for (int y = 0; y < 8; y++) {
                 float row[8 * RUN_MAX];
-                int i = T(0, y, z);
+                int i = RUN_AT(0, y, z);
                 viscosity_row(8 * n, row, s->flow[axis] + i, s->m + i, open + i, STRIDE[axis], a->viscosity);
                 must_be_within(row, 8 * n, FLT_MAX);
                 scatter(a->flow[axis], r, n, y, z, row);

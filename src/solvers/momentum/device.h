@@ -4,11 +4,19 @@
 
 #ifndef __OPENCL_VERSION__
 #include "compute/opencl_shared.h"
+#include "solvers/momentum/cycles.h"
 #endif
 
 // Work-items that move a run of bricks along z, and those of a group that takes the gradient, 64 to a brick.
 #define DEVICE_MOVE_GROUP 128
 #define DEVICE_GRADIENT_GROUP 128
+
+// What the move's limits go by, in drops.
+typedef struct device_limits {
+    float dust, fill_cap, empty;
+    float full;                      // a cell that holds so much takes in nothing any more: rule_full
+    float falls_above, falls_below;  // what a cell must hold for dust to pass its low face
+} device_limits;
 
 // One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
 // table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
@@ -33,8 +41,6 @@ typedef struct device_cycle {
     float tolerance;
 } device_cycle;
 
-#define DEVICE_TOUCH_ROUNDS 8  // of touching up after a cycle: TOUCH_UP_ROUNDS of momentum.h
-
 // What a cycle of an update notes.
 enum {
     DEVICE_RAN,       // 1: it was needed
@@ -49,18 +55,18 @@ enum {
 // level bear the number of the cycle before which their active cells changed last, as a stamp.
 #define DEVICE_CYCLES 16  // as many as parameters allow
 #define DEVICE_CYCLE_NUMBER 0
-#define DEVICE_SMOOTHED(index) (16 + DEVICE_TOUCH_ROUNDS * (index))
+#define DEVICE_SMOOTHED(index) (16 + TOUCH_UP_ROUNDS * (index))
 #define DEVICE_NOTES (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_NOTE_SIZE * DEVICE_CYCLES)
 #define DEVICE_NOTE(index) (DEVICE_NOTES - DEVICE_NOTE_SIZE * ((index) + 1))
 
 // The solver's tables among the marks.
 #define DEVICE_DRY(room) DEVICE_TABLES(room)             // a byte per live brick, by its number among them: see divergence
 #define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))  // an int per brick: see the notes
-#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                             // an int per brick: see touch_up.cl
-#define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                             // the lists of restless bricks
-#define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (DEVICE_TOUCH_ROUNDS + 1) * (room))  // masks: the active cells
-#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                              // and those with little in them
-#define DEVICE_MARKS(room) (DEVICE_EMPTY(room) + 64 * (room))                               // the end
+#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                         // an int per brick: see touch_up.cl
+#define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                         // the lists of restless bricks
+#define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (TOUCH_UP_ROUNDS + 1) * (room))  // masks: the active cells
+#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                          // and those with little in them
+#define DEVICE_MARKS(room) (DEVICE_EMPTY(room) + 64 * (room))                           // the end
 
 // Bricks that are touched up at a time: as many as keep a device busy.
 #define DEVICE_TOUCH_BRICKS 2048

@@ -48,22 +48,6 @@ inline int octant_start(int octant)
 // The cell of 4 x 4 x 4 with number i, at the stride of a brick. Twice that is the first of the 2 x 2 x 2 cells below it.
 #define OCTANT_CELL(i) (((i)&3) + (((i)&12) << 1) + (((i)&48) << 2))
 
-// Sums over 2 x 2 x 2 cells, paired as on the CPU; sx, sy and sz are the strides of the axes.
-#define SUM_8(v, c, sx, sy, sz)                                          \
-    ((((v)[c] + (v)[(c) + sx + sz]) + ((v)[(c) + sx] + (v)[(c) + sz])) + \
-     (((v)[(c) + sy] + (v)[(c) + sx + sy + sz]) + ((v)[(c) + sx + sy] + (v)[(c) + sy + sz])))
-
-// Faces on the low side of 2 x 2 x 2 cells; a and b are the strides across the axis.
-#define SUM_FACES(v, c, a, b) (((v)[c] + (v)[(c) + (a)]) + ((v)[(c) + (b)] + (v)[(c) + (a) + (b)]))
-
-// Their thickness, from the thickness t and count n of each; h is the half beyond.
-#define SUM_SIDE(v, c, a, b) (((v)[c] + (v)[(c) + (a) + (b)]) + ((v)[(c) + (a)] + (v)[(c) + (b)]))
-#define WEIGH(t, n, k) ((t)[k] * (n)[k])
-#define WEIGH_SIDE(t, n, c, a, b) \
-    ((WEIGH(t, n, c) + WEIGH(t, n, (c) + (a) + (b))) + (WEIGH(t, n, (c) + (a)) + WEIGH(t, n, (c) + (b))))
-#define MEAN_THICKNESS(t, n, c, h, a, b) \
-    rule_thickness(WEIGH_SIDE(t, n, c, a, b), SUM_SIDE(n, c, a, b), WEIGH_SIDE(t, n, h, a, b), SUM_SIDE(n, h, a, b))
-
 // The channel with the error that a level hands down.
 inline int final_error(int level, int top)
 {
@@ -132,14 +116,15 @@ inline void load_words(uint v[8], global const uint *words, int row)
 // y and z.
 inline uint link_bits(bits_around a, int row)
 {
-    uint across_y = row & 1 ? 0u : a.self & a.y0, across_z = row & 8 ? 0u : a.self & a.z0;
-    return a.self | (a.self & a.x0 & 0x55u) << 8 | across_y << 16 | across_z << 24;
+    uint across_x = rule_link_faces(a.self, a.x0) & COARSE_EVEN_X;
+    uint across_y = row & 1 ? 0u : rule_link_faces(a.self, a.y0), across_z = row & 8 ? 0u : rule_link_faces(a.self, a.z0);
+    return a.self | across_x << 8 | across_y << 16 | across_z << 24;
 }
 
 // Border faces of its active cells towards lower and higher coordinates.
 inline uint border_bits(uint self, uint low, uint high, uint open_low, uint open_high)
 {
-    return (self & open_low & ~low) | (self & open_high & ~high) << 8;
+    return rule_border_faces(self, low, open_low) | rule_border_faces(self, high, open_high) << 8;
 }
 
 // The 2 x 2 x 2 cells of a coarse cell gathered from 4 rows of bytes: 8 bits in each byte, x before y before z.
@@ -152,10 +137,10 @@ inline uint gather_bits(local const uint *rows, int row, int x)
 
 #define COUNT_BITS(bits, mask) popcount((bits) & (mask))
 
-// Halves of 2 x 2 x 2 cells that hold anything.
+// Of 2 x 2 x 2 cells whose halves have these bits.
 inline uint thickness(uint bits, uint low, uint high)
 {
-    return ((bits & low) != 0u ? 1u : 0u) + ((bits & high) != 0u ? 1u : 0u);
+    return rule_first_thickness((bits & low) != 0u ? 1u : 0u, (bits & high) != 0u ? 1u : 0u);
 }
 
 // Sum over the 2 x 2 x 2 cells below a coarse cell, of which `row` is the first row and x the place among 4.
@@ -164,7 +149,7 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
     local const float2 *pairs = (local const float2 *)rows;
     const float2 r0 = *PAIR_OF(pairs, ROWS, row, x), r1 = *PAIR_OF(pairs, ROWS, row + 1, x);
     const float2 r2 = *PAIR_OF(pairs, ROWS, row + 8, x), r3 = *PAIR_OF(pairs, ROWS, row + 9, x);
-    return ((r0.x + r2.y) + (r0.y + r2.x)) + ((r1.x + r3.y) + (r1.y + r3.x));
+    return rule_children(r0.x, r0.y, r1.x, r1.y, r2.x, r2.y, r3.x, r3.y);
 }
 
 // 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
@@ -233,15 +218,11 @@ typedef struct coarse_row {
     float e[8], x_low, x_high;
 } coarse_row;
 
-// In the order of rule_around, for cells and for vectors of them.
-#define WEIGHTED_SUM(x0, x1, y0, y1, z0, z1, e_x0, e_x1, e_y0, e_y1, e_z0, e_z1) \
-    ((((x0) * (e_x0) + (x1) * (e_x1)) + ((z0) * (e_z0) + (z1) * (e_z1))) + ((y0) * (e_y0) + (y1) * (e_y1)))
-
 inline float row_sum(const coarse_row *r, int x, const float y0[8], const float y1[8], const float z0[8], const float z1[8])
 {
     float e_x0 = x > 0 ? r->e[(x + 7) & 7] : r->x_low, e_x1 = x < 7 ? r->e[(x + 1) & 7] : r->x_high;
-    return WEIGHTED_SUM(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x], e_x0, e_x1,
-                        y0[x], y1[x], z0[x], z1[x]);
+    return rule_weighted_sum(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x], e_x0, e_x1,
+                             y0[x], y1[x], z0[x], z1[x]);
 }
 
 // The first sweep on the way down begins with an error of nothing: neighbours add nothing to it.
@@ -275,28 +256,15 @@ inline void sweep_rows(coarse_row *r, local float4 *from, local float4 *to, int 
     if (sweeps > 0) sweep_row(r, from);
 }
 
-// Weights of links and border faces. Most counts of border faces are zero, and GPUs divide zero slowly: so 1 takes its place.
-inline float weigh_link(float faces, float t_low, float t_high)
-{
-    float weight = rule_link(faces > 0.0f ? faces : 1.0f, t_low, t_high);
-    return faces > 0.0f ? weight : 0.0f;
-}
-
-inline float weigh_border(float faces, float t)
-{
-    float weight = rule_border(faces > 0.0f ? faces : 1.0f, t);
-    return faces > 0.0f ? weight : 0.0f;
-}
-
 // A row of links. Where all cells are full the thickness is a power of two, and a product with its inverse is the same.
 inline void weigh_row(float out[8], const float faces[8], const float low[8], const float high[8])
 {
     uint rest = 0;
-    EACH_X rest |= as_uint(rule_max(1.0f, low[x] + high[x])) & 0x7fffffu;
+    EACH_X rest |= as_uint(rule_apart(low[x], high[x])) & 0x7fffffu;
     if (rest == 0u)
-        EACH_X out[x] = faces[x] * 2.0f * as_float(0x7f000000u - as_uint(rule_max(1.0f, low[x] + high[x])));
+        EACH_X out[x] = rule_link_by_inverse(faces[x], as_float(0x7f000000u - as_uint(rule_apart(low[x], high[x]))));
     else
-        EACH_X out[x] = weigh_link(faces[x], low[x], high[x]);
+        EACH_X out[x] = rule_link(faces[x], low[x], high[x]);
 }
 
 // A row of border faces: most have none.
@@ -305,7 +273,7 @@ inline void border_row(float out[8], const float faces[8], const float thick[8])
     float most = 0.0f;
     EACH_X most = rule_max(most, faces[x]);
     EACH_X out[x] = 0.0f;
-    if (most > 0.0f) EACH_X out[x] = weigh_border(faces[x], thick[x]);
+    if (most > 0.0f) EACH_X out[x] = rule_border(faces[x], thick[x]);
 }
 
 // The counts of 2 x 2 x 2 cells: index x + 2y + 4z.
@@ -332,14 +300,15 @@ inline void build_octant(const cube_counts *c, global float *pyramid, const devi
 {
     global float *to = level_cells(pyramid, upper, 0, up >> 3) + octant_start(up & 7) + OCTANT_CELL(ROW);
     const size_t channel = (size_t)upper->room * BRICK_CELLS;
-    to[DEVICE_LINK_X * channel] = SUM_FACES(c->link[0], 0, 2, 4);
-    to[DEVICE_LINK_Y * channel] = SUM_FACES(c->link[1], 0, 1, 4);
-    to[DEVICE_LINK_Z * channel] = SUM_FACES(c->link[2], 0, 1, 2);
-    to[DEVICE_THICK_X * channel] = MEAN_THICKNESS(c->thick[0], c->n, 0, 1, 2, 4);
-    to[DEVICE_THICK_Y * channel] = MEAN_THICKNESS(c->thick[1], c->n, 0, 2, 1, 4);
-    to[DEVICE_THICK_Z * channel] = MEAN_THICKNESS(c->thick[2], c->n, 0, 4, 1, 2);
-    for (int axis = 0; axis < 3; axis++) to[(DEVICE_BORDER_X + axis) * channel] = SUM_8(c->border[axis], 0, 1, 2, 4);
-    to[DEVICE_COUNT * channel] = SUM_8(c->n, 0, 1, 2, 4);
+    to[DEVICE_LINK_X * channel] = rule_side(COARSE_SIDE(c->link[0], 0, 2, 4));
+    to[DEVICE_LINK_Y * channel] = rule_side(COARSE_SIDE(c->link[1], 0, 1, 4));
+    to[DEVICE_LINK_Z * channel] = rule_side(COARSE_SIDE(c->link[2], 0, 1, 2));
+    to[DEVICE_THICK_X * channel] = COARSE_THICKNESS(c->thick[0], c->n, 0, 1, 2, 4);
+    to[DEVICE_THICK_Y * channel] = COARSE_THICKNESS(c->thick[1], c->n, 0, 2, 1, 4);
+    to[DEVICE_THICK_Z * channel] = COARSE_THICKNESS(c->thick[2], c->n, 0, 4, 1, 2);
+    for (int axis = 0; axis < 3; axis++)
+        to[(DEVICE_BORDER_X + axis) * channel] = rule_children(COARSE_CUBE(c->border[axis], 0, 1, 2, 4));
+    to[DEVICE_COUNT * channel] = rule_children(COARSE_CUBE(c->n, 0, 1, 2, 4));
 }
 
 // In deep water all links of level 1 weigh the same, four faces over a distance of two cells. Rows of such cells, with no border, are
@@ -358,9 +327,8 @@ inline void store_equations(const coarse_row *r, float diagonal[8], const float 
     bool plain = r->x_link[8] == PLAIN_WEIGHT;
     EACH_X
     {
-        float borders = (border_x[x] + border_z[x]) + border_y[x];
-        diagonal[x] =
-            borders + rule_around(r->x_link[x], r->x_link[x + 1], r->y_link[x], r->y_next[x], r->z_link[x], r->z_next[x]);
+        diagonal[x] = rule_diagonal(border_x[x], border_y[x], border_z[x], r->x_link[x], r->x_link[x + 1], r->y_link[x],
+                                    r->y_next[x], r->z_link[x], r->z_next[x]);
         plain &= (r->x_link[x] == PLAIN_WEIGHT) & (r->y_link[x] == PLAIN_WEIGHT) & (r->y_next[x] == PLAIN_WEIGHT) &
                  (r->z_link[x] == PLAIN_WEIGHT) & (r->z_next[x] == PLAIN_WEIGHT) & (diagonal[x] == PLAIN_DIAGONAL);
     }
@@ -412,7 +380,7 @@ inline void make_equations(coarse_row *r, float diagonal[8], global float *pyram
     }
     EACH_X other[x] = x > 0 ? thick[(x + 7) & 7] : THICK_OF(before, 0);
     weigh_row(r->x_link, faces, other, thick);
-    r->x_link[8] = weigh_link(LINK_OF(after, 0), thick[7], THICK_OF(after, 0));
+    r->x_link[8] = rule_link(LINK_OF(after, 0), thick[7], THICK_OF(after, 0));
     border_row(border_x, border, thick);
     weigh_words(r->y_link, r->y_next, border_y, words, all, at.y0, at.y1, 1);
     weigh_words(r->z_link, r->z_next, border_z, words, all, at.z0, at.z1, 2);

@@ -24,7 +24,7 @@ typedef struct coarse_cell {
 inline float cell_sum(coarse_cell c, local const float *e, int edge)
 {
     const int over = edge * edge;
-    return WEIGHTED_SUM(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, e[-1], e[1], e[-edge], e[edge], e[-over], e[over]);
+    return rule_weighted_sum(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, e[-1], e[1], e[-edge], e[edge], e[-over], e[over]);
 }
 
 // Sweeps over a brick, the own cells of which lie at `at`. The rims of both tiles are as they should be, and the barrier after what
@@ -81,9 +81,9 @@ inline void make_cell(coarse_cell *c, global float *pyramid, const device_level 
     }
     _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
     {
-        low[axis] = weigh_link(faces[axis], thick_low[axis], thick[axis]);
-        high[axis] = weigh_link(beyond[axis], thick[axis], thick_high[axis]);
-        border[axis] = border[axis] > 0.0f ? rule_border(border[axis], thick[axis]) : 0.0f;
+        low[axis] = rule_link(faces[axis], thick_low[axis], thick[axis]);
+        high[axis] = rule_link(beyond[axis], thick[axis], thick_high[axis]);
+        border[axis] = rule_border(border[axis], thick[axis]);
         CHANNEL(DEVICE_WEIGHT_X + axis)[at.self] = low[axis];
     }
     c->x0 = low[0];
@@ -92,7 +92,7 @@ inline void make_cell(coarse_cell *c, global float *pyramid, const device_level 
     c->y1 = high[1];
     c->z0 = low[2];
     c->z1 = high[2];
-    c->diagonal = ((border[0] + border[2]) + border[1]) + rule_around(c->x0, c->x1, c->y0, c->y1, c->z0, c->z1);
+    c->diagonal = rule_diagonal(border[0], border[1], border[2], c->x0, c->x1, c->y0, c->y1, c->z0, c->z1);
     CHANNEL(DEVICE_DIAGONAL)[at.self] = c->diagonal;
 }
 
@@ -119,14 +119,14 @@ inline void build_counts(global float *pyramid, const device_level *level, int b
         global float *to = level_cells(pyramid, level + 1, 0, up >> 3) + octant_start(up & 7) + i;
         if (part >= 3) {
             global const float *v = level_cells(pyramid, level, DEVICE_BORDER_X + part - 3, brick);
-            to[(DEVICE_BORDER_X + part - 3) * channel] = SUM_8(v, c, 1, 8, 64);
+            to[(DEVICE_BORDER_X + part - 3) * channel] = rule_children(COARSE_CUBE(v, c, 1, 8, 64));
         } else {
-            const int a = part == 0 ? 8 : 1, b = part == 2 ? 8 : 64, h = c + (1 << 3 * part);
+            const int a = part == 0 ? 8 : 1, b = part == 2 ? 8 : 64, along = 1 << 3 * part;
             global const float *link = level_cells(pyramid, level, DEVICE_LINK_X + part, brick);
             global const float *thick = level_cells(pyramid, level, DEVICE_THICK_X + part, brick);
             global const float *n = level_cells(pyramid, level, DEVICE_COUNT, brick);
-            to[(DEVICE_LINK_X + part) * channel] = SUM_FACES(link, c, a, b);
-            to[(DEVICE_THICK_X + part) * channel] = MEAN_THICKNESS(thick, n, c, h, a, b);
+            to[(DEVICE_LINK_X + part) * channel] = rule_side(COARSE_SIDE(link, c, a, b));
+            to[(DEVICE_THICK_X + part) * channel] = COARSE_THICKNESS(thick, n, c, along, a, b);
         }
     }
 }
@@ -146,10 +146,11 @@ inline float4 left_half(global float *pyramid, const device_level *level, rows_a
     const int before = upper ? 8 * at.self + 3 : 8 * at.x0 + 7, after = upper ? 8 * at.x1 : 8 * at.self + 4;
     const float low = CHANNEL(DEVICE_ERROR)[before], high = CHANNEL(DEVICE_ERROR)[after];
     const float4 x1 = (float4)(x0.yzw, CHANNEL(DEVICE_WEIGHT_X)[after]);
-    const float4 sum =
-        WEIGHTED_SUM(x0, x1, y0, y1, z0, z1, (float4)(low, e.xyz), (float4)(e.yzw, high), e_y0, e_y1, e_z0, e_z1);
-    const float4 all = right - diagonal * e + sum;
-    return diagonal > COARSE_LEAST ? all : (float4)(0.0f);
+#define LEFT(i, e_x0, e_x1)                        \
+    rule_coarse_residual(right.i, diagonal.i, e.i, \
+                         rule_weighted_sum(x0.i, x1.i, y0.i, y1.i, z0.i, z1.i, e_x0, e_x1, e_y0.i, e_y1.i, e_z0.i, e_z1.i))
+    return (float4)(LEFT(x, low, e.y), LEFT(y, e.x, e.z), LEFT(z, e.y, e.w), LEFT(w, e.z, high));
+#undef LEFT
 }
 
 // The right side of own cells: what is left on the eight bricks below them, of which every work-item does some half rows. If those

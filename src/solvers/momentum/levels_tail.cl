@@ -65,13 +65,13 @@ inline void tail_build(local tail_room *r, tail_level t, tail_level above)
         int c = t.cells + 2 * ((i & mask) + sy * (i >> above.shift & mask) + sz * (i >> 2 * above.shift)), to = above.cells + i;
         if (part >= 3) {
             local float *v = r->cell[TAIL_BORDER + part - 3];
-            v[to] = SUM_8(v, c, sx, sy, sz);
+            v[to] = rule_children(COARSE_CUBE(v, c, sx, sy, sz));
         } else {
-            int a = part == 0 ? sy : sx, b = part == 2 ? sy : sz, h = c + (part == 0 ? sx : part == 1 ? sy : sz);
+            int a = part == 0 ? sy : sx, b = part == 2 ? sy : sz, along = part == 0 ? sx : part == 1 ? sy : sz;
             local float *link = r->cell[TAIL_LINK + part], *thick = r->cell[TAIL_THICK + part];
             local const float *n = r->cell[TAIL_COUNT];
-            link[to] = SUM_FACES(link, c, a, b);
-            thick[to] = MEAN_THICKNESS(thick, n, c, h, a, b);
+            link[to] = rule_side(COARSE_SIDE(link, c, a, b));
+            thick[to] = COARSE_THICKNESS(thick, n, c, along, a, b);
         }
     }
     SYNC;
@@ -91,17 +91,18 @@ inline void tail_equations(local tail_room *r, int count)
         const tail_level t = tail_of(cell);
         const int i = cell - t.cells, at = tail_at(t, i), mask = (1 << t.shift) - 1;
         float low[3], high[3], border[3];
-        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+        {
             const int stride = 1 << axis * t.shift, along = i >> axis * t.shift & mask;
             local const float *link = r->cell[TAIL_LINK + axis] + cell, *thick = r->cell[TAIL_THICK + axis] + cell;
             const float faces = r->cell[TAIL_BORDER + axis][cell];
-            low[axis] = weigh_link(link[0], along > 0 ? thick[-stride] : 0.0f, thick[0]);
-            high[axis] = along < mask ? weigh_link(link[stride], thick[0], thick[stride]) : 0.0f;
-            border[axis] = faces > 0.0f ? rule_border(faces, thick[0]) : 0.0f;
+            low[axis] = rule_link(link[0], along > 0 ? thick[-stride] : 0.0f, thick[0]);
+            high[axis] = along < mask ? rule_link(link[stride], thick[0], thick[stride]) : 0.0f;
+            border[axis] = rule_border(faces, thick[0]);
             r->weight[axis][at] = low[axis];
         }
-        const float borders = (border[0] + border[2]) + border[1];
-        const float diagonal = borders + rule_around(low[0], high[0], low[1], high[1], low[2], high[2]);
+        const float diagonal =
+            rule_diagonal(border[0], border[1], border[2], low[0], high[0], low[1], high[1], low[2], high[2]);
         r->cell[TAIL_DIAGONAL][cell] = diagonal;
         r->cell[TAIL_INVERSE][cell] = rule_inverse(diagonal);
     }
@@ -134,8 +135,8 @@ inline float tail_sum(coarse_cell c, local const float *e, int edge, const int s
 {
     const int over = edge * edge;
 #define BESIDE(axis, way, stride) (side[axis] == (way) ? beyond[axis] : e[(way) * (stride)])
-    return WEIGHTED_SUM(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, BESIDE(0, -1, 1), BESIDE(0, 1, 1), BESIDE(1, -1, edge),
-                        BESIDE(1, 1, edge), BESIDE(2, -1, over), BESIDE(2, 1, over));
+    return rule_weighted_sum(c.x0, c.x1, c.y0, c.y1, c.z0, c.z1, BESIDE(0, -1, 1), BESIDE(0, 1, 1), BESIDE(1, -1, edge),
+                             BESIDE(1, 1, edge), BESIDE(2, -1, over), BESIDE(2, 1, over));
 #undef BESIDE
 }
 
@@ -166,7 +167,8 @@ inline void tail_visit(local tail_room *r, local float *other, local float *left
     SYNC;
     EACH_OWN
     {
-        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+        {
             side[k][axis] = 0;
             beyond[k][axis] = 0.0f;
             if (split != 0 && OWN_CELL(k) < count) {
@@ -193,8 +195,7 @@ inline void tail_visit(local tail_room *r, local float *other, local float *left
     {
         int i = OWN_CELL(k);
         if (i < restricted) {
-            float all = own[k].right - own[k].diagonal * e[k] + cell_sum(own[k], r->e + at[k], edge);
-            left[i] = own[k].diagonal > COARSE_LEAST ? all : 0.0f;
+            left[i] = rule_coarse_residual(own[k].right, own[k].diagonal, e[k], cell_sum(own[k], r->e + at[k], edge));
         }
     }
     SYNC;
@@ -202,7 +203,7 @@ inline void tail_visit(local tail_room *r, local float *other, local float *left
     EACH_ITEM(i, restricted >> 3)
     {
         int c = 2 * ((i & mask) + sy * (i >> above.shift & mask) + sz * (i >> 2 * above.shift));
-        r->cell[TAIL_RIGHT][above.cells + i] = SUM_8(left, c, 1, sy, sz);
+        r->cell[TAIL_RIGHT][above.cells + i] = rule_children(COARSE_CUBE(left, c, 1, sy, sz));
     }
     SYNC;
 }
@@ -226,7 +227,8 @@ CELL_KERNEL void coarse_tail(global float *pyramid, device_level below, device_l
         const int up = tree[box + 8 + OCTANT_OF(OWN_CELL(k))];
         place[k] = (up >> 3) * BRICK_CELLS + octant_start(up & 7) + OCTANT_CELL(IN_OCTANT(OWN_CELL(k)));
         const uint word = count_words(pyramid, level, 0)[place[k]];
-        _Pragma("unroll") for (int axis = 0; axis < 3; axis++) {
+        _Pragma("unroll") for (int axis = 0; axis < 3; axis++)
+        {
 #define COUNT_IN(channel, of) first == 1 ? of(word, axis) : level_cells(pyramid, level, channel + axis, 0)[place[k]]
             count[TAIL_LINK + axis][k] = COUNT_IN(DEVICE_LINK_X, LINK_OF);
             count[TAIL_THICK + axis][k] = COUNT_IN(DEVICE_THICK_X, THICK_OF);
@@ -257,8 +259,8 @@ CELL_KERNEL void coarse_tail(global float *pyramid, device_level below, device_l
     for (int visit = 0; visit <= 2 * last; visit++) {
         const int k = visit <= last ? visit : 2 * last - visit;
         const tail_level t = find_tail(k), above = find_tail(k + 1);
-        tail_visit(r, other, left, t, above, visit <= last, visit == last ? sweeps : smooths, visit == last ? 0 : split >> 3 * k,
-                   visit < last ? tail_count(t) : 0);
+        tail_visit(r, other, left, t, above, visit <= last, visit == last ? sweeps : smooths,
+                   visit == last ? 0 : split >> 3 * k, visit < last ? tail_count(t) : 0);
     }
     global float *out = level_cells(pyramid, level, final_error(first, top), 0);
     EACH_OWN out[place[k]] = r->e[tail_at(find_tail(0), OWN_CELL(k))];

@@ -2,7 +2,8 @@
 // (docs/how-it-works.md).
 //
 // Each cell works out two shares from the unlimited flux through its faces: q, by which what it gives is scaled, and h, by which
-// what it takes is scaled. Both are rounded down to 15 bits after the point, which keeps both promises.
+// what it takes is scaled. Both are rounded down to 15 bits after the point, which keeps both promises. Fill and fluxes may be counted in
+// cells or in drops: a cell has a power of two of them, so that every step gives the same bits.
 #ifndef WEIR_MOMENTUM_LIMIT_H
 #define WEIR_MOMENTUM_LIMIT_H
 
@@ -12,7 +13,10 @@
 
 // A cell this full takes in nothing, not even the dust that falls into it. So no cell ever holds 4, below which drops are exact in a
 // float: what it has, at most its room of what it gives and 1.25 on top, and one fall of dust.
-#define LIMIT_FULL 2.0f
+RULE float rule_full(float dust)
+{
+    return 2.0f - dust;
+}
 
 // What leaves a cell, and what enters it, through all of its faces: fluxes through the low and the high ones, positive towards higher
 // coordinates.
@@ -40,7 +44,7 @@ RULE float rule_giving(float m, float out, float dust)
     return rule_rounded_share(m < dust ? 0.0f : q);
 }
 
-// What a cell with fill m that `out` leaves has room for; from `full` on it takes in nothing, not even dust.
+// What a cell with fill m that `out` leaves has room for; from `full` on, which is rule_full, it takes in nothing.
 RULE float rule_room(float m, float out, float full, float cap)
 {
     float room = rule_most(cap - m, 0.0f) + rule_least(out, m);
@@ -55,17 +59,36 @@ RULE float rule_taking(float m, float out, float in, float full, float cap)
     return rule_rounded_share(in > room ? fit : 1.0f);
 }
 
-// Whether any share of a cell takes a division: if not, h is 1, and q is 1 as well unless the cell holds mere dust.
+// q of a cell that more than it has does not leave.
+RULE float rule_giving_freely(float m, float dust)
+{
+    return m < dust ? 0.0f : 1.0f;
+}
+
+// Whether any share of a cell takes a division: if not, h is 1 and q is rule_giving_freely.
 RULE int rule_limited(float m, float out, float in, float dust, float full, float cap)
 {
     return ((out > m) & (m >= dust)) | (in > rule_room(m, out, full, cap));
 }
 
-// What falls out of a cell that holds mere dust: all of it, into a cell below that is open and not full.
+// Whether dust falls out of a cell into the one below: if it holds nothing more, and the cell below is not full.
+RULE int rule_dust_falls(float fill, float fill_below, float dust, float full)
+{
+    return (fill < dust) & (fill_below < full);
+}
+
+// What falls: all of it, into an open cell.
 RULE float rule_dust(float fill, float fill_below, float open_below, float dust, float full)
 {
-    float falls = fill_below < full ? open_below * fill : 0.0f;
-    return fill < dust ? falls : 0.0f;
+    float falls = open_below * fill;
+    return rule_dust_falls(fill, fill_below, dust, full) ? falls : 0.0f;
+}
+
+// What falls through the face between a low and a high cell, positive towards the high one; `sign` says which way is down, and open_below
+// whether the cell on that side is open.
+RULE float rule_fallen(int sign, float m_low, float m_high, float open_below, float dust, float full)
+{
+    return sign < 0 ? -rule_dust(m_high, m_low, open_below, dust, full) : rule_dust(m_low, m_high, open_below, dust, full);
 }
 
 // What is left of an unlimited flux F between a low and a high cell with these shares.
@@ -76,10 +99,10 @@ RULE float rule_limited_flux(float F, float q_low, float h_low, float q_high, fl
     return F * (F > 0.0f ? up : down);
 }
 
-// Whole drops of it that cross the face.
-RULE int rule_moved(float F, float q_low, float h_low, float q_high, float h_high)
+// Whole drops of it that cross the face; F in drops.
+RULE float rule_moved(float F, float q_low, float h_low, float q_high, float h_high)
 {
-    return (int)(rule_limited_flux(F, q_low, h_low, q_high, h_high) * RULE_DROPS);
+    return rule_whole(rule_limited_flux(F, q_low, h_low, q_high, h_high));
 }
 
 #endif

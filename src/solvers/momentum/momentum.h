@@ -4,11 +4,6 @@
 
 #include "compute/backend.h"
 
-enum {
-    COARSEST_SWEEPS = 32,  // on the coarsest level
-    TOUCH_UP_ROUNDS = 8    // at most, after one cycle
-};
-
 typedef struct momentum_cpu momentum_cpu;
 typedef struct momentum_opencl momentum_opencl;
 

@@ -41,13 +41,15 @@ enum {
     FLOW_Z = 2 * FLOW_CELLS
 };
 
+#define OPEN_WORDS 18  // of the open cells in a plane of nine bricks
+
 typedef struct move_tile {
     float rings[5 * RING_CELLS];  // fluxes on x and y, moved faces
     float flow[3 * FLOW_CELLS];
     float fill[8 * FILL_CELLS];
     float2 fills[RING_CELLS];        // before and after
     float2 shares[2 * PLANE_CELLS];  // q and h, in an even plane and in an odd one
-    uint open[8][18];                // two words of each of the nine bricks in a plane
+    uint open[8][OPEN_WORDS];        // two words of each of the nine bricks in a plane
     int bricks[DEVICE_RUN + 2][9];   // where the cells of those nine begin, from below the run to above it
     int clear[DEVICE_RUN + 2];
     int found[DEVICE_RUN];        // bits of facts
@@ -58,13 +60,42 @@ typedef struct move_tile {
 // Planes this far above the last water are dry, and so is all that the rings and the work-items still hold.
 #define DRY_BEYOND 16
 
-// The columns in a list: those of the run and those beside its low faces, which get new fill; those beside them, with shares only;
-// those beside its high faces, which are crossed; more with shares. The last have no cell, and a face on x apart from that on y.
-// Columns beside each other share cache lines, so each 32 are from two sides.
-#define FILL_COLUMNS 81
-#define HIGH_COLUMNS 96
-#define HIGH_END 114
-#define SHARE_COLUMNS 117
+// The roles of the work-items: each has a column, and these are where in the list of them a kind ends. Columns beside each other share
+// cache lines, so each 32 are from two sides.
+enum {
+    OWN_END = 64,      // columns of the run itself
+    LOW_X_END = 73,    // beside its low faces on x
+    LOW_Y_END = 81,    // and on y
+    LOWER_X_END = 90,  // beside those
+    LOWER_Y_END = 96,
+    HIGH_X_END = 105,  // beside its high faces
+    HIGH_Y_END = 114,
+    CELLS_END = 117,  // the rest of those that end at LOWER_Y_END; what follows has no cell, and its faces on x and y lie apart
+    CORNER_END = 119,  // two corners; what lies beside the high ones comes last
+};
+
+// New fill gets the run and what is beside its low faces.
+inline bool gets_fill(int me)
+{
+    return me < LOW_Y_END;
+}
+
+// Drops cross the faces of these, and of what is beside the run's high faces.
+inline bool is_crossed(int me)
+{
+    return gets_fill(me) || (me >= LOWER_Y_END && me < HIGH_Y_END);
+}
+
+inline bool has_cell(int me)
+{
+    return me < CELLS_END;
+}
+
+// Those of two planes, a word each.
+inline bool brings_open(int me)
+{
+    return me < 2 * OPEN_WORDS;
+}
 
 // Every other row of a brick belongs to one of two times 32 work-items, so that their reads do not meet in one bank.
 inline int2 own_cell(int i)
@@ -74,21 +105,22 @@ inline int2 own_cell(int i)
 
 inline int2 x_face(int i)
 {
-    if (i < 64) return own_cell(i);
-    if (i < 73) return (int2)(-1, i - 65);
-    if (i < 81) return (int2)(i - 73, -1);
-    if (i < 90) return (int2)(-2, i - 82);
-    if (i < 96) return (int2)(i - 91, -2);
-    if (i < 105) return (int2)(8, i - 97);
-    if (i < 114) return (int2)(i - 106, 8);
-    if (i < 117) return (int2)(i - 109, -2);
-    return i < 118 ? (int2)(8, 8) : i < 119 ? (int2)(8, -2) : (int2)(9, i - 120);
+    if (i < OWN_END) return own_cell(i);
+    if (i < LOW_X_END) return (int2)(-1, i - OWN_END - 1);
+    if (i < LOW_Y_END) return (int2)(i - LOW_X_END, -1);
+    if (i < LOWER_X_END) return (int2)(-2, i - LOW_Y_END - 1);
+    if (i < LOWER_Y_END) return (int2)(i - LOWER_X_END - 1, -2);
+    if (i < HIGH_X_END) return (int2)(8, i - LOWER_Y_END - 1);
+    if (i < HIGH_Y_END) return (int2)(i - HIGH_X_END - 1, 8);
+    if (i < CELLS_END) return (int2)(i - HIGH_Y_END + 5, -2);
+    if (i < CORNER_END) return (int2)(8, i == CELLS_END ? 8 : -2);
+    return (int2)(9, i - CORNER_END - 1);
 }
 
 inline int2 y_face(int i)
 {
     int2 at = x_face(i);
-    return i < SHARE_COLUMNS ? at : (int2)(at.y, at.x);
+    return has_cell(i) ? at : (int2)(at.y, at.x);
 }
 
 // Cells that are looked at and have no column: seven lines of 11 beside the columns, and four corners.
@@ -222,26 +254,26 @@ inline float2 turnover(float3 low, float x1, float y1, float z1)
     return (float2)(rule_leaving(low.x, x1, low.y, y1, low.z, z1), rule_entering(low.x, x1, low.y, y1, low.z, z1));
 }
 
-inline bool is_limited(float m, float2 turns, device_numbers n)
+inline bool is_limited(float m, float2 turns, device_limits limits)
 {
-    return rule_limited(m, turns.x, turns.y, n.dust, n.full, n.fill_cap);
+    return rule_limited(m, turns.x, turns.y, limits.dust, limits.full, limits.fill_cap);
 }
 
 // R2: the shares of a cell with fill m, most often and always.
-inline float2 plain_shares(float m, device_numbers n)
+inline float2 plain_shares(float m, device_limits limits)
 {
-    return (float2)(m < n.dust ? 0.0f : 1.0f, 1.0f);
+    return (float2)(rule_giving_freely(m, limits.dust), 1.0f);
 }
 
-inline float2 shares(float m, float2 turns, device_numbers n)
+inline float2 shares(float m, float2 turns, device_limits limits)
 {
-    return (float2)(rule_giving(m, turns.x, n.dust), rule_taking(m, turns.x, turns.y, n.full, n.fill_cap));
+    return (float2)(rule_giving(m, turns.x, limits.dust), rule_taking(m, turns.x, turns.y, limits.full, limits.fill_cap));
 }
 
 // R2: whole drops that cross a face between two cells with these shares.
 inline float crossed(float flux, float2 low, float2 high)
 {
-    return trunc(rule_limited_flux(flux, low.x, low.y, high.x, high.y));
+    return rule_moved(flux, low.x, low.y, high.x, high.y);
 }
 
 inline float3 crossed_faces(float3 flux, local const float2 *shares, float2 below, float2 here)
@@ -250,26 +282,26 @@ inline float3 crossed_faces(float3 flux, local const float2 *shares, float2 belo
 }
 
 // R2, dust: whether any may fall through a low face of a cell with fill m.
-inline bool dust_falls(float m, device_numbers n)
+inline bool dust_falls(float m, device_limits limits)
 {
-    return (m > n.falls_above) & (m < n.falls_below);
+    return (m > limits.falls_above) & (m < limits.falls_below);
 }
 
 // What falls through a cell's low face on the axis along which it falls; `fill` points to its fill m.
-inline float3 fallen(local const move_tile *t, local const float *fill, float m_below, float m, int z, device_numbers n)
+inline float3 fallen(local const move_tile *t, local const float *fill, float m_below, float m, int z, device_numbers n,
+                     device_limits limits)
 {
     const bool down = n.down_sign < 0;
     const float low = n.down_axis == 2 ? m_below : fill[n.down_axis == 0 ? -1 : -FILL_WIDTH];
-    const float from = down ? m : low, to = down ? low : m;
     const float3 none = (float3)(0.0f, 0.0f, 0.0f);
-    if (!(from < n.dust && to < n.full)) return none;
+    if (!rule_dust_falls(down ? m : low, down ? low : m, limits.dust, limits.full)) return none;
     float open = 1.0f;
     if (!t->clear[(z >> 3) + 1]) {
         const int2 at = place_again(t);
         open = down ? plane_open(t, at.x - (n.down_axis == 0), at.y - (n.down_axis == 1), z - (n.down_axis == 2))
                     : plane_open(t, at.x, at.y, z);
     }
-    const float falls = rule_dust(from, to, open, n.dust, n.full), dust = down ? -falls : falls;
+    const float dust = rule_fallen(n.down_sign, low, m, open, limits.dust, limits.full);
     return (float3)(n.down_axis == 0 ? dust : 0.0f, n.down_axis == 1 ? dust : 0.0f, n.down_axis == 2 ? dust : 0.0f);
 }
 
@@ -284,13 +316,7 @@ inline void put_moved(local float *at, float3 moved)
 // fill before and after.
 inline float2 new_fill(local const float *at, float3 in, float up, float before)
 {
-    return (float2)(before, before + rule_inflow(in.x, at[MOVED_X + 1], in.y, at[MOVED_Y + WIDTH], in.z, up));
-}
-
-// Momentum that comes in through one side of a control volume less what goes out through the other.
-inline float carried(float in, float out, float u_low, float u, float u_high)
-{
-    return rule_carried(in, u_low, u) - rule_carried(out, u, u_high);
+    return (float2)(before, rule_mass(before, in.x, at[MOVED_X + 1], in.y, at[MOVED_Y + WIDTH], in.z, up));
 }
 
 // Flow and moved face on z of a cell at p in plane z.
@@ -302,7 +328,7 @@ inline float4 flow_and_face(local const move_tile *t, int p, int z)
 
 // R4 and gravity on the three low faces of a cell in plane z, at p in a plane, with this fill; and what is below and above it.
 inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 below, float4 above, bool is_clear,
-                    device_numbers n)
+                    device_numbers n, float empty)
 {
     local const float *rings = t->rings + p, *flows = t->flow + p;
     local const float *at = rings + RING(z), *at_below = rings + RING(z - 1), *flow = flows + RING_FLOW(z);
@@ -318,27 +344,30 @@ inline float3 carry(local const move_tile *t, int p, int z, float2 fill, float4 
     }
     {
         local const float *u = flow + FLOW_X;
-        float by_x = carried(X[-1] + X[0], X[0] + X[1], u[-1], u[0], u[1]);
-        float by_y = carried(Y[-1] + Y[0], Y[WIDTH - 1] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_z = carried(Z[-1] + Z[0], Z1[-1] + above.w, below.x, u[0], above.x);
+        float x0 = rule_carried(X[-1], X[0], u[-1], u[0]), x1 = rule_carried(X[0], X[1], u[0], u[1]);
+        float y0 = rule_carried(Y[-1], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y[WIDTH - 1], Y[WIDTH], u[0], u[WIDTH]);
+        float z0 = rule_carried(Z[-1], Z[0], below.x, u[0]), z1 = rule_carried(Z1[-1], above.w, u[0], above.x);
         float2 low = fills[-1];
-        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_x + (by_y + by_z), open.x, n.empty_drops, n.gravity_x);
+        next.x = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(x0, x1, y0, y1, z0, z1), open.x, empty,
+                            n.gravity_x);
     }
     {
         local const float *u = flow + FLOW_Y;
-        float by_y = carried(Y[-WIDTH] + Y[0], Y[0] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_x = carried(X[-WIDTH] + X[0], X[1 - WIDTH] + X[1], u[-1], u[0], u[1]);
-        float by_z = carried(Z[-WIDTH] + Z[0], Z1[-WIDTH] + above.w, below.y, u[0], above.y);
+        float y0 = rule_carried(Y[-WIDTH], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y[0], Y[WIDTH], u[0], u[WIDTH]);
+        float x0 = rule_carried(X[-WIDTH], X[0], u[-1], u[0]), x1 = rule_carried(X[1 - WIDTH], X[1], u[0], u[1]);
+        float z0 = rule_carried(Z[-WIDTH], Z[0], below.y, u[0]), z1 = rule_carried(Z1[-WIDTH], above.w, u[0], above.y);
         float2 low = fills[-WIDTH];
-        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_y + (by_x + by_z), open.y, n.empty_drops, n.gravity_y);
+        next.y = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(y0, y1, x0, x1, z0, z1), open.y, empty,
+                            n.gravity_y);
     }
     {
         local const float *u = flow + FLOW_Z, *X0 = at_below + MOVED_X, *Y0 = at_below + MOVED_Y;
-        float by_z = carried(below.w + Z[0], Z[0] + above.w, below.z, u[0], above.z);
-        float by_y = carried(Y0[0] + Y[0], Y0[WIDTH] + Y[WIDTH], u[-WIDTH], u[0], u[WIDTH]);
-        float by_x = carried(X0[0] + X[0], X0[1] + X[1], u[-1], u[0], u[1]);
+        float z0 = rule_carried(below.w, Z[0], below.z, u[0]), z1 = rule_carried(Z[0], above.w, u[0], above.z);
+        float y0 = rule_carried(Y0[0], Y[0], u[-WIDTH], u[0]), y1 = rule_carried(Y0[WIDTH], Y[WIDTH], u[0], u[WIDTH]);
+        float x0 = rule_carried(X0[0], X[0], u[-1], u[0]), x1 = rule_carried(X0[1], X[1], u[0], u[1]);
         float2 low = t->fills[p + RING(z - 1)];
-        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], by_z + (by_y + by_x), open.z, n.empty_drops, n.gravity_z);
+        next.z = rule_carry(low.x + fill.x, low.y + fill.y, u[0], rule_carried_sum(z0, z1, y0, y1, x0, x1), open.z, empty,
+                            n.gravity_z);
     }
     return next;
 }
@@ -349,7 +378,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
      global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,
      global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,
      global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z, global int *restrict marks,
-     device_numbers n)
+     device_numbers n, device_limits limits)
 {
     global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
     local move_tile tile;
@@ -364,11 +393,11 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
     const int2 at_x = x_face(me), at_y = y_face(me), at_far = far_cell(me);
     const int x = PLANE_AT(at_x), y = PLANE_AT(at_y), from_x = nine_at(at_x), from_y = nine_at(at_y);
     const int fill_x = RING_FILL_AT(at_x), fill_y = RING_FILL_AT(at_y);
-    const bool crosses = me < FILL_COLUMNS || (me >= HIGH_COLUMNS && me < HIGH_END), apart = me >= SHARE_COLUMNS;
+    const bool crosses = is_crossed(me), apart = !has_cell(me);
     const bool has_far = me < FAR_CELLS;
     const int far = has_far ? RING_FILL_AT(at_far) : 0, from_far = has_far ? nine_at(at_far) : 0;
     // The cell and the plane of which it makes the new flow.
-    const int own = PLANE_AT(own_cell(me)), own_plane = me >> 6, own_from = (nine_at(own_cell(me)) & 63) + 64 * own_plane;
+    const int own = PLANE_AT(own_cell(me)), own_plane = me / OWN_END, own_from = (nine_at(own_cell(me)) & 63) + 64 * own_plane;
     t->self[me] = me | x << 8;
     local float *const rings = t->rings + x, *const fill = t->fill + fill_x;
 
@@ -395,7 +424,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
     c.flux = c.moved = (float3)(0.0f, 0.0f, 0.0f);
     c.share = (float2)(0.0f, 0.0f);
     c.below = (float4)(0.0f, 0.0f, 0.0f, 0.0f);
-    c.open = me < 36 ? open_word(t, open, me % 18, -2 + me / 18) : 0;
+    c.open = brings_open(me) ? open_word(t, open, me % OPEN_WORDS, -2 + me / OPEN_WORDS) : 0;
     SYNC;
 
     int found = 0, changed = 0;  // not 0: the brick has water, and it changed
@@ -433,8 +462,8 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             c.u = (float3)(flow_x[to_x], flow_y[to_y], flow_z[to_x]);
             c.u_above = (float3)(flow_x[to_x + 64], flow_y[to_y + 64], flow_z[to_x + 64]);
         }
-        if (!all_clear && me < 36) {
-            const int word = self_again(t) % 18, plane = z + self_again(t) / 18;
+        if (!all_clear && brings_open(me)) {
+            const int word = self_again(t) % OPEN_WORDS, plane = z + self_again(t) / OPEN_WORDS;
             t->open[plane & 7][word] = c.open;
             c.open = open_word(t, open, word, plane + 2);
         }
@@ -445,7 +474,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             if (wet) {
                 const float2 fill = t->fills[own + RING(d)];
                 const int after = (int)fill.y;
-                float3 next = carry(t, own, d, fill, c.below, above, clear_here >> brick & 1, n);
+                float3 next = carry(t, own, d, fill, c.below, above, clear_here >> brick & 1, n, limits.empty);
                 mass_next[to] = after;
                 next_x[to] = next.x;
                 next_y[to] = next.y;
@@ -472,15 +501,15 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             }
         }
         c.below = above;
-        if (rises && me < SHARE_COLUMNS) {
+        if (rises && has_cell(me)) {
             local const float *below = there + PLANE_CELLS;
             const float2 turns_below = turnover(c.flux, below[FLUX_X + 1], below[FLUX_Y + WIDTH], flux.z);
             const float2 turns = turnover(flux, here[FLUX_X + 1], here[FLUX_Y + WIDTH], flux_above.z);
-            share_below = plain_shares(c.m_below, n);
-            share = plain_shares(c.m, n);
-            if (is_limited(c.m_below, turns_below, n) | is_limited(c.m, turns, n)) {
-                share_below = shares(c.m_below, turns_below, n);
-                share = shares(c.m, turns, n);
+            share_below = plain_shares(c.m_below, limits);
+            share = plain_shares(c.m, limits);
+            if (is_limited(c.m_below, turns_below, limits) | is_limited(c.m, turns, limits)) {
+                share_below = shares(c.m_below, turns_below, limits);
+                share = shares(c.m, turns, limits);
             }
             t->shares[x] = share;
             t->shares[x + PLANE_CELLS] = share_below;
@@ -489,16 +518,16 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         if (rises && crosses) {
             moved = crossed_faces(flux, t->shares + x, share_below, share);
             moved_below = crossed_faces(c.flux, t->shares + x + PLANE_CELLS, c.share, share_below);
-            if (dust_falls(c.m, n) | dust_falls(c.m_below, n)) {
-                moved += fallen(t, fill + RING_FILL(z), c.m_below, c.m, z, n);
-                moved_below += fallen(t, fill + RING_FILL(z - 1), c.m_low, c.m_below, z - 1, n);
+            if (dust_falls(c.m, limits) | dust_falls(c.m_below, limits)) {
+                moved += fallen(t, fill + RING_FILL(z), c.m_below, c.m, z, n, limits);
+                moved_below += fallen(t, fill + RING_FILL(z - 1), c.m_low, c.m_below, z - 1, n, limits);
             }
             put_moved(here, moved);
             put_moved(there + PLANE_CELLS, moved_below);
             c.share = share;
         }
         SYNC;
-        if (rises && me < FILL_COLUMNS) {
+        if (rises && gets_fill(me)) {
             local float2 *fills = t->fills + x;
             fills[RING(z - 2)] = new_fill(there, c.moved, moved_below.z, c.m_low);
             fills[RING(z - 2) + PLANE_CELLS] = new_fill(there + PLANE_CELLS, moved_below, moved.z, c.m_below);

@@ -5,10 +5,10 @@
 // needed, and works on the next update's bricks meanwhile.
 #include "cells/pyramid.h"
 #include "compute/opencl.h"
+#include "solvers/momentum/coarse.h"
 #include "solvers/momentum/device.h"
 #include "solvers/momentum/limit.h"
 #include "solvers/momentum/momentum.h"
-#include "solvers/momentum/pressure.h"
 #include <assert.h>
 #include <string.h>
 
@@ -60,7 +60,9 @@ typedef struct device_pyramid {
 struct momentum_opencl {
     opencl_machine *machine;
     device_pyramid pyramid;
-    int32_t ahead;       // bricks from which on cycles are asked for before they are known to be needed
+    int32_t ahead;  // bricks from which on cycles are asked for before they are known to be needed
+    device_limits limits;
+    cl_int smooths;      // of a smoothing
     device_cycle cycle;  // the one under way
     device_cycle noted;  // the one after which notes were asked for
     bool asked;          // for notes that nobody has taken yet
@@ -296,24 +298,23 @@ static bool reads_beside(const momentum_opencl *o)
 
 // ---- An update -------------------------------------------------------------------------------------------------------------
 
-static void set_numbers(opencl_machine *machine)
+static void set_numbers(momentum_opencl *o)
 {
-    const weir_momentum_params *p = &machine->world->params.momentum;
-    device_numbers n = opencl_find_numbers(machine, 1.0f);
+    const weir_momentum_params *p = &o->machine->world->params.momentum;
+    device_numbers n = opencl_find_numbers(o->machine, 1.0f);
     const float dust = n.down_sign != 0 ? p->dust : 0.0f;
     n.keep = 1.0f - p->damping;
     n.max_flow = p->max_flow;
-    n.excess_rate = p->excess_rate;
-    n.excess_cap = p->excess_cap;
-    n.viscosity = p->viscosity;
-    n.dust = dust * RULE_DROPS;
-    n.fill_cap = p->fill_cap * RULE_DROPS;
-    n.full = (LIMIT_FULL - dust) * RULE_DROPS;
-    n.empty_drops = n.empty * RULE_DROPS;
-    n.falls_above = n.down_sign > 0 ? -1.0f : 0.0f;
-    n.falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS;
-    n.smooths = p->smooths;
-    machine->numbers = n;
+    o->machine->numbers = n;
+    o->limits = (device_limits){
+        .dust = dust * RULE_DROPS,
+        .fill_cap = p->fill_cap * RULE_DROPS,
+        .empty = n.empty * RULE_DROPS,
+        .full = rule_full(dust) * RULE_DROPS,
+        .falls_above = n.down_sign > 0 ? -1.0f : 0.0f,
+        .falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS,
+    };
+    o->smooths = p->smooths;
 }
 
 static weir_status reserve(void *solver)
@@ -326,7 +327,7 @@ static weir_status reserve(void *solver)
     }
     if (status == WEIR_OK && o->machine->cells->pool.live > 0) status = build_pyramid(o);
     if (status == WEIR_OK) status = opencl_reserve(o->machine);
-    if (status == WEIR_OK) set_numbers(o->machine);
+    if (status == WEIR_OK) set_numbers(o);
     return status;
 }
 
@@ -334,11 +335,13 @@ static weir_status reserve(void *solver)
 
 void momentum_opencl_move(void *solver)
 {
-    opencl_machine *machine = ((momentum *)solver)->opencl->machine;
+    momentum_opencl *o = ((momentum *)solver)->opencl;
+    opencl_machine *machine = o->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, A(d->runs), A(d->near),
-                 A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(machine->numbers));
+                 A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(machine->numbers),
+                 A(o->limits));
 }
 
 void momentum_opencl_open_sides(void *solver)
@@ -353,7 +356,7 @@ void momentum_opencl_viscosity(void *solver)
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     LAUNCH(&machine->queue, viscosity, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, FLOW,
-           A(machine->numbers));
+           A(machine->world->params.momentum.viscosity));
     opencl_swap_flow(machine);
 }
 
@@ -381,17 +384,19 @@ void momentum_opencl_divergence(void *solver)
     opencl_machine *machine = o->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
+    const weir_momentum_params *p = &machine->world->params.momentum;
     begin_cycles(o);
     if (!reads_once(o)) device_bricks_ask_facts(d, reads_beside(o));
     LAUNCH_ROWS(&machine->queue, divergence, d->live, A(d->near), A(d->open), A(c.mass_next), NEXT, A(c.pressure),
-                A(c.divergence), A(c.floor), A(c.pressure_next), A(d->marks), A(machine->numbers), A(d->room), A(d->live));
+                A(c.divergence), A(c.floor), A(c.pressure_next), A(d->marks), A(machine->numbers), A(p->excess_rate),
+                A(p->excess_cap), A(o->smooths), A(d->room), A(d->live));
 }
 
 static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
 {
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
-    cl_int smooths = o->machine->numbers.smooths;
+    cl_int smooths = o->smooths;
     LAUNCH_ROWS(&o->machine->queue, smooth, d->live, A(d->open), A(from), A(c.divergence), A(c.floor), A(to), CYCLE, A(d->room),
                 A(smooths), A(d->live));
 }
@@ -432,7 +437,7 @@ static void level_down(momentum_opencl *o, cl_int level)
     device_bricks *d = &o->machine->bricks;
     const device_level *here = &p->level[level];  // and the one above it
     const int32_t bricks = here->count - 1;
-    cl_int is_top = level == p->tables.top, smooths = is_top ? 0 : o->machine->numbers.smooths;
+    cl_int is_top = level == p->tables.top, smooths = is_top ? 0 : o->smooths;
     assert(bricks >= 1);
     if (level == 1)
         LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths));
@@ -448,7 +453,7 @@ static void level_back(momentum_opencl *o, cl_int level)
     device_bricks *d = &o->machine->bricks;
     const device_level *here = &p->level[level];
     const int32_t bricks = here->count - 1;
-    cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, smooths = o->machine->numbers.smooths;
+    cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, smooths = o->smooths;
     cl_int above = level + 1 == p->tables.top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
     if (level == 1)
         LAUNCH_ROWS(q, first_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths), A(above));
@@ -478,7 +483,7 @@ static void coarse_tail(momentum_opencl *o)
     device_pyramid *p = &o->pyramid;
     device_bricks *d = &o->machine->bricks;
     const device_level *here = &p->level[p->tail];
-    cl_int level = p->tail, top = p->tables.top, smooths = o->machine->numbers.smooths, sweeps = COARSEST_SWEEPS;
+    cl_int level = p->tail, top = p->tables.top, smooths = o->smooths, sweeps = COARSEST_SWEEPS;
     LAUNCH_CELLS(&o->machine->queue, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(p->box),
                  A(p->split), A(level), A(top), A(smooths), A(sweeps));
 }
@@ -510,8 +515,6 @@ void momentum_opencl_correct(void *solver)
 
 // ---- Touching up -----------------------------------------------------------------------------------------------------------
 
-_Static_assert(DEVICE_TOUCH_ROUNDS == TOUCH_UP_ROUNDS, "all machines touch up in as many rounds");
-
 // Nobody waits for the rounds, which do nothing if another cycle follows.
 static void touch_up(momentum *m)
 {
@@ -526,9 +529,9 @@ static void touch_up(momentum *m)
     }
     LAUNCH_ROWS(q, look_for_restless, d->live, A(d->open), A(c.pressure), A(c.divergence), CYCLE, A(d->room));
     if (!o->cycle.ahead) ask_notes(o, reads_beside(o), false);
-    cl_int sweeps = o->machine->numbers.smooths;
+    cl_int sweeps = o->smooths;
     int32_t several = d->live < DEVICE_TOUCH_BRICKS ? d->live : DEVICE_TOUCH_BRICKS;
-    for (cl_int round = 0; round < DEVICE_TOUCH_ROUNDS; round++)
+    for (cl_int round = 0; round < TOUCH_UP_ROUNDS; round++)
         LAUNCH_ROWS(q, touch_up, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
                     A(c.divergence), A(c.floor), CYCLE, A(d->room), A(round), A(sweeps));
     LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));

@@ -8,12 +8,7 @@ inline void inverse_faces(float inverse[8], global const uchar *open, rows_aroun
     EACH_X inverse[x] = 1.0f / 6.0f;
     if (all_open) return;
     bits_around o = look_at_bits(open, at);
-    EACH_X
-    {
-        float faces = faces_of_bits(o, x);
-        float one = 1.0f / rule_max(faces, 1.0f);
-        inverse[x] = faces > 0.0f ? (float)(int)BIT(o.self, x) * one : 0.0f;
-    }
+    EACH_X inverse[x] = rule_inverse_faces((float)(int)BIT(o.self, x), faces_of_bits(o, x));
 }
 
 // R7: one sweep over a row, with the rows beside it from a tile.
@@ -87,7 +82,7 @@ ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, g
     r.x_high = pressure[8 * at.x1];
     const float4 rim = ((global const float4 *)pressure)[2 * rim_row(edge, 0) + edge.upper];
     if (resting) {
-        EACH_X r.divergence[x] = -1.0f;
+        EACH_X r.divergence[x] = DIVERGENCE_DRY;
         EACH_X r.floor[x] = 0.0f;
     } else {
         load_row(r.divergence, divergence_in, at.self);
@@ -169,7 +164,7 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
 inline uint empty_bits(const float m[8], float empty)
 {
     uint bits = 0;
-    EACH_X bits |= (m[x] < empty ? 1u : 0u) << x;
+    EACH_X bits |= (rule_is_empty(m[x], empty) ? 1u : 0u) << x;
     return bits;
 }
 
@@ -182,7 +177,8 @@ inline uint empty_bits(const float m[8], float empty)
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global int *marks, device_numbers n, int room, int live)
+                           global int *marks, device_numbers n, float excess_rate, float excess_cap, int sweeps, int room,
+                           int live)
 {
     global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
     global const uchar *facts = MARKS(marks, const uchar, DEVICE_FACTS);
@@ -257,7 +253,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     EACH_X
     {
         float net = rule_inflow(X[x], X[x + 1], Y[x], Y_high[x], Z[x], Z_high[x]);
-        r.divergence[x] = rule_divergence(m[x], net, n.excess_rate, n.excess_cap);
+        r.divergence[x] = rule_divergence(m[x], net, excess_rate, excess_cap);
     }
     local float4 *tile = m_tile, *other = F_y;
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
@@ -270,7 +266,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     floor_row(&r, m, tile, open, at, all_open, n);
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
-    smooth_rows(&r, tile, other, n.smooths);
+    smooth_rows(&r, tile, other, sweeps);
     store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
 }
 
@@ -311,12 +307,11 @@ inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_t
     to[G_ROWS * edge.upper] = gradient_4(f[2 * row + edge.upper], w, p_before, p_here, n);
 }
 
-// R9 on a row; a bit stands for a cell with less than `empty`.
+// R9 on a row; a bit stands for an empty cell.
 inline void donor_row(float out[8], const float f[8], const float before[8], const float after[8], uint empty_low,
                       uint empty_high)
 {
-    EACH_X out[x] =
-        rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x) ? 0.0f : 1.0f, BIT(empty_high, x) ? 0.0f : 1.0f, 0.5f);
+    EACH_X out[x] = rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x), BIT(empty_high, x));
 }
 
 #define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)

@@ -9,6 +9,7 @@
 #include "cells/gradient.h"
 
 #define PRESSURE_DAMPING 0.9f
+#define DIVERGENCE_DRY (-1.0f)  // rule_divergence of a cell without water or flow around it
 
 // R6: what a cell will hold too much after the next move: its excess now, pushed out gently, and the net inflow.
 RULE float rule_divergence(float m, float net_inflow, float rate, float cap)
@@ -33,6 +34,12 @@ RULE float rule_smooth(float p, float sum, float divergence, float inverse_n, fl
     return rule_still(rule_max(floor, p + PRESSURE_DAMPING * (a - p)));
 }
 
+// R7: what is left of a cell's equation; `active` is 1 where the pressure is above its floor, and 0 where it is not.
+RULE float rule_residual(float p, float sum, float divergence, float faces, float active)
+{
+    return active * (divergence + sum - faces * p);
+}
+
 // R7: the pressure with the correction from the coarse levels, of which only active cells take part.
 RULE float rule_correct(float p, float correction, bool active, float floor)
 {
@@ -40,31 +47,19 @@ RULE float rule_correct(float p, float correction, bool active, float floor)
     return active ? corrected : p;
 }
 
-// R7 after a cycle. Calm water takes another one while the last began with the tolerance or more. Wild water, which began with much
-// more, has most of what is left in few bricks, where it is touched up; another cycle follows only if those are many, or if the last one
-// took hold of nothing.
-#define WATER_IS_WILD 8.0f  // from so many times the tolerance on
-#define TOUCH_UP_SHARE 6    // of the live bricks, one in so many
-
-RULE bool rule_is_wild(float begun, float tolerance)
+// R9: whether a cell is so empty that a face does not count it as a donor.
+RULE bool rule_is_empty(float m, float empty)
 {
-    return begun >= WATER_IS_WILD * tolerance;
-}
-
-RULE bool rule_cycle_follows(float begun, float left, int restless, int live, float tolerance)
-{
-    bool many = TOUCH_UP_SHARE * restless >= live;
-    bool rest = restless > 0 && (many || left > begun);
-    return rule_is_wild(begun, tolerance) ? rest : begun >= tolerance;
+    return m < empty;
 }
 
 // R9: a face whose donor is empty takes its flow from the next face downstream.
-RULE float rule_empty_donor(float f, float f_before, float f_after, float m_low, float m_high, float empty)
+RULE float rule_empty_donor(float f, float f_before, float f_after, bool low_empty, bool high_empty)
 {
     float forward = rule_max(0.0f, rule_min(f, f_after));
     float backward = rule_min(0.0f, rule_max(f, f_before));
-    forward = m_low < empty ? forward : f;
-    backward = m_high < empty ? backward : f;
+    forward = low_empty ? forward : f;
+    backward = high_empty ? backward : f;
     float moving = f < 0.0f ? backward : f;
     return f > 0.0f ? forward : moving;
 }

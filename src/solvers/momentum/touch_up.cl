@@ -33,14 +33,14 @@ inline void list_restless(global int *restless, global volatile int *notes, devi
 // Whether a brick is restless, from the bits of its largest residual, which are -1 without active cells.
 inline bool is_restless(int most, float tolerance)
 {
-    return most >= 0 && as_float(most) >= tolerance;
+    return rule_is_restless(most >= 0, as_float(most), tolerance);
 }
 
 // Lists the restless bricks among all live ones.
 ROW_KERNEL void look_for_restless(global const uchar *open, global const float *pressure, global const float *divergence,
                                   global volatile int *marks, device_cycle cycle, int room)
 {
-    if (!cycle_is_touched_up((global const int *)marks, cycle)) return;
+    if (!cycle_is_wild((global const int *)marks, cycle)) return;
     global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
     global const uchar *active = MARKS(marks, const uchar, DEVICE_ACTIVE(room));
     global int *touched = MARKS(marks, int, DEVICE_TOUCHED(room)), *restless = MARKS(marks, int, DEVICE_LISTED(room));
@@ -81,7 +81,7 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
                          global float *pressure_next, global const float *divergence, global const float *floor,
                          global volatile int *marks, device_cycle cycle, int room, int round, int sweeps)
 {
-    if (!cycle_is_touched_up((global const int *)marks, cycle) || cycle_follows((global const int *)marks, cycle)) return;
+    if (!cycle_is_touched_up((global const int *)marks, cycle)) return;
     global uchar *active = MARKS(marks, uchar, DEVICE_ACTIVE(room));
     global int *stamps = MARKS(marks, int, DEVICE_STAMPS(room)), *restless = MARKS(marks, int, DEVICE_LISTED(room));
     global volatile int *touched = MARKS(marks, volatile int, DEVICE_TOUCHED(room));
@@ -155,13 +155,13 @@ ROW_KERNEL void touch_up(global const int *near, global const uchar *clear, glob
 ROW_KERNEL void settle(global float *pressure, global const float *pressure_next, global volatile int *marks,
                        device_cycle cycle, int room)
 {
-    if (!cycle_is_touched_up((global const int *)marks, cycle) || cycle_follows((global const int *)marks, cycle)) return;
+    if (!cycle_is_touched_up((global const int *)marks, cycle)) return;
     global const int *touched = MARKS(marks, const int, DEVICE_TOUCHED(room)),
                      *restless = MARKS(marks, const int, DEVICE_LISTED(room));
-    const int count = listed_before(marks, cycle, DEVICE_TOUCH_ROUNDS + 1);
+    const int count = listed_before(marks, cycle, TOUCH_UP_ROUNDS + 1);
     for (int i = (int)get_group_id(0) * GROUP_BRICKS + SLOT; i < count; i += (int)get_num_groups(0) * GROUP_BRICKS) {
         const int row = ROWS * restless[i] + ROW;
-        if (is_in_next(touched, restless[i], DEVICE_TOUCH_ROUNDS)) {
+        if (is_in_next(touched, restless[i], TOUCH_UP_ROUNDS)) {
             float p[8];
             load_row(p, pressure_next, row);
             store_row(pressure, row, p);

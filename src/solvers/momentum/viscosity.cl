@@ -9,7 +9,7 @@
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 viscosity(global const int *list, global const int *near, global const uint *open, global const uchar *clear,
           global const int *mass, global const float *from_x, global const float *from_y, global const float *from_z,
-          global float *to_x, global float *to_y, global float *to_z, device_numbers n)
+          global float *to_x, global float *to_y, global float *to_z, float strength)
 {
     local int near_here[27];
     local float m[TILE_CELLS(2, 1)], u[TILE_CELLS(1, 1)];
@@ -30,7 +30,7 @@ viscosity(global const int *list, global const int *near, global const uint *ope
             float w = OPEN_AT(x - dx, y - dy, z - dz) * OPEN_AT(x, y, z);
 #define PULL(u_offset, m_offset) rule_pull(u_at[0], u_at[u_offset], m_at[m_offset] + m_at[(m_offset)-along])
             to[brick * BRICK_CELLS + cell] = rule_viscosity(u_at[0], w, PULL(-1, -1), PULL(1, 1), PULL(-10, -11), PULL(10, 11),
-                                                            PULL(-100, -121), PULL(100, 121), n.viscosity);
+                                                            PULL(-100, -121), PULL(100, 121), strength);
 #undef PULL
         }
         SYNC;
