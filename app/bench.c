@@ -10,7 +10,6 @@
 #include "app/progress.h"
 #include "app/report.h"
 
-#define BYTES_PER_CELL_UPDATE 40  // mass, three flows and pressure, four bytes each, read once and written once
 
 #define BATCHES_MIN 5
 #define BATCHES_MAX 200
@@ -165,7 +164,6 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
 {
     bool mesh = row->def == &mesh_bench;
     scene_options play = scene_options_default();
-    scene_setting iterations = {"iterations", 8};
     scene_run *run;
     play.size = row->size;
     play.updates = 1000000000;  // no second half, in which scenes measure
@@ -174,17 +172,15 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
     play.def.device = options->device;
     play.def.threads = options->threads;
     play.def.simd = options->simd;
-    if (row->solver == WEIR_SOLVER_CLASSIC) {
-        play.settings = &iterations;
-        play.setting_count = 1;
-    }
     weir_status opened = scene_open(scene_find(row->def->scene), &play, &run);
     if (opened != WEIR_OK) return app_fail(app_exit_status(opened), "%s: %s", row->name, scene_error());
 
     int status = mesh ? measure_meshes(run, row) : measure_batches(run, row);
     scene_close(run);
     row->limit = limit;
-    row->fraction = limit > 0 ? (mesh ? MESH_BYTES_PER_CELL : BYTES_PER_CELL_UPDATE) * row->cells_per_second / limit : NAN;
+    // The least that an update must do: read the state once, and write it once.
+    const double cell_bytes = mesh ? MESH_BYTES_PER_CELL : 2.0 * row->stats.cell_state_bytes;
+    row->fraction = limit > 0 ? cell_bytes * row->cells_per_second / limit : NAN;
     return status;
 }
 

@@ -2,7 +2,7 @@
 // falls onto it unless the file has water of its own. It is made at run time:
 //
 //     scene_ground *ground;
-//     if (scene_ground_open(&voxels, fluid, WEIR_SOLVER_MOMENTUM, &ground) != WEIR_OK) return fail(scene_error());
+//     if (scene_ground_open(&voxels, fluid, &ground) != WEIR_OK) return fail(scene_error());
 //     scene_run *run;
 //     if (scene_open(scene_ground_def(ground), &options, &run) != WEIR_OK) return fail(scene_error());
 //     ...

@@ -38,6 +38,10 @@ void cells_stats(const void *state, weir_stats *stats)
     const fluid_cells *c = state;
     stats->bricks = c->pool.live;
     stats->peak_bricks = c->pool.peak_live;
+    for (int32_t i = 0; i < c->layout->count; i++) {
+        stats->cell_bytes += c->layout->channels[i].bytes;
+        stats->cell_state_bytes += c->layout->channels[i].kept ? c->layout->channels[i].bytes : 0;
+    }
     stats->bytes = bricks_bytes(&c->pool) + c->solver_bytes;
     stats->peak_bytes = c->pool.peak_bytes > c->peak_bytes ? c->pool.peak_bytes : c->peak_bytes;
 }
