@@ -14,7 +14,7 @@ struct solver_table {
     const char *name;
     int32_t unit;      // the least it can count, in drops: a power of two
     int32_t cell_max;  // the most drops that a cell can hold
-    float speed;       // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set
+    float speed;       // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
 
     // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
