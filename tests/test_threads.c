@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dye.h"
+#include "sand.h"
 #include "test_world.h"
 #include <fenv.h>
 #include <pthread.h>
@@ -146,12 +147,12 @@ static void run_job(void *user, weir_task *task, void *context, int32_t count)
 {
     atomic_fetch_add((atomic_int *)user, 1);
     job j = {.task = task, .context = context, .count = count};
-    job_worker workers[JOB_WORKERS];
+    job_worker of_job[JOB_WORKERS];
     pthread_t threads[JOB_WORKERS];
     int32_t started = 0;
-    for (int32_t i = 0; i < JOB_WORKERS; i++) workers[i] = (job_worker){&j, i};
-    while (started < JOB_WORKERS - 1 && pthread_create(&threads[started], NULL, work_on_job, &workers[started]) == 0) started++;
-    work_on_job(&workers[JOB_WORKERS - 1]);
+    for (int32_t i = 0; i < JOB_WORKERS; i++) of_job[i] = (job_worker){&j, i};
+    while (started < JOB_WORKERS - 1 && pthread_create(&threads[started], NULL, work_on_job, &of_job[started]) == 0) started++;
+    work_on_job(&of_job[JOB_WORKERS - 1]);
     for (int32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
 }
 
@@ -500,6 +501,34 @@ static void worlds_on_several_threads_know_nothing_of_each_other(void **state)
     }
 }
 
+// Single cells far apart, so that the first step makes many bricks and needs larger tables for them.
+static void ask_while_bricks_are_made(weir_world *world)
+{
+    const float full = 1;
+    for (int32_t x = 0; x < 8 * 24; x += 24) assert_ok(weir_world_write_fill(world, test_box(x, 0, 0, x + 1, 1, 1), &full));
+    const int32_t bricks = weir_world_stats(world).bricks;
+    assert_ok(weir_world_step_begin(world));
+    assert_true(weir_world_cell(world, (weir_coord){24, 0, 0}).fill == 1);
+    assert_true(weir_world_channel(world, "dye", (weir_coord){24, 0, 0}) == 0);
+    assert_ok(weir_world_step_end(world));
+    assert_true(weir_world_stats(world).bricks >= 20 * bricks);
+    weir_world_destroy(world);
+}
+
+// Values that are not drops, and those of rules, are read where the solver has them.
+static void queries_read_the_frozen_state_while_tables_grow(void **state)
+{
+    static dye_options options = {.fading = 0.01f};
+    const weir_rule_def rule = dye_rule(&options);
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *water = test_make(&def), *sand;
+    assert_ok(weir_world_add_rule(water, &rule));
+    assert_ok(world_create_with(&def, &sand_solver, &sand));
+    ask_while_bricks_are_made(water);
+    ask_while_bricks_are_made(sand);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +537,7 @@ int main(void)
         cmocka_unit_test(two_worlds_share_a_job_system),
         cmocka_unit_test(a_game_asks_and_edits_during_background_steps),
         cmocka_unit_test(a_games_terrain_is_asked_during_background_steps),
+        cmocka_unit_test(queries_read_the_frozen_state_while_tables_grow),
         cmocka_unit_test(a_world_goes_from_thread_to_thread),
         cmocka_unit_test(worlds_on_several_threads_know_nothing_of_each_other),
     };

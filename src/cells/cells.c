@@ -160,9 +160,8 @@ int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick)
 
 static void read_units(const fluid_view *view, fluid_part part, int32_t brick, int32_t first, int32_t count, void *values)
 {
-    const fluid_cells *c = view->owner;
     if (part == FLUID_DROPS)
-        read_drops(c, view->alive == c->pool.alive ? &c->pool : &c->frozen, brick, first, count, values);
+        read_drops(view->owner, cells_viewed(view), brick, first, count, values);
     else
         memset(values, 0, 4 * (size_t)count);
 }

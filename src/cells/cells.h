@@ -79,6 +79,13 @@ void cells_catch_up(const void *state);
 weir_status cells_device_status(const void *state);
 void cells_leave_device(void *state);
 
+// The bricks that a view is of. Only the frozen ones are looked at to tell: a background step may be giving the others new tables.
+static inline const brick_pool *cells_viewed(const fluid_view *view)
+{
+    const fluid_cells *c = view->owner;
+    return view->alive == c->frozen.alive ? &c->frozen : &c->pool;
+}
+
 // All channels that make up the state: the kept ones of the layout, then those of rules. Returns how many there are.
 int32_t cells_state_channels(const fluid_cells *c, int32_t channels[CHANNEL_MAX]);
 

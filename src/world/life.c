@@ -209,9 +209,9 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
         weir_world_destroy(world);
         return status;
     }
-    static const char *const paths[WEIR_SIMD_COUNT] = {"", "scalar", "AVX2", "AVX-512"};
+    static const char *const paths[WEIR_SIMD_COUNT] = {"", ", scalar", ", AVX2", ", AVX-512"};
     if (world->backend == WEIR_BACKEND_CPU)
-        world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads, %s", weir_version(), world->solver->name,
+        world_log(world, WEIR_LOG_INFO, "Weir %s: %s on %d threads%s", weir_version(), world->solver->name,
                   workers_count(world->workers), paths[world->simd]);
     *out = world;
     return WEIR_OK;

@@ -152,7 +152,8 @@ weir_status weir_world_add_drain(weir_world *world, weir_box box, float rate, in
 
 weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id)
 {
-    weir_status status = edit_check_vec("acceleration", acceleration, FORCE_MAX);
+    weir_status status = edit_check_flow(world);
+    if (status == WEIR_OK) status = edit_check_vec("acceleration", acceleration, FORCE_MAX);
     return status == WEIR_OK ? add_source(world, box, (world_source){.kind = SOURCE_FORCE, .force = acceleration}, id) : status;
 }
 

@@ -18,7 +18,7 @@ typedef struct world_source {
     weir_box box;
     weir_material material;
     int64_t rate;  // emitter, drain: 1/65536 drops per update
-    int64_t owed;  // emitter, drain: 1/65536 drops not moved yet, below one drop
+    int64_t owed;  // emitter, drain: 1/65536 drops not moved yet, below one unit of the solver
     weir_vec force;
 } world_source;
 
