@@ -19,7 +19,7 @@
 #include "app/report.h"
 #include "app/terrain.h"
 #include "scenes/script.h"
-#include "src/base/path.h"
+#include <weir/path.h>
 
 #define CHANNEL_BYTES_PER_CELL 40.0  // ten channels of four bytes
 
@@ -87,9 +87,9 @@ static int unknown_scene(const char *name)
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
     }
-    if (name && path_ends_in(name, ".weir"))
+    if (name && weir_path_ends_in(name, ".weir"))
         return app_fail(EXIT_WRONG, "'%s' is a snapshot, which needs its scene: weir run SCENE --load %s", name, name);
-    if (name && (path_ends_in(name, ".vox") || path_ends_in(name, ".png")))
+    if (name && (weir_path_ends_in(name, ".vox") || weir_path_ends_in(name, ".png")))
         return app_fail(EXIT_WRONG, "'%s' is no scene; for a file of terrain: weir run --terrain %s", name, name);
     if (name && strcmp(name, "terrain") == 0)
         return app_fail(EXIT_WRONG, "scene terrain is made of a file: weir run --terrain FILE");
@@ -140,7 +140,7 @@ static int find_scene(const app_options *options, const scene_options *play, con
     const char *name = options->name_count > 0 ? options->names[0] : NULL;
     if (options->name_count > 1)
         return app_fail(EXIT_WRONG, "weir run takes one scene, and got '%s' as well", options->names[1]);
-    if (name && path_ends_in(name, ".lua")) {
+    if (name && weir_path_ends_in(name, ".lua")) {
         weir_status status = scene_script_open(name, play, script);
         if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", scene_error());
         *def = scene_script_def(*script);

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "base/path.h"
 #include "formats/mesh_read.h"
 #include "test_files.h"
 #include "test_world.h"
@@ -16,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <weir/formats.h>
+#include <weir/path.h>
 
 // A quarter of a pool on uneven ground, a few updates on.
 static weir_world *make_scene(void)
@@ -558,7 +558,7 @@ static void a_reader_that_waits_for_ever_is_ended(void **state)
     test_bytes b = {0};
     unlink(pipe_path);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
-    put_line(&b, "mtllib %s\n", path_name(pipe_path));
+    put_line(&b, "mtllib %s\n", weir_path_name(pipe_path));
     put_box(&b, 0, (weir_vec){0, 0, 0}, (weir_vec){1, 1, 1}, false);
     test_write(path, b.at, b.size);
     free(b.at);

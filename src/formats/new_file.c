@@ -18,7 +18,7 @@ weir_status format_fail(weir_status status, const char *format, ...)
 
 static weir_status cannot_write(const char *path, const char *why)
 {
-    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", path_tail(path), why);
+    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", weir_path_tail(path), why);
 }
 
 weir_status new_file_open(new_file *f, const char *path)

@@ -2,13 +2,13 @@
 #ifndef WEIR_FORMATS_NEW_FILE_H
 #define WEIR_FORMATS_NEW_FILE_H
 
-#include "base/path.h"
 #include "base/plain_numbers.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <weir/formats.h>
+#include <weir/path.h>
 
 // Until it is closed, numbers are written with a point on this thread, whatever the game's locale is.
 typedef struct new_file {
