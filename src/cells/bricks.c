@@ -200,10 +200,7 @@ static void close_gaps(brick_pool *pool)
 
 static bool comes_before(const brick_pool *pool, int32_t a, int32_t b)
 {
-    weir_coord p = pool->coord[a], q = pool->coord[b];
-    if (p.z != q.z) return p.z < q.z;
-    if (p.y != q.y) return p.y < q.y;
-    return p.x < q.x;
+    return coord_compare(pool->coord[a], pool->coord[b]) < 0;
 }
 
 static void sift_down(const brick_pool *pool, int32_t *order, int32_t at, int32_t count)

@@ -4,6 +4,7 @@
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
 // wet or dry are looked at, and all of them only after an edit.
 #include "cells/cells.h"
+#include "world/coord_table.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,7 @@ static void bear_all(brick_pool *pool, const birth_list *list)
 
 static int compare_coords(const void *a, const void *b)
 {
-    const weir_coord *p = a, *q = b;
-    if (p->z != q->z) return p->z < q->z ? -1 : 1;
-    if (p->y != q->y) return p->y < q->y ? -1 : 1;
-    return (p->x > q->x) - (p->x < q->x);
+    return coord_compare(*(const weir_coord *)a, *(const weir_coord *)b);
 }
 
 // Writes the places beside a brick where no brick is and one may be wanted. coords NULL: only counts them.

@@ -4,6 +4,7 @@
 // The header tells size and checksum of what follows. A file and memory have room left for it in front; what goes to a function comes in
 // order, so it is packed twice: once to know the header, once to be sent.
 #include "base/hash.h"
+#include "world/coord_table.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -239,7 +240,7 @@ static void put_terrain_brick(snapshot_writer *w, const terrain_brick *brick)
 static int compare_terrain(const void *a, const void *b)
 {
     const terrain_brick *p = *(const terrain_brick *const *)a, *q = *(const terrain_brick *const *)b;
-    return snapshot_before(p->coord, q->coord) ? -1 : snapshot_before(q->coord, p->coord);
+    return coord_compare(p->coord, q->coord);
 }
 
 // Terrain is in the order of a hash table, and written in that of coordinates.
