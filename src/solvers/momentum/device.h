@@ -62,7 +62,7 @@ enum {
 // The solver's tables among the marks.
 #define DEVICE_DRY(room) DEVICE_TABLES(room)             // a byte per live brick, by its number among them: see divergence
 #define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))  // an int per brick: see the notes
-#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                         // an int per brick: see touch_up.cl
+#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                         // an int per brick: see relaxation.cl
 #define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                         // the lists of restless bricks
 #define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (TOUCH_UP_ROUNDS + 1) * (room))  // masks: the active cells
 #define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                          // and those with little in them
