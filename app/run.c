@@ -105,14 +105,14 @@ int app_check_path(const char *option, const char *path)
                         S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
     }
     // It will be written beside its place first, so that is tried.
-    char beside[PATH_MAX + 32];
-    int length = snprintf(beside, sizeof beside, "%s.tmp-%ld", path, (long)getpid());
-    FILE *trial = length < (int)sizeof beside ? fopen(beside, "wb") : NULL;
+    char temporary[PATH_MAX + 32];
+    int length = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
+    FILE *trial = length < (int)sizeof temporary ? fopen(temporary, "wb") : NULL;
     if (!trial)
         return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path,
-                        strerror(length < (int)sizeof beside ? errno : ENAMETOOLONG));
+                        strerror(length < (int)sizeof temporary ? errno : ENAMETOOLONG));
     fclose(trial);
-    remove(beside);
+    remove(temporary);
     return 0;
 }
 

@@ -101,7 +101,7 @@ static int start(video *v, const video_kind *kind, int32_t width, int32_t height
     for (int32_t i = 0; i < KIND_WORDS && kind->words[i]; i++) words[count++] = kind->words[i];
     words[count++] = "-f";
     words[count++] = kind->format;
-    words[count++] = v->beside;
+    words[count++] = v->temporary;
 
     int ends[2];
     if (pipe(ends) != 0) return errno;
@@ -118,8 +118,8 @@ int video_open(video *v, const char *path, int32_t width, int32_t height, int32_
 {
     *v = (video){.path = path};
     // A name that begins with a dash, or looks like an address, must stay a file's name for ffmpeg.
-    snprintf(v->beside, sizeof v->beside, "%s%s.tmp-%ld", weir_path_is_absolute(path) ? "" : "./", path, (long)getpid());
-    FILE *trial = fopen(v->beside, "wb");
+    snprintf(v->temporary, sizeof v->temporary, "%s%s.tmp-%ld", weir_path_is_absolute(path) ? "" : "./", path, (long)getpid());
+    FILE *trial = fopen(v->temporary, "wb");
     if (!trial) return app_fail(EXIT_WRONG, "--video %s cannot be written: %s", path, strerror(errno));
     fclose(trial);
     v->words = tmpfile();
@@ -128,7 +128,7 @@ int video_open(video *v, const char *path, int32_t width, int32_t height, int32_
         signal(SIGPIPE, SIG_IGN);  // an ffmpeg that has ended is told by write
         return 0;
     }
-    unlink(v->beside);
+    unlink(v->temporary);
     if (v->words) fclose(v->words);
     v->words = NULL;
     return app_fail(EXIT_FAILED, "--video %s: ffmpeg could not be started: %s", path, strerror(reason));
@@ -158,9 +158,9 @@ static int end_video(video *v, bool whole, const char *told)
     bool good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if ((whole || told) && !good) result = tell_failure(v);
     if (told && good) result = app_fail(EXIT_FAILED, "--video %s: %s", v->path, told);
-    if (whole && good && rename(v->beside, v->path) != 0)
+    if (whole && good && rename(v->temporary, v->path) != 0)
         result = app_fail(EXIT_FAILED, "--video %s could not be written: %s", v->path, strerror(errno));
-    if (!whole || result) unlink(v->beside);
+    if (!whole || result) unlink(v->temporary);
     fclose(v->words);
     v->words = NULL;
     return result;

@@ -585,7 +585,7 @@ static void a_reader_that_takes_too_much_memory_is_told_from_a_slow_one(void **s
 
 static void an_answer_that_lies_or_ends_early_is_refused(void **state)
 {
-    const mesh_news lying = {.count = INT64_MAX}, empty = {.count = 2}, silent = {.count = INT64_MIN};
+    const mesh_header lying = {.count = INT64_MAX}, empty = {.count = 2}, silent = {.count = INT64_MIN};
     const struct {
         const void *bytes;
         size_t size;

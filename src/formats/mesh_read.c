@@ -125,18 +125,18 @@ static weir_status receive_triangles(const char *path, int pipe_end, double dead
 weir_status mesh_receive(const char *path, int pipe_end, double seconds, triangle_soup *soup, mesh_answer *answer)
 {
     const double deadline = seconds_now() + seconds;
-    mesh_news news;
+    mesh_header header;
     *soup = (triangle_soup){0};
-    *answer = receive_all(pipe_end, deadline, &news, sizeof news);
+    *answer = receive_all(pipe_end, deadline, &header, sizeof header);
     if (*answer != MESH_WHOLE) return WEIR_OK;
-    news.said[sizeof news.said - 1] = '\0';
-    if (news.count < 0)
-        return cannot_read(path, strstr(news.said, "bad_alloc") ? "its reader needs too much memory" : news.said);
-    if (news.count > TRIANGLES_MOST) {
+    header.said[sizeof header.said - 1] = '\0';
+    if (header.count < 0)
+        return cannot_read(path, strstr(header.said, "bad_alloc") ? "its reader needs too much memory" : header.said);
+    if (header.count > TRIANGLES_MOST) {
         return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", weir_path_tail(path),
-                           (long long)news.count, TRIANGLES_MOST);
+                           (long long)header.count, TRIANGLES_MOST);
     }
-    return receive_triangles(path, pipe_end, deadline, news.count, soup, answer);
+    return receive_triangles(path, pipe_end, deadline, header.count, soup, answer);
 }
 
 // Why not all came, by how the process ended.

@@ -15,7 +15,7 @@ typedef struct new_file {
     FILE *file;
     plain_numbers numbers;
     int failure;  // errno of the first new_file_write that failed; 0: none
-    char path[PATH_MAX], beside[PATH_MAX];
+    char path[PATH_MAX], temporary[PATH_MAX];
 } new_file;
 
 // WEIR_ERROR_FILE with a sentence if it cannot be written; then the file is NULL.
