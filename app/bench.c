@@ -89,10 +89,10 @@ static double run_batch(scene_run *run, int32_t updates)
 static double warm_up(scene_run *run, const bench_def *def)
 {
     double last = run_batch(run, def->warm_up);
-    for (int32_t i = 0, calm = 0; last >= 0 && i < def->settle && calm < SETTLED_UPDATES; i++) {
+    for (int32_t i = 0, steady = 0; last >= 0 && i < def->settle && steady < SETTLED_UPDATES; i++) {
         weir_stats stats = weir_world_stats(run->world);
         bool found = stats.cycles <= 1 && stats.residual < weir_world_params(run->world).momentum.tolerance;
-        calm = found ? calm + 1 : 0;
+        steady = found ? steady + 1 : 0;
         last = run_batch(run, 1);
     }
     return last;

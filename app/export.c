@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "app/app.h"
-#include "src/base/path.h"
 #include <weir/formats.h>
+#include <weir/path.h>
 
 #define VTI_CELLS 0x1p40  // 23 TB
 
@@ -135,7 +135,7 @@ enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 static const export_format *find_format(const char *path)
 {
     for (int32_t i = 0; i < FORMAT_COUNT; i++)
-        if (path_ends_in(path, formats[i].ending)) return &formats[i];
+        if (weir_path_ends_in(path, formats[i].ending)) return &formats[i];
     return NULL;
 }
 
@@ -159,7 +159,7 @@ static int check_paths(const export_format *format, const char *path)
     int status = app_check_path("export", path);
     if (status || strcmp(format->ending, ".obj") != 0) return status;
     char materials[PATH_MAX];
-    int length = snprintf(materials, sizeof materials, "%.*s.mtl", (int)(path_ending(path) - path), path);
+    int length = snprintf(materials, sizeof materials, "%.*s.mtl", (int)(weir_path_ending(path) - path), path);
     return length < (int)sizeof materials ? app_check_path("export", materials) : 0;
 }
 
@@ -171,7 +171,7 @@ static int unknown_format(const char *path)
         const char *before = i == 0 ? "" : i == FORMAT_COUNT - 1 ? " and " : ", ";
         snprintf(all + used, sizeof all - used, "%s%s", before, formats[i].ending);
     }
-    if (path_ending(path)[0] == '\0')
+    if (weir_path_ending(path)[0] == '\0')
         return app_fail(EXIT_WRONG, "--export %s: the name has no ending, which says what to write; there are %s", path, all);
     return app_fail(EXIT_WRONG, "--export %s: there is no format of this ending; there are %s", path, all);
 }
@@ -213,7 +213,7 @@ exporter export_begin(const app_options *options, weir_world *world)
 static weir_status write_now(exporter *e, int64_t update)
 {
     char path[PATH_MAX];
-    const char *ending = path_ending(e->path);
+    const char *ending = weir_path_ending(e->path);
     int length = e->every
                      ? snprintf(path, sizeof path, "%.*s-%06" PRId64 "%s", (int)(ending - e->path), e->path, update, ending)
                      : snprintf(path, sizeof path, "%s", e->path);

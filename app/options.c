@@ -12,7 +12,7 @@
 
 #include "app/app.h"
 #include "app/near.h"
-#include "src/base/path.h"
+#include <weir/path.h>
 
 // ---- Numbers and words -----------------------------------------------------------------------------------------------------
 
@@ -513,7 +513,7 @@ static int check_outputs(const app_options *options)
                    {"frames", options->frames},
                    {"video", options->video}};
     const int count = (int)(sizeof outputs / sizeof *outputs);
-    const bool script = options->name_count > 0 && path_ends_in(options->names[0], ".lua");
+    const bool script = options->name_count > 0 && weir_path_ends_in(options->names[0], ".lua");
     const char *const inputs[] = {options->terrain, script ? options->names[0] : NULL};
     for (int i = 0; i < count; i++) {
         const char *path = outputs[i].path;

@@ -19,7 +19,7 @@
 #include "app/report.h"
 #include "app/terrain.h"
 #include "scenes/script.h"
-#include "src/base/path.h"
+#include <weir/path.h>
 
 typedef struct hash_mark {
     int64_t update;
@@ -85,9 +85,9 @@ static int unknown_scene(const char *name)
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", scene_at(i)->name);
     }
-    if (name && path_ends_in(name, ".weir"))
+    if (name && weir_path_ends_in(name, ".weir"))
         return app_fail(EXIT_WRONG, "'%s' is a snapshot, which needs its scene: weir run SCENE --load %s", name, name);
-    if (name && (path_ends_in(name, ".vox") || path_ends_in(name, ".png")))
+    if (name && (weir_path_ends_in(name, ".vox") || weir_path_ends_in(name, ".png")))
         return app_fail(EXIT_WRONG, "'%s' is no scene; for a file of terrain: weir run --terrain %s", name, name);
     if (name && strcmp(name, "terrain") == 0)
         return app_fail(EXIT_WRONG, "scene terrain is made of a file: weir run --terrain FILE");
@@ -103,14 +103,14 @@ int app_check_path(const char *option, const char *path)
                         S_ISDIR(info.st_mode) ? "a folder" : "not a plain file");
     }
     // It will be written beside its place first, so that is tried.
-    char beside[PATH_MAX + 32];
-    int length = snprintf(beside, sizeof beside, "%s.tmp-%ld", path, (long)getpid());
-    FILE *trial = length < (int)sizeof beside ? fopen(beside, "wb") : NULL;
+    char temporary[PATH_MAX + 32];
+    int length = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
+    FILE *trial = length < (int)sizeof temporary ? fopen(temporary, "wb") : NULL;
     if (!trial)
         return app_fail(EXIT_WRONG, "--%s %s cannot be written: %s", option, path,
-                        strerror(length < (int)sizeof beside ? errno : ENAMETOOLONG));
+                        strerror(length < (int)sizeof temporary ? errno : ENAMETOOLONG));
     fclose(trial);
-    remove(beside);
+    remove(temporary);
     return 0;
 }
 
@@ -138,7 +138,7 @@ static int find_scene(const app_options *options, const scene_options *play, con
     const char *name = options->name_count > 0 ? options->names[0] : NULL;
     if (options->name_count > 1)
         return app_fail(EXIT_WRONG, "weir run takes one scene, and got '%s' as well", options->names[1]);
-    if (name && path_ends_in(name, ".lua")) {
+    if (name && weir_path_ends_in(name, ".lua")) {
         weir_status status = scene_script_open(name, play, script);
         if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", scene_error());
         *def = scene_script_def(*script);

@@ -10,9 +10,18 @@
 #include <unistd.h>
 
 #include "app/app.h"
-#include "src/base/path.h"
+#include <weir/path.h>
 
 extern char **environ;
+
+// Between the folders of PATH, and at the end of a program's name.
+#ifdef _WIN32
+#define LIST_COMMA ";"
+#define PROGRAM_ENDING ".exe"
+#else
+#define LIST_COMMA ":"
+#define PROGRAM_ENDING ""
+#endif
 
 // What ffmpeg is told for each kind of film. Films of odd sizes get a row or column more, which mp4 and webm need.
 #define EVEN "pad=ceil(iw/2)*2:ceil(ih/2)*2"
@@ -33,7 +42,7 @@ static const video_kind kinds[] = {
 static const video_kind *kind_of(const char *path)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (path_ends_in(path, kinds[i].ending)) return &kinds[i];
+        if (weir_path_ends_in(path, kinds[i].ending)) return &kinds[i];
     return NULL;
 }
 
@@ -49,8 +58,8 @@ bool video_possible(void)
     const char *path = getenv("PATH");
     while (path && *path) {
         char name[PATH_MAX];
-        size_t length = strcspn(path, PATH_LIST_COMMA);
-        int written = snprintf(name, sizeof name, "%.*s/ffmpeg" PATH_PROGRAM, (int)length, path);
+        size_t length = strcspn(path, LIST_COMMA);
+        int written = snprintf(name, sizeof name, "%.*s/ffmpeg" PROGRAM_ENDING, (int)length, path);
         if (written > 0 && written < (int)sizeof name && access(name, X_OK) == 0) return true;
         path += length + (path[length] != '\0');
     }
@@ -92,7 +101,7 @@ static int start(video *v, const video_kind *kind, int32_t width, int32_t height
     for (int32_t i = 0; i < KIND_WORDS && kind->words[i]; i++) words[count++] = kind->words[i];
     words[count++] = "-f";
     words[count++] = kind->format;
-    words[count++] = v->beside;
+    words[count++] = v->temporary;
 
     int ends[2];
     if (pipe(ends) != 0) return errno;
@@ -109,8 +118,8 @@ int video_open(video *v, const char *path, int32_t width, int32_t height, int32_
 {
     *v = (video){.path = path};
     // A name that begins with a dash, or looks like an address, must stay a file's name for ffmpeg.
-    snprintf(v->beside, sizeof v->beside, "%s%s.tmp-%ld", path_is_absolute(path) ? "" : "./", path, (long)getpid());
-    FILE *trial = fopen(v->beside, "wb");
+    snprintf(v->temporary, sizeof v->temporary, "%s%s.tmp-%ld", weir_path_is_absolute(path) ? "" : "./", path, (long)getpid());
+    FILE *trial = fopen(v->temporary, "wb");
     if (!trial) return app_fail(EXIT_WRONG, "--video %s cannot be written: %s", path, strerror(errno));
     fclose(trial);
     v->words = tmpfile();
@@ -119,7 +128,7 @@ int video_open(video *v, const char *path, int32_t width, int32_t height, int32_
         signal(SIGPIPE, SIG_IGN);  // an ffmpeg that has ended is told by write
         return 0;
     }
-    unlink(v->beside);
+    unlink(v->temporary);
     if (v->words) fclose(v->words);
     v->words = NULL;
     return app_fail(EXIT_FAILED, "--video %s: ffmpeg could not be started: %s", path, strerror(reason));
@@ -149,9 +158,9 @@ static int end_video(video *v, bool whole, const char *told)
     bool good = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if ((whole || told) && !good) result = tell_failure(v);
     if (told && good) result = app_fail(EXIT_FAILED, "--video %s: %s", v->path, told);
-    if (whole && good && rename(v->beside, v->path) != 0)
+    if (whole && good && rename(v->temporary, v->path) != 0)
         result = app_fail(EXIT_FAILED, "--video %s could not be written: %s", v->path, strerror(errno));
-    if (!whole || result) unlink(v->beside);
+    if (!whole || result) unlink(v->temporary);
     fclose(v->words);
     v->words = NULL;
     return result;

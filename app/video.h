@@ -10,7 +10,7 @@
 
 typedef struct video {
     const char *path;
-    char beside[PATH_MAX + 32];
+    char temporary[PATH_MAX + 32];
     pid_t process;  // 0: none
     int pipe;       // to its standard input
     FILE *words;    // what it says

@@ -13,7 +13,7 @@
 #ifdef WEIR_HAVE_LUA
 
 #include "scenes/script_inside.h"
-#include "src/base/path.h"
+#include <weir/path.h>
 
 enum {
     TEXT_MAX = 1 << 20,           // bytes of a script
@@ -260,11 +260,11 @@ static char *read_text(const char *path, size_t *size)
     bool failed = !file || !text || ferror(file);
     char sentence[256];
     if (failed)
-        snprintf(sentence, sizeof sentence, "cannot read %s: %s", path_tail(path),
+        snprintf(sentence, sizeof sentence, "cannot read %s: %s", weir_path_tail(path),
                  other ? "it is not a plain file" : strerror(errno ? errno : EIO));
     if (file) fclose(file);
     if (!failed && *size > TEXT_MAX) {
-        snprintf(sentence, sizeof sentence, "%s is larger than a script may be, which is 1 MiB", path_tail(path));
+        snprintf(sentence, sizeof sentence, "%s is larger than a script may be, which is 1 MiB", weir_path_tail(path));
         failed = true;
     }
     if (!failed) return text;
@@ -286,12 +286,12 @@ static size_t beginning(const char *text, size_t size)
 // The file's name without folders and ending, and its folder.
 static void name_script(scene_script *script, const char *path)
 {
-    const char *file = path_name(path);
+    const char *file = weir_path_name(path);
     size_t length = strlen(path);
     snprintf(script->path, sizeof script->path, "%s",
              length < sizeof script->path ? path : path + length + 1 - sizeof script->path);
     snprintf(script->folder, sizeof script->folder, "%.*s", (int)(file - path), path);
-    snprintf(script->name, sizeof script->name, "%.*s", (int)(path_ending(path) - file), file);
+    snprintf(script->name, sizeof script->name, "%.*s", (int)(weir_path_ending(path) - file), file);
 }
 
 // Runs protected: making the tables may want more memory than there is.
@@ -345,7 +345,7 @@ static weir_status begin(scene_script *script, const char *path, const scene_opt
     weir_status status = go_on(script);
     if (status == WEIR_OK && !script->described) {
         char sentence[256];
-        snprintf(sentence, sizeof sentence, "%s has no world: it never calls world{...}", path_tail(path));
+        snprintf(sentence, sizeof sentence, "%s has no world: it never calls world{...}", weir_path_tail(path));
         weir_error_set(status = WEIR_ERROR_ARGUMENT, sentence);
     }
     if (status != WEIR_OK) return status;

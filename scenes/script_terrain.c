@@ -7,7 +7,7 @@
 #ifdef WEIR_HAVE_LUA
 
 #include "scenes/script_inside.h"
-#include "src/base/path.h"
+#include <weir/path.h>
 
 #include <errno.h>
 #include <math.h>
@@ -29,9 +29,9 @@ static void find_file(lua_State *lua, const char *name, char path[PATH_MAX])
 {
     const scene_script *script = script_of(lua);
     char given[PATH_MAX], folder[PATH_MAX];
-    if (path_is_absolute(name) || leads_up(name))
+    if (weir_path_is_absolute(name) || leads_up(name))
         luaL_error(lua, "terrain(\"%s\"): only files in the script's own folder can be read", name);
-    if (!path_ends_in(name, ".vox") && !path_ends_in(name, ".png"))
+    if (!weir_path_ends_in(name, ".vox") && !weir_path_ends_in(name, ".png"))
         luaL_error(lua, "terrain(\"%s\"): a script can read .vox and .png files; meshes are for --terrain", name);
     if (snprintf(given, sizeof given, "%s%s", script->folder, name) >= (int)sizeof given)
         luaL_error(lua, "terrain: the name of the file is too long");

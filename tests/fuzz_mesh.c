@@ -17,8 +17,8 @@ static void write_box(const char *name, float x, float y, float z, int64_t count
     const char *path = seed_path(name);
     FILE *file = path ? fopen(path, "wb") : NULL;
     if (!file) return;
-    const mesh_news news = {.count = count, .said = "as it likes"};
-    fwrite(&news, sizeof news, 1, file);
+    const mesh_header header = {.count = count, .said = "as it likes"};
+    fwrite(&header, sizeof header, 1, file);
     for (int32_t i = 0; i < 36; i++) {
         const uint8_t c = corners[i / 3][i % 3];
         const float at[3] = {c & 1 ? x : 0, c & 2 ? y : 0, c & 4 ? z : 0};

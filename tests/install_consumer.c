@@ -1,5 +1,6 @@
 // The smallest user of an installed Weir. It is compiled as C11 and as C++17, so it keeps to what both have.
 #include <stdio.h>
+#include <weir/path.h>
 #include <weir/weir.h>
 
 int main(void)
@@ -27,5 +28,5 @@ int main(void)
 
     int wet = cell.fill > 0.5f;
     int whole = ledger.drift == 0 && ledger.held == (int64_t)24 * 40 * 64 * WEIR_FULL;
-    return wet && whole ? 0 : 1;
+    return wet && whole && weir_path_ends_in("folder/Flood.VOX", ".vox") ? 0 : 1;
 }

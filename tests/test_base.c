@@ -1,4 +1,4 @@
-// The ground floor: sentences of failures, counted memory, and work over threads.
+// The ground floor: sentences of failures, names of files, counted memory, and work over threads.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/workers.h"
+#include <weir/path.h>
 
 // ---- Status ----------------------------------------------------------------------------------------------------------------
 
@@ -459,6 +460,32 @@ static void a_job_system_without_workers_is_refused(void **state)
     assert_int_equal(mem.bytes, 0);
 }
 
+// ---- Names of files --------------------------------------------------------------------------------------------------------
+
+static void names_of_files_are_cut_into_their_parts(void **state)
+{
+    assert_string_equal(weir_path_name("folder.d/of/flood.tar.vox"), "flood.tar.vox");
+    assert_string_equal(weir_path_name("flood"), "flood");
+    assert_string_equal(weir_path_name("folder/"), "");
+    assert_string_equal(weir_path_ending("folder.d/flood.tar.vox"), ".vox");
+    assert_string_equal(weir_path_ending("folder.d/flood"), "");
+    assert_string_equal(weir_path_ending("folder/.mp4"), "");
+    assert_true(weir_path_is_absolute("/flood.vox"));
+    assert_false(weir_path_is_absolute("folder/flood.vox"));
+    assert_false(weir_path_is_absolute(""));
+}
+
+static void an_ending_is_the_same_in_capitals(void **state)
+{
+    assert_true(weir_path_ends_in("flood.vox", ".vox"));
+    assert_true(weir_path_ends_in("flood.VoX", ".vox"));
+    assert_true(weir_path_ends_in("flood", ""));
+    assert_false(weir_path_ends_in("flood.voxel", ".vox"));
+    assert_false(weir_path_ends_in("flood.vo", ".vox"));
+    assert_false(weir_path_ends_in("flood", ".vox"));
+    assert_false(weir_path_ends_in(".vox", ".vox"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +496,8 @@ int main(void)
         cmocka_unit_test(each_thread_has_its_own_sentence),
         cmocka_unit_test(the_version_is_the_headers),
         cmocka_unit_test(the_clock_goes_forward),
+        cmocka_unit_test(names_of_files_are_cut_into_their_parts),
+        cmocka_unit_test(an_ending_is_the_same_in_capitals),
         cmocka_unit_test(memory_is_aligned_and_counted),
         cmocka_unit_test(nothing_asked_for_is_nothing_given),
         cmocka_unit_test(a_size_that_would_wrap_around_is_refused),

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "base/path.h"
 #include "formats/mesh_read.h"
 #include "test_files.h"
 #include "test_world.h"
@@ -16,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <weir/formats.h>
+#include <weir/path.h>
 
 // A quarter of a pool on uneven ground, a few updates on.
 static weir_world *make_scene(void)
@@ -558,7 +558,7 @@ static void a_reader_that_waits_for_ever_is_ended(void **state)
     test_bytes b = {0};
     unlink(pipe_path);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
-    put_line(&b, "mtllib %s\n", path_name(pipe_path));
+    put_line(&b, "mtllib %s\n", weir_path_name(pipe_path));
     put_box(&b, 0, (weir_vec){0, 0, 0}, (weir_vec){1, 1, 1}, false);
     test_write(path, b.at, b.size);
     free(b.at);
@@ -585,7 +585,7 @@ static void a_reader_that_takes_too_much_memory_is_told_from_a_slow_one(void **s
 
 static void an_answer_that_lies_or_ends_early_is_refused(void **state)
 {
-    const mesh_news lying = {.count = INT64_MAX}, empty = {.count = 2}, silent = {.count = INT64_MIN};
+    const mesh_header lying = {.count = INT64_MAX}, empty = {.count = 2}, silent = {.count = INT64_MIN};
     const struct {
         const void *bytes;
         size_t size;

@@ -136,16 +136,16 @@ static void play_scene(const scene_def *scene, weir_solver solver, int32_t updat
     scene_close(device);
 }
 
-// In a large world answers are read beside the kernels: here in every other scene.
+// In a large world answers are read on the transfer queue: here in every other scene.
 static void every_scene_is_the_same_on_the_device(void **state)
 {
     need_device();
     for (int32_t i = 0; scene_at(i); i++) {
-        setenv("WEIR_DEVICE_BESIDE", i % 2 ? "1" : "100000", 1);
+        setenv("WEIR_DEVICE_TRANSFER_QUEUE", i % 2 ? "1" : "100000", 1);
         bool large = strcmp(scene_at(i)->name, "tsunami") == 0 || strcmp(scene_at(i)->name, "shallowwave") == 0;
         for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], large ? 50 : 100, 50);
     }
-    unsetenv("WEIR_DEVICE_BESIDE");
+    unsetenv("WEIR_DEVICE_TRANSFER_QUEUE");
 }
 
 static void some_scenes_are_the_same_on_the_device(void **state)
@@ -159,16 +159,16 @@ static void some_scenes_are_the_same_on_the_device(void **state)
 
 // ---- Cycles of the pressure ------------------------------------------------------------------------------------------------
 
-// In a large world all cycles of an update are asked for at once, and the device leaves out those that are not needed. The world has
+// In a large world all cycles of an update are enqueued at once, and the device leaves out those that are not needed. The world has
 // updates of few and of many, is asked after some and not after others, and is told of another tolerance in between.
-static void cycles_that_are_asked_for_ahead_change_nothing(void **state)
+static void speculative_cycles_change_nothing(void **state)
 {
     need_device();
-    setenv("WEIR_DEVICE_AHEAD", "1", 1);
+    setenv("WEIR_DEVICE_SPECULATIVE", "1", 1);
     weir_params params = weir_params_default();
     params.momentum.cycles = 5;
     pair p = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0);
-    unsetenv("WEIR_DEVICE_AHEAD");
+    unsetenv("WEIR_DEVICE_SPECULATIVE");
     int32_t few = 0, many = 0;
     for (int32_t i = 0; i < 12; i++) {
         // Water far away, so that bricks come in every update.
@@ -185,35 +185,35 @@ static void cycles_that_are_asked_for_ahead_change_nothing(void **state)
     end_pair(&p);
 }
 
-// Water that falls into water is wild: some bricks are touched up, with another cycle behind it and without, also if the world that
-// goes on was loaded. How many cycles the next update may run is known though nobody asked for the notes of the last.
-static void wild_water_is_touched_up_alike(void **state)
+// Water that falls into water leaves large residuals: some bricks are relaxed locally, with another cycle behind it and without, also if
+// the world that goes on was loaded. How many cycles the next update may run is known though nobody asked for the statistics of the last.
+static void large_residuals_are_relaxed_alike(void **state)
 {
     need_device();
-    for (int32_t ahead = 0; ahead < 2; ahead++) {
-        setenv("WEIR_DEVICE_AHEAD", ahead ? "1" : "100000", 1);
+    for (int32_t speculative = 0; speculative < 2; speculative++) {
+        setenv("WEIR_DEVICE_SPECULATIVE", speculative ? "1" : "100000", 1);
         weir_params params = weir_params_default();
         pair p = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0), q = make_basin(WEIR_SOLVER_MOMENTUM, &params, 0);
-        unsetenv("WEIR_DEVICE_AHEAD");
-        int32_t wild = 0;
+        unsetenv("WEIR_DEVICE_SPECULATIVE");
+        int32_t large = 0;
         for (int32_t i = 0; i < 6; i++) {
             BOTH(p, weir_world_fill(world, test_box(2, 14, 2, 12, 22, 12 + i), WEIR_WATER, 1));
             params.momentum.smooths = 1 + i % 3;
             params.momentum.tolerance = i < 4 ? 0.005f : 0.0f;
             BOTH(p, weir_world_set_params(world, &params));
             step_pair(&p, 3);
-            BOTH(p, weir_world_save(world, "opencl-wild.weir"));
-            BOTH(q, weir_world_load(world, "opencl-wild.weir"));
+            BOTH(p, weir_world_save(world, "opencl-relaxed.weir"));
+            BOTH(q, weir_world_load(world, "opencl-relaxed.weir"));
             step_pair(&p, 2);
             step_pair(&q, 2);
             check_same(&p);
             check_same(&q);
             assert_true(weir_world_hash(p.device) == weir_world_hash(q.device));
             weir_stats stats = weir_world_stats(p.cpu);
-            wild += params.momentum.tolerance > 0 && stats.cycles == 1 && stats.residual > 8 * params.momentum.tolerance;
+            large += params.momentum.tolerance > 0 && stats.cycles == 1 && stats.residual > 8 * params.momentum.tolerance;
         }
-        assert_true(wild > 0);
-        remove("opencl-wild.weir");
+        assert_true(large > 0);
+        remove("opencl-relaxed.weir");
         end_pair(&p);
         end_pair(&q);
     }
@@ -354,11 +354,11 @@ static void parameters_act_on_the_device_too(void **state)
 }
 
 // Where kernels do several sweeps or iterations at once, few of them are a case of their own. The world has bricks with terrain near
-// them and bricks without, and answers are read beside the kernels.
+// them and bricks without, and answers are read on the transfer queue.
 static void few_sweeps_and_iterations_are_the_same_on_the_device(void **state)
 {
     need_device();
-    setenv("WEIR_DEVICE_BESIDE", "1", 1);
+    setenv("WEIR_DEVICE_TRANSFER_QUEUE", "1", 1);
     for (int32_t s = 0; s < 2; s++) {
         weir_params params = weir_params_default();
         weir_world_def def = test_def(SOLVERS[s], 1, 1, 1);
@@ -377,7 +377,7 @@ static void few_sweeps_and_iterations_are_the_same_on_the_device(void **state)
         }
         end_pair(&p);
     }
-    unsetenv("WEIR_DEVICE_BESIDE");
+    unsetenv("WEIR_DEVICE_TRANSFER_QUEUE");
 }
 
 static void asked_terrain(void *user, weir_coord origin, uint8_t shares[512])
@@ -806,7 +806,7 @@ static void a_validate_brings_nothing_and_sees_what_is_here(void **state)
         assert_int_equal(pool->place[brick], PLACE_THERE);
         assert_int_equal(weir_world_stats(world).bytes_from_device, brought);
 
-        bricks_bring_all(pool);
+        bricks_fetch_all(pool);
         assert_null(world_validate(world, false));
         int32_t *mass = bricks_ints(pool, CHANNEL_MASS, brick);
         mass[0]++;
@@ -825,8 +825,8 @@ int main(void)
     const struct CMUnitTest long_tests[] = {cmocka_unit_test(every_scene_is_the_same_on_the_device)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_scenes_are_the_same_on_the_device),
-        cmocka_unit_test(cycles_that_are_asked_for_ahead_change_nothing),
-        cmocka_unit_test(wild_water_is_touched_up_alike),
+        cmocka_unit_test(speculative_cycles_change_nothing),
+        cmocka_unit_test(large_residuals_are_relaxed_alike),
         cmocka_unit_test(coarse_levels_are_the_same_wherever_water_lies),
         cmocka_unit_test(edits_between_updates_give_the_same_world),
         cmocka_unit_test(written_arrays_and_changed_sources_give_the_same_world),

@@ -1,8 +1,9 @@
 // Devices that are too small, and devices that are lost: what fails says so, and no water is ever lost without a word.
 //
 // Two variables of the environment make a device fail: WEIR_DEVICE_MEMORY=bytes makes it small, WEIR_DEVICE_FAIL_AT=n loses it at
-// the n-th command. Both are read when a world is made, and so are WEIR_DEVICE_AHEAD=bricks and WEIR_DEVICE_BESIDE=bricks: in a world
-// of so many bricks nobody waits for the residual of the pressure, and answers are read beside the kernels.
+// the n-th command. Both are read when a world is made, and so are WEIR_DEVICE_SPECULATIVE=bricks and
+// WEIR_DEVICE_TRANSFER_QUEUE=bricks: in a world of so many bricks nobody waits for the residual of the pressure, and answers are read on
+// the transfer queue.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -279,15 +280,15 @@ static void a_device_that_is_lost_in_a_step_gives_the_checkpoint(void **state)
     lose_everywhere(false, false, test_device_length(20, 2));
 }
 
-static void a_device_that_is_lost_ahead_gives_the_checkpoint(void **state)
+static void a_device_that_is_lost_in_a_speculative_cycle_gives_the_checkpoint(void **state)
 {
     need_device();
     live_on_cpu();
-    setenv("WEIR_DEVICE_AHEAD", "1", 1);
-    setenv("WEIR_DEVICE_BESIDE", "1", 1);
+    setenv("WEIR_DEVICE_SPECULATIVE", "1", 1);
+    setenv("WEIR_DEVICE_TRANSFER_QUEUE", "1", 1);
     lose_everywhere(false, false, test_device_length(20, 2));
-    unsetenv("WEIR_DEVICE_AHEAD");
-    unsetenv("WEIR_DEVICE_BESIDE");
+    unsetenv("WEIR_DEVICE_SPECULATIVE");
+    unsetenv("WEIR_DEVICE_TRANSFER_QUEUE");
 }
 
 static void a_device_that_is_lost_while_asked_gives_the_checkpoint(void **state)
@@ -383,7 +384,7 @@ int main(void)
         cmocka_unit_test(a_world_outlives_a_device_that_is_full),
         cmocka_unit_test(a_device_without_memory_is_told),
         cmocka_unit_test(a_device_that_is_lost_in_a_step_gives_the_checkpoint),
-        cmocka_unit_test(a_device_that_is_lost_ahead_gives_the_checkpoint),
+        cmocka_unit_test(a_device_that_is_lost_in_a_speculative_cycle_gives_the_checkpoint),
         cmocka_unit_test(a_device_that_is_lost_while_asked_gives_the_checkpoint),
         cmocka_unit_test(a_device_that_is_lost_behind_gives_the_checkpoint),
         cmocka_unit_test(without_checkpoints_a_lost_world_is_no_empty_one),

@@ -270,10 +270,10 @@ static void a_framed_box_is_wholly_in_the_picture(void **state)
             weir_vec p = vec((float)((corner & 1 ? box.max.x : box.min.x) - camera.position.x),
                              (float)((corner & 2 ? box.max.y : box.min.y) - camera.position.y),
                              (float)((corner & 4 ? box.max.z : box.min.z) - camera.position.z));
-            float ahead = vec_dot(p, b.ahead);
-            assert_true(ahead > 0);
-            float across = fabsf(vec_dot(p, b.right)) / ahead / b.half_width;
-            float upward = fabsf(vec_dot(p, b.up)) / ahead / b.half_height;
+            float forward = vec_dot(p, b.forward);
+            assert_true(forward > 0);
+            float across = fabsf(vec_dot(p, b.right)) / forward / b.half_width;
+            float upward = fabsf(vec_dot(p, b.up)) / forward / b.half_height;
             assert_true(across < 1 && upward < 1);
             widest = fmaxf(widest, fmaxf(across, upward));
         }

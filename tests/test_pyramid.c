@@ -76,7 +76,7 @@ static void check_neighbours(const pyramid_level *level)
 
 static void check(const pyramid *p, brick_pool *pool)
 {
-    assert_null(memchr(pool->stirred, 1, (size_t)pool->end));
+    assert_null(memchr(pool->pyramid_dirty, 1, (size_t)pool->end));
     // A second pyramid of the pool, which is good for one build: p has nothing to follow now.
     pyramid fresh;
     pyramid_create(pool->mem, p->tables_only, &fresh);

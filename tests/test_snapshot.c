@@ -898,9 +898,9 @@ static void a_crash_while_saving_leaves_a_whole_file(void **state)
         assert_int_equal(waitpid(child, NULL, 0), child);
         assert_int_equal(weir_world_load(loaded, path), WEIR_OK);
         assert_int_equal(weir_world_ledger(loaded).drift, 0);
-        char beside[128];
-        snprintf(beside, sizeof beside, "%s.tmp-%ld", path, (long)child);
-        unlink(beside);
+        char temporary[128];
+        snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)child);
+        unlink(temporary);
     }
     weir_world_destroy(world);
     weir_world_destroy(loaded);

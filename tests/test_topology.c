@@ -98,10 +98,10 @@ static void check_bricks(const weir_world *world)
         for (int32_t y = -5; y <= 4; y++) {
             for (int32_t x = -5; x <= 4; x++) {
                 weir_coord coord = {x, y, z};
-                bool beside = false;
-                for (int32_t k = 0; k < 27; k++) beside |= pool->wet[bricks_find(pool, brick_neighbour(coord, k))];
+                bool near_wet = false;
+                for (int32_t k = 0; k < 27; k++) near_wet |= pool->wet[bricks_find(pool, brick_neighbour(coord, k))];
                 brick_mask open;
-                bool wanted = terrain_open(&world->terrain, coord, &open) && beside;
+                bool wanted = terrain_open(&world->terrain, coord, &open) && near_wet;
                 int32_t brick = bricks_find(pool, coord);
                 assert_int_equal(brick != BRICK_NOTHING, wanted);
                 if (brick) assert_memory_equal(&open, &pool->open[brick], sizeof open);
@@ -181,7 +181,7 @@ static void solid_neighbours_are_asked_for_once(void **state)
     assert_int_equal(cells_topology(test_cells(&world)), WEIR_OK);
     int32_t asked = questions;
     for (int32_t i = 0; i < 10; i++) {
-        test_pool(&world)->unsettled = true;
+        test_pool(&world)->topology_dirty = true;
         assert_int_equal(cells_topology(test_cells(&world)), WEIR_OK);
     }
     assert_int_equal(questions, asked);

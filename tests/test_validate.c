@@ -220,7 +220,7 @@ static void wet_is_noted_as_dry(subject *s)
 static void settle_bricks(subject *s)
 {
     memcpy(s->pool->wet_seen, s->pool->wet, (size_t)s->pool->end);
-    s->pool->unsettled = false;
+    s->pool->topology_dirty = false;
 }
 
 static void brick_lives_for_nothing(subject *s)
@@ -438,12 +438,12 @@ static void brick_is_noted_as_clear(subject *s)
 
 static void brick_stays_listed(subject *s)
 {
-    SET(s, s->momentum->notes.listed[wet_brick(s)], 1);
+    SET(s, s->momentum->flags.listed[wet_brick(s)], 1);
 }
 
 static void stone_is_active(subject *s)
 {
-    SET(s, s->momentum->notes.active[wet_brick(s)].plane[0], 1);
+    SET(s, s->momentum->flags.active[wet_brick(s)].plane[0], 1);
 }
 
 static const breakage BREAKAGES[] = {

@@ -125,7 +125,7 @@ static bool compare_brick(const plain_world *w, const brick_pool *pool, int32_t 
 static bool compare(const plain_world *w, const weir_world *world, int32_t k, finding *f)
 {
     const brick_pool *pool = test_pool(world);
-    bricks_bring_all(pool);
+    bricks_fetch_all(pool);
     bricks_catch_up(pool);
     int32_t live = 0;
     for (int32_t b = 1; b < pool->end; b++) {

@@ -111,26 +111,26 @@ static void work(workers *w, int32_t index)
 
 // ---- The threads -----------------------------------------------------------------------------------------------------------
 
-static bool has_news(workers *w, uint32_t last_job)
+static bool has_work(workers *w, uint32_t last_job)
 {
     uint64_t state = atomic_load(&w->state);
     return ((state & JOB_OPEN) && JOB_NUMBER(state) != last_job) || atomic_load(&w->quit);
 }
 
-static void wait_for_news(workers *w, uint32_t last_job)
+static void wait_for_work(workers *w, uint32_t last_job)
 {
     if (w->spin) {
         double end = clock_seconds() + SPIN_SECONDS;
         do {
             for (int i = 0; i < 16; i++) {
-                if (has_news(w, last_job)) return;
+                if (has_work(w, last_job)) return;
                 pause_briefly();
             }
         } while (clock_seconds() < end);
     }
     pthread_mutex_lock(&w->mutex);
     atomic_fetch_add(&w->sleepers, 1);
-    while (!has_news(w, last_job)) pthread_cond_wait(&w->job_opened, &w->mutex);
+    while (!has_work(w, last_job)) pthread_cond_wait(&w->job_opened, &w->mutex);
     atomic_fetch_sub(&w->sleepers, 1);
     pthread_mutex_unlock(&w->mutex);
 }
@@ -167,7 +167,7 @@ static void *thread_main(void *argument)
             work(w, me->index);
             leave(w);
         }
-        wait_for_news(w, last_job);
+        wait_for_work(w, last_job);
     }
     return NULL;
 }

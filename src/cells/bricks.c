@@ -22,7 +22,7 @@ enum {
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
 #define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
-#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(place) ITEM(news) ITEM(stirred) ITEM(trash)
+#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(trash)
 #define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
 
 // ---- Blocks ----------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ static void *resize_channel(brick_pool *pool, int32_t channel, int32_t capacity)
     const size_t brick_bytes = bricks_channel_bytes(pool, channel);
     void *old = pool->channel[channel];
     uint64_t size = (uint64_t)capacity * brick_bytes;
-    if (!pool->home) return block_resize(pool, old, (uint64_t)pool->end * brick_bytes, size);
+    if (!pool->remote) return block_resize(pool, old, (uint64_t)pool->end * brick_bytes, size);
     if (old && block_size(old) == size) return old;
     char *block = block_alloc(pool, size);
     if (!block) return block_size(old) >= size ? old : NULL;
@@ -171,15 +171,15 @@ static void close_gaps(brick_pool *pool)
     place[BRICK_NOTHING] = BRICK_NOTHING;
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->alive[b]) place[b] = end++;
-    if (pool->home) pool->home->repack(pool->home->user, place, pool->end);
+    if (pool->remote) pool->remote->repack(pool->remote->user, place, pool->end);
 
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         int32_t to = place[b];
         for (int32_t k = 0; k < 27; k++) pool->near[to][k] = place[pool->near[b][k]];
-        pool->news[to] = 1;
+        pool->dirty[to] = 1;
         if (to == b) continue;
-        pool->stirred[to] = 1;
+        pool->pyramid_dirty[to] = 1;
         pool->coord[to] = pool->coord[b];
         pool->open[to] = pool->open[b];
         pool->alive[to] = 1;
@@ -200,10 +200,7 @@ static void close_gaps(brick_pool *pool)
 
 static bool comes_before(const brick_pool *pool, int32_t a, int32_t b)
 {
-    weir_coord p = pool->coord[a], q = pool->coord[b];
-    if (p.z != q.z) return p.z < q.z;
-    if (p.y != q.y) return p.y < q.y;
-    return p.x < q.x;
+    return coord_compare(pool->coord[a], pool->coord[b]) < 0;
 }
 
 static void sift_down(const brick_pool *pool, int32_t *order, int32_t at, int32_t count)
@@ -285,7 +282,7 @@ weir_status bricks_add_channel(brick_pool *pool, int32_t bytes, int32_t *channel
         return status_fail(WEIR_ERROR_MEMORY, "one more channel needs %.1f MiB of memory, which is not there",
                            (double)size / (1 << 20));
     for (int32_t b = 0; b < pool->end; b++)
-        if (!pool->home || pool->place[b] != PLACE_THERE) memset((char *)block + (size_t)b * brick_bytes, 0, brick_bytes);
+        if (!pool->remote || pool->place[b] != PLACE_THERE) memset((char *)block + (size_t)b * brick_bytes, 0, brick_bytes);
     *channel = pool->channel_count++;
     pool->channel[*channel] = block;
     pool->channel_bytes[*channel] = (uint8_t)bytes;
@@ -396,7 +393,7 @@ static void clear_brick(const brick_pool *pool, int32_t brick)
     for (int32_t c = 0; c < pool->channel_count; c++) memset(bricks_values(pool, c, brick), 0, bricks_channel_bytes(pool, c));
 }
 
-void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count)
+void bricks_fetch(const brick_pool *pool, const int32_t *bricks, int32_t count)
 {
     enum { BATCH = 1024 };
     int32_t there[BATCH], wanted = 0;
@@ -410,32 +407,32 @@ void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count)
             pool->place[b] = PLACE_BOTH;
         }
         if (wanted < BATCH && i < count - 1) continue;
-        if (wanted > 0) pool->home->bring(pool->home->user, there, wanted);
+        if (wanted > 0) pool->remote->fetch(pool->remote->user, there, wanted);
         wanted = 0;
     }
 }
 
-void bricks_bring_all(const brick_pool *pool)
+void bricks_fetch_all(const brick_pool *pool)
 {
     enum { BATCH = 1024 };
     int32_t bricks[BATCH], count = 0;
-    if (!pool->home) return;
+    if (!pool->remote) return;
     for (int32_t b = 1; b < pool->end; b++) {
         if (pool->alive[b]) bricks[count++] = b;
         if (count < BATCH && b < pool->end - 1) continue;
-        bricks_bring(pool, bricks, count);
+        bricks_fetch(pool, bricks, count);
         count = 0;
     }
 }
 
-void bricks_tell(brick_pool *pool, int32_t brick)
+void bricks_mark_dirty(brick_pool *pool, int32_t brick)
 {
-    for (int32_t k = 0; k < 27; k++) pool->news[pool->near[brick][k]] = 1;
-    pool->news[brick] = 1;
+    for (int32_t k = 0; k < 27; k++) pool->dirty[pool->near[brick][k]] = 1;
+    pool->dirty[brick] = 1;
 }
 
 // Takes over what the neighbour `k` knows of the bricks around a new one; returns the bits of those that are known now.
-static uint32_t ask_neighbour(brick_pool *pool, int32_t brick, int32_t k)
+static uint32_t copy_from_neighbour(brick_pool *pool, int32_t brick, int32_t k)
 {
     const int32_t *from = pool->near[pool->near[brick][k]];
     int32_t x = k % 3 - 1, y = k / 3 % 3 - 1, z = k / 9 - 1;
@@ -463,7 +460,7 @@ static void find_neighbours(brick_pool *pool, int32_t brick)
         int32_t k = order[i], *at = &pool->near[brick][k];
         if (!(known >> k & 1)) *at = bricks_find(pool, brick_neighbour(pool->coord[brick], k));
         known |= 1u << k;
-        if (*at) known |= ask_neighbour(pool, brick, k);
+        if (*at) known |= copy_from_neighbour(pool, brick, k);
     }
     pool->near[brick][BRICK_SELF] = brick;
 }
@@ -480,19 +477,19 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     pool->wet_seen[brick] = 0;
     pool->closed[brick] = 0;
     pool->changed[brick] = 0;
-    pool->place[brick] = pool->home ? PLACE_NOWHERE : PLACE_BOTH;
-    if (!pool->home) clear_brick(pool, brick);
+    pool->place[brick] = pool->remote ? PLACE_NOWHERE : PLACE_BOTH;
+    if (!pool->remote) clear_brick(pool, brick);
 
     find_neighbours(pool, brick);
     for (int32_t k = 0; k < 27; k++)
         if (pool->near[brick][k]) pool->near[pool->near[brick][k]][26 - k] = brick;
-    bricks_tell(pool, brick);
-    pool->stirred[brick] = 1;
+    bricks_mark_dirty(pool, brick);
+    pool->pyramid_dirty[brick] = 1;
     *slot_of(pool, coord) = brick;
 
     pool->live++;
     if (pool->live > pool->peak_live) pool->peak_live = pool->live;
-    pool->unsettled = true;
+    pool->topology_dirty = true;
     pool->version++;
     return brick;
 }
@@ -500,20 +497,20 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
 void bricks_die(brick_pool *pool, int32_t brick)
 {
     assert(brick > 0 && brick < pool->end && pool->alive[brick]);
-    bricks_tell(pool, brick);
+    bricks_mark_dirty(pool, brick);
     for (int32_t k = 0; k < 27; k++) {
         int32_t neighbour = pool->near[brick][k];
         if (neighbour) pool->near[neighbour][26 - k] = BRICK_NOTHING;
     }
     memset(pool->near[brick], 0, sizeof pool->near[brick]);
     coord_slot_free(pool->slot, pool->slot_mask, pool->coord, pool->coord[brick]);
-    pool->stirred[brick] = 1;
+    pool->pyramid_dirty[brick] = 1;
     pool->alive[brick] = 0;
     pool->wet[brick] = 0;
     pool->wet_seen[brick] = 0;
     pool->trash[pool->trash_count++] = brick;
     pool->live--;
-    pool->unsettled = true;
+    pool->topology_dirty = true;
     pool->version++;
 }
 

@@ -25,18 +25,18 @@ typedef enum brick_place {
     PLACE_NOWHERE,  // newborn: zero, and written nowhere yet
 } brick_place;
 
-// A device that keeps the values of a pool. The channels of the pool are then copies of single bricks, brought when somebody asks.
-typedef struct brick_home {
+// A device that keeps the values of a pool. The channels of the pool are then copies of single bricks, fetched when somebody asks.
+typedef struct brick_remote {
     void *user;
     // Copies the bricks' values to the channels of the pool. A device that is lost gives zeros.
-    void (*bring)(void *user, const int32_t *bricks, int32_t count);
+    void (*fetch)(void *user, const int32_t *bricks, int32_t count);
     // WEIR_OK, or why the device is lost, and all values with it that are not here.
     weir_status (*status)(void *user);
     // Tells the world how its last update went, as far as that is still to be waited for.
     void (*catch_up)(void *user);
     // Brick b, for every live b below `end`, is to be place[b] from now on.
     void (*repack)(void *user, const int32_t *place, int32_t end);
-} brick_home;
+} brick_remote;
 
 typedef struct brick_pool {
     memory *mem;
@@ -45,18 +45,18 @@ typedef struct brick_pool {
     int32_t live;      // bricks that are there, the nothing not counted
     int32_t peak_live;
     int64_t peak_bytes;
-    weir_coord *coord;    // brick coordinates
-    int32_t (*near)[27];  // neighbours by index
-    brick_mask *open;     // open cells
-    uint8_t *alive;       // 1: the brick is there
-    uint8_t *wet;         // 1: it holds mass
-    uint8_t *wet_seen;    // wet as world_topology saw it last
-    uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
-    int64_t *changed;     // number of the change that last touched its water or terrain
-    uint8_t *place;       // brick_place; only with a home
-    uint8_t *news;        // 1: its neighbours or its open cells changed since the backend looked
-    uint8_t *stirred;     // 1: it was born, died or got another index since the pyramid was built
-    int32_t *trash;       // indices to be used again
+    weir_coord *coord;       // brick coordinates
+    int32_t (*near)[27];     // neighbours by index
+    brick_mask *open;        // open cells
+    uint8_t *alive;          // 1: the brick is there
+    uint8_t *wet;            // 1: it holds mass
+    uint8_t *wet_seen;       // wet as world_topology saw it last
+    uint32_t *closed;        // bit k: the neighbour k is not there because it is solid throughout
+    int64_t *changed;        // number of the change that last touched its water or terrain
+    uint8_t *place;          // brick_place; only with a remote
+    uint8_t *dirty;          // 1: its neighbours or its open cells changed since they were sent to the device
+    uint8_t *pyramid_dirty;  // 1: it was born, died or got another index since the pyramid was built
+    int32_t *trash;          // indices to be used again
     int32_t trash_count;
     int32_t *slot;  // hash table: brick index or 0
     uint32_t slot_mask;
@@ -66,8 +66,8 @@ typedef struct brick_pool {
     uint64_t version;                    // grows whenever bricks are born, die or move, or their terrain changes
     int64_t bytes;                       // channels and tables
     int32_t least;                       // capacity below which the pool is not packed
-    bool unsettled;                      // bricks or terrain changed since world_topology ran; it has to look at every brick
-    const brick_home *home;              // NULL: the values are here
+    bool topology_dirty;                 // bricks or terrain changed since world_topology ran; it has to look at every brick
+    const brick_remote *remote;          // that keeps the values; NULL: they are here
 } brick_pool;
 
 // An empty pool with room for `reserve` bricks and a number of channels, of so many bytes per cell each; NULL: all of 4.
@@ -111,20 +111,21 @@ weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool 
 // Live bricks in coordinate order (z, then y, then x) into an array with room for pool->live.
 void bricks_sorted(const brick_pool *pool, int32_t *order);
 
-// Brings the values of bricks here that are not.
-void bricks_bring(const brick_pool *pool, const int32_t *bricks, int32_t count);
-void bricks_bring_all(const brick_pool *pool);
+// Fetches the values of bricks that are not here.
+void bricks_fetch(const brick_pool *pool, const int32_t *bricks, int32_t count);
+void bricks_fetch_all(const brick_pool *pool);
 
 // The world then knows how its last update went.
 static inline void bricks_catch_up(const brick_pool *pool)
 {
-    if (pool->home) pool->home->catch_up(pool->home->user);
+    if (pool->remote) pool->remote->catch_up(pool->remote->user);
 }
 
 // Before the values of a brick are read, or changed, through the channels.
 static inline void bricks_read(const brick_pool *pool, int32_t brick)
 {
-    if (pool->home && (pool->place[brick] == PLACE_THERE || pool->place[brick] == PLACE_NOWHERE)) bricks_bring(pool, &brick, 1);
+    if (pool->remote && (pool->place[brick] == PLACE_THERE || pool->place[brick] == PLACE_NOWHERE))
+        bricks_fetch(pool, &brick, 1);
 }
 
 static inline void bricks_write(const brick_pool *pool, int32_t brick)
@@ -150,8 +151,8 @@ static inline bool bricks_clear(const brick_pool *pool, int32_t brick)
     return true;
 }
 
-// Tells the backend that terrain changed in a brick.
-void bricks_tell(brick_pool *pool, int32_t brick);
+// Marks a brick and its neighbours dirty: its terrain changed.
+void bricks_mark_dirty(brick_pool *pool, int32_t brick);
 
 // The bytes that a brick takes in a channel, and where they are.
 static inline size_t bricks_channel_bytes(const brick_pool *pool, int32_t channel)

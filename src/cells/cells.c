@@ -169,7 +169,7 @@ static void read_units(const fluid_view *view, fluid_part part, int32_t brick, i
 static void fetch(const fluid_view *view, const int32_t *bricks, int32_t count)
 {
     const fluid_cells *c = view->owner;
-    bricks_bring(&c->pool, bricks, count);
+    bricks_fetch(&c->pool, bricks, count);
 }
 
 void cells_view(const void *state, bool frozen, fluid_view *view)
@@ -191,7 +191,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .material = c->material,
         .speed = c->world->solver->speed,
         .read = is_drops(c) ? NULL : read_units,
-        .fetch = pool->home ? fetch : NULL,
+        .fetch = pool->remote ? fetch : NULL,
         .owner = c,
     };
     if (is_drops(c)) view->direct[FLUID_DROPS] = pool->channel[layout->mass];
@@ -239,7 +239,7 @@ weir_status cells_freeze(void *state)
 
 bool cells_is_remote(const void *state)
 {
-    return ((const fluid_cells *)state)->pool.home != NULL;
+    return ((const fluid_cells *)state)->pool.remote != NULL;
 }
 
 void cells_catch_up(const void *state)
@@ -249,14 +249,14 @@ void cells_catch_up(const void *state)
 
 weir_status cells_device_status(const void *state)
 {
-    const brick_home *home = ((const fluid_cells *)state)->pool.home;
-    return home ? home->status(home->user) : WEIR_OK;
+    const brick_remote *remote = ((const fluid_cells *)state)->pool.remote;
+    return remote ? remote->status(remote->user) : WEIR_OK;
 }
 
-// What a device that is lost brings is zero.
+// What is fetched from a lost device is zero.
 void cells_leave_device(void *state)
 {
     fluid_cells *c = state;
-    bricks_bring_all(&c->pool);
-    c->pool.home = NULL;
+    bricks_fetch_all(&c->pool);
+    c->pool.remote = NULL;
 }

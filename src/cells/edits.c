@@ -17,8 +17,8 @@ static float *face(const fluid_cells *c, int32_t brick, int32_t cell, int32_t ax
 }
 
 // The drops in the cell next to one.
-static int32_t drops_beside(const fluid_cells *c, const fluid_view *view, int32_t brick, int32_t cell, int32_t axis,
-                            int32_t side)
+static int32_t neighbour_drops(const fluid_cells *c, const fluid_view *view, int32_t brick, int32_t cell, int32_t axis,
+                               int32_t side)
 {
     int32_t next, there = fluid_step(view->near, brick, cell, axis, side, &next);
     bricks_read(&c->pool, there);
@@ -90,7 +90,7 @@ static void stop_dry_flow(fluid_cells *c, const fluid_view *view, int32_t brick,
             for (int32_t way = 0; way < 6; way++) {
                 int32_t axis = way >> 1, side = way & 1 ? 1 : -1;
                 float *flow = face(c, brick, cell, axis, side);
-                if (flow && drops_beside(c, view, brick, cell, axis, side) == 0) *flow = 0;
+                if (flow && neighbour_drops(c, view, brick, cell, axis, side) == 0) *flow = 0;
             }
         }
     }
@@ -153,7 +153,7 @@ static void flow_brick(fluid_cells *c, const fluid_view *view, int32_t brick, co
                 if (edit->values && region_holds(edit->place.box, neighbour)) {
                     float other[3];
                     wanted_flow(c, edit, neighbour, other);
-                    if (drops_beside(c, view, brick, cell, axis, side) > 0) value = 0.5f * (value + other[axis]);
+                    if (neighbour_drops(c, view, brick, cell, axis, side) > 0) value = 0.5f * (value + other[axis]);
                 }
                 *place = mask_has(&pool->open[there], next) ? value : 0;
             }
@@ -244,7 +244,7 @@ void cells_terrain_changed(void *state, weir_box bricks)
 {
     fluid_cells *c = state;
     brick_pool *pool = &c->pool;
-    pool->unsettled = true;
+    pool->topology_dirty = true;
     if (region_volume(bricks) <= pool->live) {
         for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z; at.z++)
             for (at.y = bricks.min.y; at.y < bricks.max.y; at.y++)

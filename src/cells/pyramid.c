@@ -172,12 +172,12 @@ static bool follow(pyramid *p, const brick_pool *pool)
         memset(parent, 0, (size_t)end * sizeof *parent);
         return true;
     }
-    for (int32_t b = 0; (b = bricks_next(pool->stirred, 1, b + 1, both)) < both;)
+    for (int32_t b = 0; (b = bricks_next(pool->pyramid_dirty, 1, b + 1, both)) < both;)
         if (parent[b] != 0) drop(p, 1, b);
     for (int32_t b = end; b < known; b++)
         if (parent[b] != 0) drop(p, 1, b);
     for (int32_t b = known; b < end; b++) parent[b] = 0;
-    for (int32_t b = 0; (b = bricks_next(pool->stirred, 1, b + 1, end)) < end;)
+    for (int32_t b = 0; (b = bricks_next(pool->pyramid_dirty, 1, b + 1, end)) < end;)
         if (pool->alive[b] && !add(p, pool->coord[b], b)) return false;
     return true;
 }
@@ -270,10 +270,10 @@ static weir_status no_memory(void)
 }
 
 // Whether so many bricks came, went or moved that it is quicker to begin with nothing.
-static bool is_stirred_up(const brick_pool *pool)
+static bool is_mostly_dirty(const brick_pool *pool)
 {
     int32_t count = 0;
-    for (int32_t b = 1; b < pool->end; b++) count += pool->stirred[b];
+    for (int32_t b = 1; b < pool->end; b++) count += pool->pyramid_dirty[b];
     return count > pool->live / 4;
 }
 
@@ -281,7 +281,7 @@ weir_status pyramid_build(pyramid *p, brick_pool *pool)
 {
     if (p->version == pool->version) return WEIR_OK;
     pyramid_level *live = &p->level[0];
-    if (p->version == UINT64_MAX || is_stirred_up(pool)) p->top = 0;
+    if (p->version == UINT64_MAX || is_mostly_dirty(pool)) p->top = 0;
     p->version = UINT64_MAX;
     if (live->room < pool->capacity) {
         const size_t size = sizeof *live->parent;
@@ -307,7 +307,7 @@ weir_status pyramid_build(pyramid *p, brick_pool *pool)
     for (int32_t below_top = l - 1; below_top >= (p->tables_only ? 2 : 1); below_top--)
         link_neighbours(&p->level[below_top], &p->level[below_top + 1]);
     for (int32_t each = 1; each <= l && !p->tables_only; each++) clear_childless(&p->level[each]);
-    memset(pool->stirred, 0, (size_t)pool->end);
+    memset(pool->pyramid_dirty, 0, (size_t)pool->end);
     p->version = pool->version;
     return WEIR_OK;
 }

@@ -37,7 +37,7 @@ typedef struct pyramid_level {
     int32_t (*child)[8];  // bricks of the level below, index ox + 2 oy + 4 oz; 0: none
     int32_t *parent;      // brick of the level above
     int32_t (*near)[27];
-    uint8_t *full;  // a note for the backend, 0 when the level is built; level 1 only: see cpu_levels.h
+    uint8_t *full;  // a flag for the backend, 0 when the level is built; level 1 only: see cpu_levels.h
     float *cells;   // all channels, in one block that is large enough for huge pages
     float *channel[PYRAMID_CHANNELS];
     int32_t *slot;  // hash table by coordinate
@@ -55,8 +55,8 @@ typedef struct pyramid {
 void pyramid_create(memory *mem, bool tables_only, pyramid *p);
 void pyramid_destroy(pyramid *p);
 
-// Builds the levels for the pool's live bricks, unless they are the ones it was built for. It takes and clears the pool's marks
-// of what came, went or moved (`stirred`), so a pool has one pyramid only. A failure (memory) leaves a pyramid that is built
+// Builds the levels for the pool's live bricks, unless they are the ones it was built for. It takes and clears the pool's flags
+// of what came, went or moved (`pyramid_dirty`), so a pool has one pyramid only. A failure (memory) leaves a pyramid that is built
 // anew by the next call.
 weir_status pyramid_build(pyramid *p, brick_pool *pool);
 

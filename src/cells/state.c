@@ -240,9 +240,9 @@ void cells_adopt(void *state, void *arrival)
     brick_pool *pool = &a->pool, old = c->pool;
     pool->version += old.version + 1;
     pool->least = old.least;
-    pool->home = old.home;
+    pool->remote = old.remote;
     for (int32_t b = 1; b < pool->end; b++) pool->changed[b] = c->world->change;
-    for (int32_t b = 1; pool->home && b < pool->end; b++) pool->place[b] = PLACE_HERE;
+    for (int32_t b = 1; pool->remote && b < pool->end; b++) pool->place[b] = PLACE_HERE;
     if (pool->peak_live < old.peak_live) pool->peak_live = old.peak_live;
     if (pool->peak_bytes < old.peak_bytes) pool->peak_bytes = old.peak_bytes;
     bricks_catch_up(&old);

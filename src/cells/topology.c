@@ -4,6 +4,7 @@
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
 // wet or dry are looked at, and all of them only after an edit.
 #include "cells/cells.h"
+#include "world/coord_table.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,7 @@ static void bear_all(brick_pool *pool, const birth_list *list)
 
 static int compare_coords(const void *a, const void *b)
 {
-    const weir_coord *p = a, *q = b;
-    if (p->z != q->z) return p->z < q->z ? -1 : 1;
-    if (p->y != q->y) return p->y < q->y ? -1 : 1;
-    return (p->x > q->x) - (p->x < q->x);
+    return coord_compare(*(const weir_coord *)a, *(const weir_coord *)b);
 }
 
 // Writes the places beside a brick where no brick is and one may be wanted. coords NULL: only counts them.
@@ -71,8 +69,9 @@ static int32_t missing_neighbours(const brick_pool *pool, int32_t brick, weir_co
 // once, since most are.
 static int32_t next_turned(const brick_pool *pool, int32_t brick)
 {
-    while (!pool->unsettled && brick + 8 <= pool->end && memcmp(pool->wet + brick, pool->wet_seen + brick, 8) == 0) brick += 8;
-    while (!pool->unsettled && brick < pool->end && pool->wet[brick] == pool->wet_seen[brick]) brick++;
+    while (!pool->topology_dirty && brick + 8 <= pool->end && memcmp(pool->wet + brick, pool->wet_seen + brick, 8) == 0)
+        brick += 8;
+    while (!pool->topology_dirty && brick < pool->end && pool->wet[brick] == pool->wet_seen[brick]) brick++;
     return brick;
 }
 
@@ -162,7 +161,7 @@ static int32_t find_deaths(brick_pool *pool)
 {
     int32_t count = 0;
     for (int32_t b = next_turned(pool, 1); b < pool->end; b = next_turned(pool, b + 1)) {
-        if (pool->unsettled) {
+        if (pool->topology_dirty) {
             count += doom(pool, b);
         } else if (pool->wet_seen[b] && !pool->wet[b]) {
             for (int32_t k = 0; k < 27; k++) count += doom(pool, pool->near[b][k]);
@@ -175,7 +174,7 @@ static void spare_all(brick_pool *pool)
 {
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->wet_seen[b] == DOOMED) pool->wet_seen[b] = 0;
-    pool->unsettled = true;
+    pool->topology_dirty = true;
 }
 
 static void end_all(brick_pool *pool)
@@ -229,7 +228,7 @@ static int64_t count_rim(const fluid_cells *c, weir_box box)
 weir_status cells_topology(fluid_cells *c)
 {
     brick_pool *pool = &c->pool;
-    if (!pool->unsettled && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0) return WEIR_OK;
+    if (!pool->topology_dirty && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0) return WEIR_OK;
 
     birth_list births = {0};
     weir_status status = find_births(c, &births);
@@ -243,7 +242,7 @@ weir_status cells_topology(fluid_cells *c)
             if (deaths > 0) end_all(pool);
             bear_all(pool, &births);
             memcpy(pool->wet_seen, pool->wet, (size_t)pool->end);
-            pool->unsettled = false;
+            pool->topology_dirty = false;
             bricks_pack(pool);
         }
     }
@@ -282,14 +281,14 @@ void cells_terrain_changed_brick(fluid_cells *c, weir_coord brick)
     int32_t there = bricks_find(pool, brick);
     if (there) {
         terrain_open(&c->world->terrain, brick, &pool->open[there]);
-        bricks_tell(pool, there);
+        bricks_mark_dirty(pool, there);
         pool->version++;
     }
     for (int32_t k = 0; k < 27; k++) {
         int32_t neighbour = bricks_find(pool, brick_neighbour(brick, k));
         if (neighbour) pool->closed[neighbour] &= ~(1u << (26 - k));
     }
-    pool->unsettled = true;
+    pool->topology_dirty = true;
 }
 
 weir_status cells_reserve(void *state)
@@ -301,6 +300,7 @@ weir_status cells_reserve(void *state)
         const world_source *source = &world->sources[i];
         if (source->kind == SOURCE_EMITTER && world_source_acts(world, source)) status = cells_touch(c, source->box);
     }
-    assert(status != WEIR_OK || !c->pool.unsettled || world->source_count > 0);  // only emitters make bricks after the topology
+    // Only emitters make bricks after the topology.
+    assert(status != WEIR_OK || !c->pool.topology_dirty || world->source_count > 0);
     return status;
 }

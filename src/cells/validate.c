@@ -48,7 +48,7 @@ static const char *validate_wanted(const fluid_cells *c, int32_t brick)
 
 static bool values_here(const brick_pool *pool, int32_t brick)
 {
-    return !pool->home || pool->place[brick] == PLACE_HERE || pool->place[brick] == PLACE_BOTH;
+    return !pool->remote || pool->place[brick] == PLACE_HERE || pool->place[brick] == PLACE_BOTH;
 }
 
 // The values of a kept channel in a brick: valid, and nothing in solid cells.
@@ -94,7 +94,7 @@ static const char *validate_bricks(const fluid_cells *c, int64_t *held, bool *al
 {
     const brick_pool *pool = &c->pool;
     const weir_world *world = c->world;
-    const bool settled = !pool->unsettled && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0;
+    const bool settled = !pool->topology_dirty && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
         const char *wrong = validate_open(c, b);

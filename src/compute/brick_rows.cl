@@ -14,8 +14,8 @@
 // same results.
 #define ROW_NUMBER(live) min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)
 
-// A table among the marks (opencl_shared.h), which begin with the notes.
-#define MARKS(marks, type, at) ((global type *)((global uchar *)(marks) + (at)))
+// One of the tables per brick (opencl_shared.h), which lie in one buffer behind its header.
+#define TABLE(tables, type, at) ((global type *)((global uchar *)(tables) + (at)))
 
 #define EACH_X _Pragma("unroll") for (int x = 0; x < 8; x++)
 
@@ -102,7 +102,7 @@ inline device_place find_place(global const int *near, int brick)
     return place;
 }
 
-inline rows_around look_beside(global const int *near, int brick, int row)
+inline rows_around look_around_row(global const int *near, int brick, int row)
 {
     return look_from(find_place(near, brick), row);
 }
@@ -151,10 +151,10 @@ inline float4 gradient_4(float4 f, uint w, float4 low, float4 high, device_numbe
 
 // The half rows beside a brick's faces across y and z are 64: each work-item has one.
 typedef struct rim_piece {
-    int side;    // 0: y = -1, 1: y = 8, 2: z = -1, 3: z = 8
-    int along;   // which row of that side
-    int upper;   // 0: x below 4, 1: the others
-    int beside;  // the brick there
+    int side;       // 0: y = -1, 1: y = 8, 2: z = -1, 3: z = 8
+    int along;      // which row of that side
+    int upper;      // 0: x below 4, 1: the others
+    int neighbour;  // the brick there
 } rim_piece;
 
 inline rim_piece rim_piece_of(int row)
@@ -166,7 +166,7 @@ inline rim_piece rim_piece_of(int row)
 inline rim_piece rim_from(device_place place, int row)
 {
     rim_piece r = rim_piece_of(row);
-    r.beside = r.side < 2 ? (r.side & 1 ? place.y1 : place.y0) : (r.side & 1 ? place.z1 : place.z0);
+    r.neighbour = r.side < 2 ? (r.side & 1 ? place.y1 : place.y0) : (r.side & 1 ? place.z1 : place.z0);
     return r;
 }
 
@@ -174,7 +174,7 @@ inline rim_piece find_rim(global const int *near, int brick, int row)
 {
     rim_piece r = rim_piece_of(row);
     int step = r.side < 2 ? 3 : 9;
-    r.beside = near[27 * brick + SELF + (r.side & 1 ? step : -step)];
+    r.neighbour = near[27 * brick + SELF + (r.side & 1 ? step : -step)];
     return r;
 }
 
@@ -182,7 +182,7 @@ inline rim_piece find_rim(global const int *near, int brick, int row)
 inline int rim_row(rim_piece r, int depth)
 {
     int across = r.side & 1 ? depth : 7 - depth;
-    return ROWS * r.beside + (r.side < 2 ? across + 8 * r.along : r.along + 8 * across);
+    return ROWS * r.neighbour + (r.side < 2 ? across + 8 * r.along : r.along + 8 * across);
 }
 
 // A tile of rows with one row of rim on each side.

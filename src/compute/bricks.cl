@@ -30,13 +30,13 @@ move_bricks(global const int *place, global const uint *from, global uint *to, i
     if (place[brick] > 0) EACH(i, words) to[place[brick] * words + i] = from[brick * words + i];
 }
 
-// A row of news says all that the host knows of one brick. In a newborn one the channels become zero, each of so many words per brick.
+// A row says all that the host knows of one brick. In a newborn one the channels become zero, each of so many words per brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-take_news(global const device_news *news, global int *near, global uint *open, global int *coords, global uchar *clear,
+take_rows(global const device_row *rows, global int *near, global uint *open, global int *coords, global uchar *clear,
           global uint *c0, global uint *c1, global uint *c2, global uint *c3, global uint *c4, global uint *c5, global uint *c6,
           global uint *c7, int8 words)
 {
-    global const device_news *row = &news[get_group_id(0)];
+    global const device_row *row = &rows[get_group_id(0)];
     const int brick = row->brick;
     EACH(i, 27) near[27 * brick + i] = row->near[i];
     EACH(i, 16) open[16 * brick + i] = row->open[i];
@@ -55,9 +55,9 @@ take_news(global const device_news *news, global int *near, global uint *open, g
 
 // The places of the live bricks: one work-item each, those beyond the last do the last one again.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-place_bricks(global const int *list, global const int *near, global const uchar *clear, global int *marks, int room, int live)
+place_bricks(global const int *list, global const int *near, global const uchar *clear, global int *tables, int room, int live)
 {
-    global device_place *places = MARKS(marks, device_place, DEVICE_PLACES(room));
+    global device_place *places = TABLE(tables, device_place, DEVICE_PLACES(room));
     const int i = min((int)get_global_id(0), live - 1), brick = list[i];
     global const int *here = near + 27 * brick + SELF;
     const device_place place = {brick, here[-1], here[1], here[-3], here[3], here[-9], here[9], clear[brick]};
@@ -73,7 +73,7 @@ pair_bricks(global const int *lefts, global const int *near, global int *pairs)
     int left = lefts[get_group_id(0)], right = near[27 * left + 14];
     EACH(i, PAIR_BRICKS)
     {
-        int x = i & 3, beside = 3 * (i >> 2) + (x < 3 ? x : 2);
-        pairs[PAIR_BRICKS * get_group_id(0) + i] = near[27 * (x < 3 ? left : right) + beside];
+        int x = i & 3, neighbour = 3 * (i >> 2) + (x < 3 ? x : 2);
+        pairs[PAIR_BRICKS * get_group_id(0) + i] = near[27 * (x < 3 ? left : right) + neighbour];
     }
 }

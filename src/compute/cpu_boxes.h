@@ -17,8 +17,8 @@ enum {
     PLANE_START = 32,  // where x = 0 lies in the first row: at a whole register
     PLANE_END = 48,    // what a long loop may look at behind the last row
     BOX_PLANE = PLANE_START + 8 * (BOX_X + 2) * (8 * BOX_Y + 2 * PLANE_RIM) + PLANE_END,
-    BOX_LANES = 16,  // cells in the widest register
-    AHEAD = 2        // how many planes ahead of its use memory is asked for
+    BOX_LANES = 16,      // cells in the widest register
+    PREFETCH_PLANES = 2  // how many planes before its use memory is prefetched
 };
 
 typedef float cell_plane[BOX_PLANE];
@@ -67,36 +67,38 @@ static inline box_sweep sweep_begin(const cpu_bricks *a, const brick_box *box)
         for (int bx = 0, to = BOX_AT(w, -8, low); bx < (w)->box->nx + 2; bx++, to += 8) PIECE \
     }
 
-// Asks for a cache line or a plane of a brick before it is needed: planes are too short for the processor to see a pattern.
-INLINE void ask_for(const float *cells)
+// Prefetches a cache line or a plane of a brick: planes are too short for the processor to see a pattern.
+INLINE void prefetch_line(const float *cells)
 {
     __builtin_prefetch(cells, 0, 2);
 }
 
-INLINE void ask_for_plane(const float *cells)
+INLINE void prefetch_plane(const float *cells)
 {
-    for (int i = 0; i < 64; i += 16) ask_for(cells + i);
+    for (int i = 0; i < 64; i += 16) prefetch_line(cells + i);
 }
 
-// Copies rows y0..y1 of a plane of a channel, rims in x included, and asks for one to come.
+// Copies rows y0..y1 of a plane of a channel, rims in x included, and prefetches one to come.
 static void plane_gather(void *plane, const void *channel, const box_sweep *w, int z, int y0, int y1)
 {
-    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z + AHEAD) <= w->box->nz + 1);
+    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z + PREFETCH_PLANES) <= w->box->nz + 1);
     const size_t stride = (size_t)w->stride;
-    const float *from = (const float *)channel + 64 * (z & 7), *ahead = (const float *)channel + 64 * ((z + AHEAD) & 7);
-    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*behind)[BOX_X + 2] = w->box->brick[LAYER(z + AHEAD)];
-#define PIECE                                                                                                  \
-    {                                                                                                          \
-        float *row = (float *)plane + to;                                                                      \
-        const float *cells = from + (size_t)bricks[by][bx] * BRICK_CELLS + 8 * first;                          \
-        const float *soon = ahead + (size_t)behind[by][bx] * BRICK_CELLS + 8 * first;                          \
-        if (count == 8) {                                                                                      \
-            ask_for_plane(soon);                                                                               \
-            _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++, row += stride) memcpy(row, cells + 8 * y, 32); \
-        } else {                                                                                               \
-            for (int y = 0; y < count; y += 2) ask_for(soon + 8 * y);                                          \
-            for (int y = 0; y < count; y++, row += stride) memcpy(row, cells + 8 * y, 32);                     \
-        }                                                                                                      \
+    const int later = z + PREFETCH_PLANES;
+    const float *from = (const float *)channel + 64 * (z & 7), *prefetch_from = (const float *)channel + 64 * (later & 7);
+    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)];
+    const int32_t(*prefetch_bricks)[BOX_X + 2] = w->box->brick[LAYER(later)];
+#define PIECE                                                                                                    \
+    {                                                                                                            \
+        float *row = (float *)plane + to;                                                                        \
+        const float *cells = from + (size_t)bricks[by][bx] * BRICK_CELLS + 8 * first;                            \
+        const float *prefetch_cells = prefetch_from + (size_t)prefetch_bricks[by][bx] * BRICK_CELLS + 8 * first; \
+        if (count == 8) {                                                                                        \
+            prefetch_plane(prefetch_cells);                                                                      \
+            _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++, row += stride) memcpy(row, cells + 8 * y, 32);   \
+        } else {                                                                                                 \
+            for (int y = 0; y < count; y += 2) prefetch_line(prefetch_cells + 8 * y);                            \
+            for (int y = 0; y < count; y++, row += stride) memcpy(row, cells + 8 * y, 32);                       \
+        }                                                                                                        \
     }
     PLANE_PIECES(w, y0, y1, PIECE)
 #undef PIECE
@@ -141,7 +143,7 @@ static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
         }                                                            \
     }
 
-// Writes the box's own cells of a plane back to its bricks, and asks for where the next ones go.
+// Writes the box's own cells of a plane back to its bricks, and prefetches where the next ones go.
 static void plane_scatter(void *channel, const box_sweep *w, int z, const void *plane)
 {
     assert(z >= 0 && z < w->planes);
@@ -151,7 +153,7 @@ static void plane_scatter(void *channel, const box_sweep *w, int z, const void *
     {                                                                                                      \
         const float *row = (const float *)plane + at;                                                      \
         float *cells = to + (size_t)brick * BRICK_CELLS;                                                   \
-        ask_for_plane(cells + 64);                                                                         \
+        prefetch_plane(cells + 64);                                                                        \
         _Pragma("GCC unroll 8") for (int y = 0; y < 8; y++, row += stride) memcpy(cells + 8 * y, row, 32); \
     }
     OWN_BRICKS(w, z, PIECE)

@@ -16,7 +16,7 @@
 // ---- The processor ---------------------------------------------------------------------------------------------------------
 
 // Where Linux does not tell its name, processors of this kind do so themselves.
-static void ask_processor_name(char name[128])
+static void query_processor_name(char name[128])
 {
 #ifdef __x86_64__
     unsigned words[3][4];
@@ -35,7 +35,7 @@ static void read_processor_name(char name[128])
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
     if (!file) {
-        ask_processor_name(name);
+        query_processor_name(name);
         return;
     }
     char line[512];

@@ -39,10 +39,10 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global con
 
 // Takes the water out of cells that lie outside the world's bounds, behind an open side; `drained` gets the drops per brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(global const int *list, global const int *coords,
-                                                                           global int *mass, global int *marks,
+                                                                           global int *mass, global int *tables,
                                                                            global long *drained, int8 bounds)
 {
-    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
+    global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
     local volatile int left;
     local long taken[GROUP];
     const int brick = list[get_group_id(0)];
@@ -69,7 +69,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(globa
         long all = 0;
         for (int i = 0; i < GROUP; i++) all += taken[i];
         drained[get_group_id(0)] = all;
-        if (!left) facts[brick] &= (uchar)~DEVICE_WET;
-        if (all) facts[brick] |= DEVICE_DRAINED;
+        if (!left) brick_flags[brick] &= (uchar)~DEVICE_WET;
+        if (all) brick_flags[brick] |= DEVICE_DRAINED;
     }
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    TIMED_EVERY = 64,     // updates, of which one is timed
-    BESIDE_BRICKS = 1024  // from so many on it pays to read beside the kernels; fewer are done before the host has asked
+    TIMED_EVERY = 64,             // updates, of which one is timed
+    TRANSFER_QUEUE_BRICKS = 1024  // from so many on it pays to read while kernels run; fewer are done before the host has asked
 };
 
 // ---- An update -------------------------------------------------------------------------------------------------------------
@@ -96,27 +96,27 @@ static void begin(backend *base)
 }
 
 // Without branches, so that it is done many bricks at a time.
-static void take_facts(brick_pool *pool, const uint8_t *facts, int64_t change)
+static void take_flags(brick_pool *pool, const uint8_t *brick_flags, int64_t change)
 {
     const uint8_t *alive = pool->alive;
     uint8_t *wet = pool->wet;
     int64_t *changed = pool->changed;
-    for (int32_t b = 1; b < pool->end; b++) wet[b] = alive[b] & (facts[b] & DEVICE_WET);
-    for (int32_t b = 1; b < pool->end; b++) changed[b] = (alive[b] & facts[b] >> 1) ? change : changed[b];
+    for (int32_t b = 1; b < pool->end; b++) wet[b] = alive[b] & (brick_flags[b] & DEVICE_WET);
+    for (int32_t b = 1; b < pool->end; b++) changed[b] = (alive[b] & brick_flags[b] >> 1) ? change : changed[b];
 }
 
 static weir_status finish(backend *base)
 {
     opencl_machine *o = (opencl_machine *)base;
     brick_pool *pool = &o->cells->pool;
-    const uint8_t *facts = device_bricks_take_facts(&o->bricks);
+    const uint8_t *brick_flags = device_bricks_take_flags(&o->bricks);
     if (o->queue.timing) {
         queue_finish(&o->queue);
         queue_book(&o->queue, o->world, TIMED_EVERY);
     }
     weir_status status = queue_status(&o->queue);
     if (status != WEIR_OK) return status;
-    if (pool->live > 0) take_facts(pool, facts, o->world->change);
+    if (pool->live > 0) take_flags(pool, brick_flags, o->world->change);
     return WEIR_OK;
 }
 
@@ -215,7 +215,7 @@ int64_t opencl_drain_sides(opencl_machine *o)
     int64_t *drops = o->drops, taken = 0;
     assert(count <= pool->live);
     queue_write(&o->queue, o->outer, 0, outer, count * 4);
-    LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->marks), A(o->drained), A(bounds));
+    LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->tables), A(o->drained), A(bounds));
     queue_read(&o->queue, o->drained, 0, drops, count * 8);
     for (int32_t i = 0; i < count; i++) {
         assert(drops[i] >= 0);
@@ -294,7 +294,7 @@ weir_status opencl_machine_create(fluid_cells *c, const char *device, const open
                         .destroy = destroy};
     o->world = world;
     o->cells = c;
-    o->beside = opencl_bricks_from("WEIR_DEVICE_BESIDE", BESIDE_BRICKS);
+    o->transfer_bricks = opencl_bricks_from("WEIR_DEVICE_TRANSFER_QUEUE", TRANSFER_QUEUE_BRICKS);
     weir_status status = queue_create(device, text, world->logger, &world->account, &o->queue);
     if (status != WEIR_OK) {
         destroy(&o->base);

@@ -15,7 +15,7 @@
     ITEM(unpack_bricks)      \
     ITEM(clear_bricks)       \
     ITEM(move_bricks)        \
-    ITEM(take_news)          \
+    ITEM(take_rows)          \
     ITEM(place_bricks)       \
     ITEM(pair_bricks)        \
     ITEM(forces)             \
@@ -64,7 +64,7 @@ typedef struct opencl_queue {
     cl_context context;
     cl_command_queue queue;            // the one of the two below that is in use
     cl_command_queue plain, profiled;  // telling times makes every command slower
-    cl_command_queue reader;           // for reads that nothing is to wait for
+    cl_command_queue transfer;         // for reads that nothing is to wait for
     cl_program program;
     cl_kernel kernel[KERNEL_MAX];
     const char *kernel_name[KERNEL_MAX];
@@ -118,9 +118,10 @@ void queue_write(opencl_queue *q, cl_mem to, int64_t offset, const void *from, i
 // Waits until the bytes are there.
 void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes);
 // Does not wait: *done, zero at first, gets an event for queue_wait; an answer that nobody waited for is forgotten. `to` should be
-// pinned, or the device makes the caller wait after all. `beside`: the commands that follow do not wait until the bytes are out. None
-// of them may write these bytes before somebody has waited for them here.
-void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool beside, cl_event *done);
+// pinned, or the device makes the caller wait after all. `on_transfer_queue`: the commands that follow do not wait until the bytes are
+// out. None of them may write these bytes before somebody has waited for them here.
+void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool on_transfer_queue,
+                      cl_event *done);
 void queue_wait(opencl_queue *q, cl_event *done);
 void queue_copy(opencl_queue *q, cl_mem from, cl_mem to, int64_t bytes);
 void queue_zero(opencl_queue *q, cl_mem buffer, int64_t bytes);
@@ -166,9 +167,9 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
 
 // What a solver asks of the bricks on a device.
 typedef struct device_needs {
-    int64_t (*marks_bytes)(int64_t room);  // of the marks: see opencl_shared.h
-    int32_t run_axis;                      // along which the live bricks are cut into runs
-    bool pairs;                            // live bricks two by two on x
+    int64_t (*tables_bytes)(int64_t room);  // of the buffer of tables: see opencl_shared.h
+    int32_t run_axis;                       // along which the live bricks are cut into runs
+    bool pairs;                             // live bricks two by two on x
     // Waits for what the last update left on its way, which the solver then knows. NULL: nothing is.
     void (*catch_up)(void *solver);
     void *solver;
@@ -180,14 +181,14 @@ typedef struct device_bricks {
     weir_world *world;
     fluid_cells *cells;
     device_needs needs;
-    brick_home home;
+    brick_remote remote;
     int32_t capacity;
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
     bool lean;                         // channels of scratch are missing, after a growth that failed
     cl_mem near, open, coords, clear;  // what the host tells of them
-    cl_mem marks;                      // what the kernels note of them
-    int32_t room;                      // bricks there is room for in the marks
+    cl_mem tables;                     // tables that the kernels keep of them, behind a header: see opencl_shared.h
+    int32_t room;                      // bricks there is room for in the tables
     cl_mem list;                       // live bricks
     int32_t live;
     cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours
@@ -204,10 +205,10 @@ typedef struct device_bricks {
     int64_t block_bytes;
     void *host_block;  // the same here
     size_t host_bytes;
-    pinned_memory marks_here;  // the head of the marks, and facts
-    cl_event facts_read;
-    cl_event *read_along;  // a read of the solver's that brings the facts along; NULL: none
-    int64_t writes;        // of the queue when facts were asked for
+    pinned_memory tables_here;  // the header of the tables, and the flags
+    cl_event flags_read;
+    cl_event *read_along;  // a read of the solver's that brings the flags along; NULL: none
+    int64_t writes;        // of the queue when the flags were prefetched
 } device_bricks;
 
 void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, fluid_cells *c);
@@ -223,13 +224,13 @@ void device_bricks_send(device_bricks *d);
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
-// Asks for what the move found out of every brick, `beside` the commands that follow (queue_read_later).
-void device_bricks_ask_facts(device_bricks *d, bool beside);
-// Asks for the head of the marks from a byte on, and for the facts with it if they are wanted, in one read. *done, zero at first, gets
-// an event for queue_wait.
-void device_bricks_ask_head(device_bricks *d, int64_t first, bool facts, bool beside, cl_event *done);
-// Waits for the facts and gives a byte per brick.
-const uint8_t *device_bricks_take_facts(device_bricks *d);
+// Begins to read the flags that the move leaves of every brick; `on_transfer_queue` as in queue_read_later.
+void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue);
+// Begins to read the header of the tables from a byte on, and the flags with it if they are wanted, in one read. *done, zero at first,
+// gets an event for queue_wait.
+void device_bricks_prefetch_header(device_bricks *d, int64_t first, bool with_flags, bool on_transfer_queue, cl_event *done);
+// Waits for the flags and gives a byte per brick.
+const uint8_t *device_bricks_take_flags(device_bricks *d);
 
 int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the channels
 
@@ -275,7 +276,7 @@ typedef struct opencl_machine {
     int32_t *outer_here;
     int64_t *drops;
     int32_t outer_room;
-    int32_t beside;  // bricks from which on answers are read beside the kernels
+    int32_t transfer_bricks;  // bricks from which on answers are read on the transfer queue, while kernels run
 } opencl_machine;
 
 weir_status opencl_machine_create(fluid_cells *c, const char *device, const opencl_text *text, const device_needs *needs,

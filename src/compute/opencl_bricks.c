@@ -1,4 +1,4 @@
-// The bricks on the device. Their values live there and come here only when somebody asks (brick_home); of what the host decides,
+// The bricks on the device. Their values live there and come here only when somebody asks (brick_remote); of what the host decides,
 // where bricks lie and which of their cells are open, only changes go up.
 #include "compute/opencl.h"
 
@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-    NEWS_CHANNELS = 8,   // that a kernel clears in a newborn brick along with the news of it
-    RUNS_WANTED = 1024,  // before they get longer than one brick
-    RUNS_LAST = 512      // that many of a length are still to come when they become shorter
+    CLEARED_CHANNELS = 8,  // that a kernel clears in a newborn brick along with its row
+    RUNS_WANTED = 1024,    // before they get longer than one brick
+    RUNS_LAST = 512        // that many of a length are still to come when they become shorter
 };
 
 // The bytes and words of a brick in a channel.
@@ -43,15 +43,15 @@ static bool resize(device_bricks *d, cl_mem *buffer, int64_t keep, int64_t bytes
     return true;
 }
 
-_Static_assert(DEVICE_FACTS % 64 == 0, "tables begin with a cache line");
-_Static_assert(sizeof(device_place) == 32, "so much room the marks have for a place");
+_Static_assert(DEVICE_BRICK_FLAGS % 64 == 0, "tables begin with a cache line");
+_Static_assert(sizeof(device_place) == 32, "so much room the tables have for a place");
 
-// The marks with room for more bricks. Nothing is kept: bricks have come, so places are told again and a solver makes anew what it
+// The tables with room for more bricks. Nothing is kept: bricks have come, so places are told again and a solver makes anew what it
 // has there.
-static bool grow_marks(device_bricks *d, int32_t capacity)
+static bool grow_tables(device_bricks *d, int32_t capacity)
 {
     const int32_t room = (capacity + 63) / 64 * 64;
-    if (!resize(d, &d->marks, 0, d->needs.marks_bytes(room), true)) return false;
+    if (!resize(d, &d->tables, 0, d->needs.tables_bytes(room), true)) return false;
     d->room = room;
     return true;
 }
@@ -85,7 +85,7 @@ static bool grow(device_bricks *d, int32_t capacity)
                 resize(d, &d->open, before * 64, after * 64, before == 0) &&
                 resize(d, &d->coords, before * 12, after * 12, false) && resize(d, &d->clear, before, after, before == 0) &&
                 resize(d, &d->list, 0, after * 4, false) &&
-                (!d->needs.pairs || resize(d, &d->pairs, 0, after * 36 * 4, false)) && grow_marks(d, capacity);
+                (!d->needs.pairs || resize(d, &d->pairs, 0, after * 36 * 4, false)) && grow_tables(d, capacity);
     if (!room) return false;
     d->capacity = capacity;
     d->version = UINT64_MAX;
@@ -148,7 +148,7 @@ static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
 
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
 
-static void write_news(const brick_pool *pool, int32_t brick, device_news *row)
+static void write_row(const brick_pool *pool, int32_t brick, device_row *row)
 {
     assert(pool->alive[brick] && pool->near[brick][BRICK_SELF] == brick);
     row->brick = brick;
@@ -237,43 +237,43 @@ static int32_t state_channels(const device_bricks *d, int32_t channels[CHANNEL_M
 }
 
 // Tells of bricks, and clears the first channels of those that are newborn; clear_values sees to the others.
-static void launch_news(device_bricks *d, int32_t rows)
+static void launch_rows(device_bricks *d, int32_t rows)
 {
     int32_t channels[CHANNEL_MAX];
     const int32_t count = state_channels(d, channels);
-    cl_mem c[NEWS_CHANNELS];
-    cl_int words[NEWS_CHANNELS];
-    for (int32_t i = 0; i < NEWS_CHANNELS; i++) {
+    cl_mem c[CLEARED_CHANNELS];
+    cl_int words[CLEARED_CHANNELS];
+    for (int32_t i = 0; i < CLEARED_CHANNELS; i++) {
         c[i] = d->channel[channels[i < count ? i : 0]];
         words[i] = i < count ? words_of(d, channels[i]) : 0;
     }
-    LAUNCH(d->queue, take_news, rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear), A(c[0]), A(c[1]), A(c[2]),
+    LAUNCH(d->queue, take_rows, rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear), A(c[0]), A(c[1]), A(c[2]),
            A(c[3]), A(c[4]), A(c[5]), A(c[6]), A(c[7]), A(words));
 }
 
 // Rows of changed bricks and the list of live ones.
-static weir_status send_news(device_bricks *d)
+static weir_status send_rows(device_bricks *d)
 {
     brick_pool *pool = &d->cells->pool;
     bool all = d->version == UINT64_MAX;
-    size_t rows = 0, room = (size_t)pool->end * (sizeof(device_news) > 4 ? sizeof(device_news) : 4);
-    device_news *news = host_room(d, room);
-    if (!news || !reserve_lines(d))
+    size_t rows = 0, room = (size_t)pool->end * (sizeof(device_row) > 4 ? sizeof(device_row) : 4);
+    device_row *sent = host_room(d, room);
+    if (!sent || !reserve_lines(d))
         return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
-    if (all) memset(pool->news, 1, (size_t)pool->end);
-    for (int32_t b = 0; (b = bricks_next(pool->news, 1, b + 1, pool->end)) < pool->end;) {
+    if (all) memset(pool->dirty, 1, (size_t)pool->end);
+    for (int32_t b = 0; (b = bricks_next(pool->dirty, 1, b + 1, pool->end)) < pool->end;) {
         keep_line(d, b);
-        if (pool->alive[b]) write_news(pool, b, &news[rows++]);
+        if (pool->alive[b]) write_row(pool, b, &sent[rows++]);
     }
-    memset(pool->news, 0, (size_t)pool->end);
+    memset(pool->dirty, 0, (size_t)pool->end);
     if (rows > 0) {
-        int64_t bytes = (int64_t)(rows * sizeof *news);
+        int64_t bytes = (int64_t)(rows * sizeof *sent);
         if (!queue_at_least(d->queue, &d->block, &d->block_bytes, bytes, 0)) {
-            d->version = UINT64_MAX;  // the news has been taken off the bricks: next time all is told
+            d->version = UINT64_MAX;  // the bricks are no longer marked dirty: next time all rows are sent
             return no_room(d);
         }
-        queue_write(d->queue, d->block, 0, news, bytes);
-        launch_news(d, (int32_t)rows);
+        queue_write(d->queue, d->block, 0, sent, bytes);
+        launch_rows(d, (int32_t)rows);
     }
     int32_t *list = host_room(d, room);
     d->live = 0;
@@ -284,7 +284,7 @@ static weir_status send_news(device_bricks *d)
     assert(d->live == pool->live && pool->end <= d->capacity && pool->end <= d->room);
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
     LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
-           A(d->clear), A(d->marks), A(d->room), A(d->live));
+           A(d->clear), A(d->tables), A(d->room), A(d->live));
     if (d->needs.pairs) {
         d->pair_count = pair_bricks(pool, list);
         assert(d->pair_count <= d->live && 2 * d->pair_count >= d->live);
@@ -297,12 +297,12 @@ static weir_status send_news(device_bricks *d)
     return status;
 }
 
-// Room here for the head of the marks and for facts. Something may still be on its way to where it was.
-static bool pin_marks(device_bricks *d)
+// Room here for the header of the tables and for the flags. Something may still be on its way to where it was.
+static bool pin_tables(device_bricks *d)
 {
-    int64_t bytes = DEVICE_FACTS + d->cells->pool.capacity;
-    if (d->marks_here.bytes < bytes && d->needs.catch_up) d->needs.catch_up(d->needs.solver);
-    return queue_pin(d->queue, &d->marks_here, bytes);
+    int64_t bytes = DEVICE_BRICK_FLAGS + d->cells->pool.capacity;
+    if (d->tables_here.bytes < bytes && d->needs.catch_up) d->needs.catch_up(d->needs.solver);
+    return queue_pin(d->queue, &d->tables_here, bytes);
 }
 
 weir_status device_bricks_prepare(device_bricks *d)
@@ -311,9 +311,9 @@ weir_status device_bricks_prepare(device_bricks *d)
     weir_status status = queue_status(d->queue);
     bool room = pool->end <= d->capacity && pool->channel_count <= d->channel_count && !d->lean;
     if (status == WEIR_OK && !room) status = make_room(d);
-    if (status == WEIR_OK && !pin_marks(d))
-        status = status_fail(WEIR_ERROR_MEMORY, "no memory for facts of %d bricks", pool->capacity);
-    if (status == WEIR_OK && d->version != pool->version) status = send_news(d);
+    if (status == WEIR_OK && !pin_tables(d))
+        status = status_fail(WEIR_ERROR_MEMORY, "no memory for flags of %d bricks", pool->capacity);
+    if (status == WEIR_OK && d->version != pool->version) status = send_rows(d);
     return status;
 }
 
@@ -348,7 +348,7 @@ static uint32_t *packed_at(const device_bricks *d, const packed_state *p, int32_
     return p->values + p->first[c] + (size_t)brick * (size_t)words_of(d, p->channels[c]);
 }
 
-static void bring(void *user, const int32_t *bricks, int32_t count)
+static void fetch(void *user, const int32_t *bricks, int32_t count)
 {
     device_bricks *d = user;
     const brick_pool *pool = &d->cells->pool;
@@ -390,14 +390,14 @@ static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
     }
 }
 
-// The first channels of a newborn brick are cleared with the news of it.
+// The first channels of a newborn brick are cleared along with its row.
 static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 {
     int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
     static const uint32_t zeros[BRICK_CELLS];
-    if (channel_count <= NEWS_CHANNELS) return;
+    if (channel_count <= CLEARED_CHANNELS) return;
     bool named = name_bricks(d, bricks, count);
-    for (int32_t c = NEWS_CHANNELS; c < channel_count; c++) {
+    for (int32_t c = CLEARED_CHANNELS; c < channel_count; c++) {
         const cl_int words = words_of(d, channels[c]);
         if (named) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]), A(words));
         for (int32_t i = 0; i < count && !named; i++)
@@ -429,7 +429,7 @@ void device_bricks_send(device_bricks *d)
     d->cells->pool.place[BRICK_NOTHING] = PLACE_BOTH;
 }
 
-static weir_status home_status(void *user)
+static weir_status remote_status(void *user)
 {
     return queue_status(((device_bricks *)user)->queue);
 }
@@ -452,7 +452,7 @@ static void repack(void *user, const int32_t *place, int32_t end)
     d->version = UINT64_MAX;
     if (!to || d->lean || !all_have_next(d) || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
         // Without room there they come here, move here, and are sent again.
-        bricks_bring_all(pool);
+        bricks_fetch_all(pool);
         for (int32_t b = 1; b < pool->end; b++)
             if (pool->place[b] == PLACE_BOTH) pool->place[b] = PLACE_HERE;
         return;
@@ -484,30 +484,30 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
     queue_write(d->queue, d->channel[channel], 0, pool->channel[channel], pool->end * bytes_of(d, channel));
 }
 
-// ---- Facts -----------------------------------------------------------------------------------------------------------------
+// ---- Flags of bricks -------------------------------------------------------------------------------------------------------
 
-void device_bricks_ask_facts(device_bricks *d, bool beside)
+void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)
 {
-    char *to = (char *)d->marks_here.data + DEVICE_FACTS;
+    char *to = (char *)d->tables_here.data + DEVICE_BRICK_FLAGS;
     d->writes = d->queue->writes;
-    queue_read_later(d->queue, d->marks, DEVICE_FACTS, to, d->cells->pool.end, beside, &d->facts_read);
+    queue_read_later(d->queue, d->tables, DEVICE_BRICK_FLAGS, to, d->cells->pool.end, on_transfer_queue, &d->flags_read);
 }
 
-void device_bricks_ask_head(device_bricks *d, int64_t first, bool facts, bool beside, cl_event *done)
+void device_bricks_prefetch_header(device_bricks *d, int64_t first, bool with_flags, bool on_transfer_queue, cl_event *done)
 {
-    const int64_t end = facts ? DEVICE_FACTS + d->cells->pool.end : DEVICE_HEAD;
-    if (facts) d->writes = d->queue->writes;
-    d->read_along = facts ? done : NULL;
-    queue_read_later(d->queue, d->marks, first, (char *)d->marks_here.data + first, end - first, beside, done);
+    const int64_t end = with_flags ? DEVICE_BRICK_FLAGS + d->cells->pool.end : DEVICE_HEADER;
+    if (with_flags) d->writes = d->queue->writes;
+    d->read_along = with_flags ? done : NULL;
+    queue_read_later(d->queue, d->tables, first, (char *)d->tables_here.data + first, end - first, on_transfer_queue, done);
 }
 
-const uint8_t *device_bricks_take_facts(device_bricks *d)
+const uint8_t *device_bricks_take_flags(device_bricks *d)
 {
-    queue_wait(d->queue, d->read_along ? d->read_along : &d->facts_read);
+    queue_wait(d->queue, d->read_along ? d->read_along : &d->flags_read);
     d->read_along = NULL;
-    // What was written before they were asked for is out.
+    // What was written before they were prefetched is out.
     if (d->queue->writes == d->writes) d->queue->staged = 0;
-    return (const uint8_t *)d->marks_here.data + DEVICE_FACTS;
+    return (const uint8_t *)d->tables_here.data + DEVICE_BRICK_FLAGS;
 }
 
 static void catch_up(void *user)
@@ -557,26 +557,26 @@ const char *device_bricks_validate(const device_bricks *d)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t tables = 27 * 4 + 64 + 12 + 1 + 4 + (d->pairs ? 36 * 4 : 0);
-    return d->capacity * tables + d->needs.marks_bytes(d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
+    return d->capacity * tables + d->needs.tables_bytes(d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
 }
 
 void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, fluid_cells *c)
 {
     *d = (device_bricks){.queue = queue, .world = c->world, .cells = c, .needs = *needs, .version = UINT64_MAX};
-    d->home = (brick_home){d, bring, home_status, catch_up, repack};
-    c->pool.home = &d->home;
+    d->remote = (brick_remote){d, fetch, remote_status, catch_up, repack};
+    c->pool.remote = &d->remote;
 }
 
 void device_bricks_destroy(device_bricks *d)
 {
     if (!d->queue) return;
-    queue_wait(d->queue, &d->facts_read);
+    queue_wait(d->queue, &d->flags_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->marks,
+    cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->tables,
                                &d->list, &d->pairs, &d->runs,   &d->names, &d->block};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
-    queue_unpin(d->queue, &d->marks_here);
-    d->cells->pool.home = NULL;
+    queue_unpin(d->queue, &d->tables_here);
+    d->cells->pool.remote = NULL;
 }

@@ -22,7 +22,7 @@ static void tidy(char text[128])
 }
 
 // Cut to the room there is, where OpenCL would refuse.
-static void ask_text(const opencl_api *cl, cl_device_id id, cl_device_info what, char text[128])
+static void query_text(const opencl_api *cl, cl_device_id id, cl_device_info what, char text[128])
 {
     char all[1024] = "";
     if (cl->GetDeviceInfo(id, what, sizeof all, all, NULL) != CL_SUCCESS) all[0] = '\0';
@@ -30,7 +30,7 @@ static void ask_text(const opencl_api *cl, cl_device_id id, cl_device_info what,
     tidy(text);
 }
 
-static void ask_platform_text(const opencl_api *cl, cl_platform_id id, cl_platform_info what, char text[128])
+static void query_platform_text(const opencl_api *cl, cl_platform_id id, cl_platform_info what, char text[128])
 {
     char all[1024] = "";
     if (cl->GetPlatformInfo(id, what, sizeof all, all, NULL) != CL_SUCCESS) all[0] = '\0';
@@ -38,14 +38,14 @@ static void ask_platform_text(const opencl_api *cl, cl_platform_id id, cl_platfo
     tidy(text);
 }
 
-#define ASK(id, what, value) cl->GetDeviceInfo(id, what, sizeof(value), &(value), NULL)
+#define QUERY(id, what, value) cl->GetDeviceInfo(id, what, sizeof(value), &(value), NULL)
 
 static bool is_usable(const opencl_api *cl, cl_device_id id)
 {
     cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
-    ASK(id, CL_DEVICE_AVAILABLE, available);
-    ASK(id, CL_DEVICE_COMPILER_AVAILABLE, compiler);
-    ASK(id, CL_DEVICE_ENDIAN_LITTLE, little);
+    QUERY(id, CL_DEVICE_AVAILABLE, available);
+    QUERY(id, CL_DEVICE_COMPILER_AVAILABLE, compiler);
+    QUERY(id, CL_DEVICE_ENDIAN_LITTLE, little);
     return available && compiler && little;
 }
 
@@ -60,22 +60,22 @@ static int64_t less_for_tests(int64_t bytes)
 static opencl_device describe(const opencl_api *cl, cl_platform_id platform, cl_device_id id, int32_t index)
 {
     opencl_device device = {.platform = platform, .id = id, .index = index};
-    ask_text(cl, id, CL_DEVICE_NAME, device.name);
-    ask_text(cl, id, CL_DRIVER_VERSION, device.driver);
-    ask_platform_text(cl, platform, CL_PLATFORM_NAME, device.platform_name);
-    ask_platform_text(cl, platform, CL_PLATFORM_VERSION, device.version);
+    query_text(cl, id, CL_DEVICE_NAME, device.name);
+    query_text(cl, id, CL_DRIVER_VERSION, device.driver);
+    query_platform_text(cl, platform, CL_PLATFORM_NAME, device.platform_name);
+    query_platform_text(cl, platform, CL_PLATFORM_VERSION, device.version);
 
     cl_device_type type = 0;
     cl_ulong memory = 0, largest_buffer = 0, local_memory = 0;
     cl_uint units = 0;
     cl_device_fp_config floats = 0;
-    ASK(id, CL_DEVICE_TYPE, type);
-    ASK(id, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
-    ASK(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, largest_buffer);
-    ASK(id, CL_DEVICE_LOCAL_MEM_SIZE, local_memory);
-    ASK(id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
-    ASK(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device.group_limit);
-    ASK(id, CL_DEVICE_SINGLE_FP_CONFIG, floats);
+    QUERY(id, CL_DEVICE_TYPE, type);
+    QUERY(id, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
+    QUERY(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, largest_buffer);
+    QUERY(id, CL_DEVICE_LOCAL_MEM_SIZE, local_memory);
+    QUERY(id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
+    QUERY(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device.group_limit);
+    QUERY(id, CL_DEVICE_SINGLE_FP_CONFIG, floats);
     device.kind = type & CL_DEVICE_TYPE_GPU           ? WEIR_DEVICE_GPU
                   : type & CL_DEVICE_TYPE_ACCELERATOR ? WEIR_DEVICE_ACCELERATOR
                                                       : WEIR_DEVICE_CPU;
@@ -88,7 +88,7 @@ static opencl_device describe(const opencl_api *cl, cl_platform_id platform, cl_
     return device;
 }
 
-#undef ASK
+#undef QUERY
 
 weir_status opencl_devices(opencl_device *devices, int32_t room, int32_t *count)
 {

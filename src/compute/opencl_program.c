@@ -16,8 +16,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/path.h"
 #include "base/status.h"
+#include <weir/path.h>
 
 #define ENTRY_MAGIC "weircl1"
 #define ENTRY_BYTES_MAX (256 << 20)  // a larger file is none of ours
@@ -42,9 +42,9 @@ static bool cache_folder(char folder[PATH_MAX])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
-    if (cache && path_is_absolute(cache)) {
+    if (cache && weir_path_is_absolute(cache)) {
         length = snprintf(folder, PATH_MAX, "%s", cache);
-    } else if (home && path_is_absolute(home)) {
+    } else if (home && weir_path_is_absolute(home)) {
         length = snprintf(folder, PATH_MAX, "%s/.cache", home);
     } else {
         return false;

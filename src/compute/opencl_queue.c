@@ -111,7 +111,7 @@ weir_status queue_create(const char *which, const opencl_text *text, weir_logger
     if (sound(q, error, "opening a context")) q->plain = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
     if (sound(q, error, "opening a queue"))
         q->profiled = q->cl->CreateCommandQueue(q->context, q->device.id, CL_QUEUE_PROFILING_ENABLE, &error);
-    if (sound(q, error, "opening a queue")) q->reader = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
+    if (sound(q, error, "opening a queue")) q->transfer = q->cl->CreateCommandQueue(q->context, q->device.id, 0, &error);
     q->queue = q->plain;
     status = sound(q, error, "opening a queue") ? build(q, text, logger) : queue_status(q);
     if (status != WEIR_OK) queue_destroy(q);
@@ -128,7 +128,7 @@ void queue_destroy(opencl_queue *q)
 {
     if (!q->cl) return;
     if (q->queue) q->cl->Finish(q->queue);
-    if (q->reader) q->cl->Finish(q->reader);
+    if (q->transfer) q->cl->Finish(q->transfer);
     forget_times(q);
     queue_unpin(q, &q->stage);
     for (int32_t k = 0; k < q->kernel_count; k++)
@@ -136,7 +136,7 @@ void queue_destroy(opencl_queue *q)
     if (q->program) q->cl->ReleaseProgram(q->program);
     if (q->plain) q->cl->ReleaseCommandQueue(q->plain);
     if (q->profiled) q->cl->ReleaseCommandQueue(q->profiled);
-    if (q->reader) q->cl->ReleaseCommandQueue(q->reader);
+    if (q->transfer) q->cl->ReleaseCommandQueue(q->transfer);
     if (q->context) q->cl->ReleaseContext(q->context);
     *q = (opencl_queue){0};
 }
@@ -246,17 +246,18 @@ void queue_read(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t 
     if (q->error != CL_SUCCESS) memset(to, 0, (size_t)bytes);
 }
 
-void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool beside, cl_event *done)
+void queue_read_later(opencl_queue *q, cl_mem from, int64_t offset, void *to, int64_t bytes, bool on_transfer_queue,
+                      cl_event *done)
 {
     if (*done) q->cl->ReleaseEvent(*done);
     *done = NULL;
     if (bytes == 0 || !ready(q)) return;
     assert(offset >= 0 && bytes > 0 && offset + bytes <= queue_size(q, from));
     q->account->brought += bytes;
-    cl_command_queue queue = beside ? q->reader : q->queue;
+    cl_command_queue queue = on_transfer_queue ? q->transfer : q->queue;
     cl_event now = NULL;
     cl_int error = CL_SUCCESS;
-    if (beside) {
+    if (on_transfer_queue) {
         error = q->cl->EnqueueMarkerWithWaitList(q->queue, 0, NULL, &now);
         q->cl->Flush(q->queue);
     }

@@ -27,28 +27,28 @@ typedef struct device_force {
     float x, y, z;
 } device_force;
 
-// The marks that kernels leave to each other and to the host: one buffer, because a launch takes the host longer for every
-// buffer that it names. It begins with notes of the solver's own, as many as it likes of these bytes; behind them lie tables with room
+// Tables that kernels keep for each other and for the host: one buffer, because a launch takes the host longer for every
+// buffer that it names. It begins with a header of the solver's own, as much as it likes of these bytes; behind it lie tables with room
 // for `room` bricks, a multiple of 64, of which the solver's own come last. Where they begin, in bytes:
-#define DEVICE_HEAD 832
-#define DEVICE_FACTS DEVICE_HEAD                                 // a byte per brick: DEVICE_WET and so on
-#define DEVICE_PLACES(room) (DEVICE_FACTS + (room))              // the live bricks, a device_place each
-#define DEVICE_TABLES(room) (DEVICE_PLACES(room) + 32 * (room))  // the solver's own
+#define DEVICE_HEADER 832
+#define DEVICE_BRICK_FLAGS DEVICE_HEADER                                // a byte per brick: DEVICE_WET and so on
+#define DEVICE_PLACES(room) (DEVICE_BRICK_FLAGS + (room))               // the live bricks, a device_place each
+#define DEVICE_SOLVER_TABLES(room) (DEVICE_PLACES(room) + 32 * (room))  // the solver's own
 
 // What the host knows of a brick.
-typedef struct device_news {
+typedef struct device_row {
     int brick;
     int near[27];
     device_uint open[16];
     int coord[3];
     int clear;    // 1: the brick and its 26 neighbours are open throughout
     int newborn;  // 1: its values are zero, and must become so on the device
-} device_news;
+} device_row;
 
 // A brick and the six at its faces, so that a kernel finds all of them at once.
 typedef struct device_place {
     int brick, x0, x1, y0, y1, z0, z1;
-    int clear;  // as in device_news
+    int clear;  // as in device_row
 } device_place;
 
 // Bricks in a line that one work-group goes through.

@@ -70,7 +70,7 @@ inline float flag_at(global const uint *masks, local const int *near_here, int x
 // ---- Neighbours without a tile ---------------------------------------------------------------------------------------------
 
 // Where the neighbour of a brick's cell lies in a channel, one step (-1 or 1) along an axis; `near` are the brick's own 27.
-inline int beside(global const int *near, int cell, int axis, int step)
+inline int neighbour_cell(global const int *near, int cell, int axis, int step)
 {
     int stride = 1 << 3 * axis;
     int next = (cell >> 3 * axis & 7) + step;

@@ -179,7 +179,7 @@ weir_status weir_glb_write(const char *path, const weir_mesh *water, const weir_
         bytes += bytes_of_mesh(all[i].mesh);
     }
     if (bytes > UINT32_MAX - TEXT_ROOM)
-        return format_fail(WEIR_ERROR_LIMIT, "cannot write %s: meshes of %.1f GiB are more than glTF can hold", path_tail(path),
-                           (double)bytes / (1 << 30));
+        return format_fail(WEIR_ERROR_LIMIT, "cannot write %s: meshes of %.1f GiB are more than glTF can hold",
+                           weir_path_tail(path), (double)bytes / (1 << 30));
     return write_file(path, parts, count, bytes, cell_size);
 }

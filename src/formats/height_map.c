@@ -125,12 +125,12 @@ static weir_status make_ground(const height_picture *p, const weir_voxels_def *d
 static weir_status tell_failure(const height_picture *p)
 {
     if (p->too_large) {
-        return format_fail(WEIR_ERROR_LIMIT, "%s has %u x %u pixels; a height map has at most %d", path_tail(p->path), p->width,
-                           p->height, PIXELS_MOST);
+        return format_fail(WEIR_ERROR_LIMIT, "%s has %u x %u pixels; a height map has at most %d", weir_path_tail(p->path),
+                           p->width, p->height, PIXELS_MOST);
     }
     if (p->no_memory || !p->png || !p->info)
-        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the pixels of %s", path_tail(p->path));
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", path_tail(p->path), p->said);
+        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the pixels of %s", weir_path_tail(p->path));
+    return format_fail(WEIR_ERROR_FORMAT, "%s: the picture cannot be read: %s", weir_path_tail(p->path), p->said);
 }
 
 weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t size, const weir_voxels_def *def,
@@ -157,7 +157,7 @@ weir_status height_map_read_bytes(const char *path, const uint8_t *bytes, size_t
     (void)def;
     *voxels = (weir_voxels){0};
     return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no libpng (Debian: libpng-dev)",
-                       path_tail(path));
+                       weir_path_tail(path));
 }
 
 #endif

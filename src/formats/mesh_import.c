@@ -77,9 +77,9 @@ bool mesh_can_import(void)
 int mesh_import(const char *path, int pipe_end)
 {
     const struct aiScene *scene = import(path);
-    mesh_news news = {.count = scene ? count_triangles(scene) : -1};
-    if (!scene) snprintf(news.said, sizeof news.said, "%s", aiGetErrorString());
-    bool sent = send_all(pipe_end, &news, sizeof news);
+    mesh_header header = {.count = scene ? count_triangles(scene) : -1};
+    if (!scene) snprintf(header.said, sizeof header.said, "%s", aiGetErrorString());
+    bool sent = send_all(pipe_end, &header, sizeof header);
     for (unsigned m = 0; scene && sent && m < scene->mNumMeshes; m++) sent = send_mesh(pipe_end, scene->mMeshes[m]);
     return sent ? 0 : 1;
 }

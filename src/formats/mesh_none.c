@@ -6,5 +6,5 @@ weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, 
     (void)def;
     *voxels = (weir_voxels){0};
     return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: Weir reads no meshes on Windows; it does read .vox files",
-                       path_tail(path));
+                       weir_path_tail(path));
 }

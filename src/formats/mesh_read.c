@@ -103,7 +103,7 @@ static mesh_answer receive_all(int pipe_end, double deadline, void *bytes, size_
 
 static weir_status cannot_read(const char *path, const char *why)
 {
-    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: %.140s", path_tail(path), why);
+    return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh cannot be read: %.140s", weir_path_tail(path), why);
 }
 
 // Room is made as they come: so many are only said to come.
@@ -114,7 +114,7 @@ static weir_status receive_triangles(const char *path, int pipe_end, double dead
         int64_t room = soup->count ? 2 * soup->count : TRIANGLES_FIRST;
         if (room > count) room = count;
         float *corners = realloc(soup->corners, (size_t)room * TRIANGLE_BYTES);
-        if (!corners) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the triangles of %s", path_tail(path));
+        if (!corners) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the triangles of %s", weir_path_tail(path));
         soup->corners = corners;
         *answer = receive_all(pipe_end, deadline, corners + 9 * soup->count, (size_t)(room - soup->count) * TRIANGLE_BYTES);
         if (*answer == MESH_WHOLE) soup->count = room;
@@ -125,18 +125,18 @@ static weir_status receive_triangles(const char *path, int pipe_end, double dead
 weir_status mesh_receive(const char *path, int pipe_end, double seconds, triangle_soup *soup, mesh_answer *answer)
 {
     const double deadline = seconds_now() + seconds;
-    mesh_news news;
+    mesh_header header;
     *soup = (triangle_soup){0};
-    *answer = receive_all(pipe_end, deadline, &news, sizeof news);
+    *answer = receive_all(pipe_end, deadline, &header, sizeof header);
     if (*answer != MESH_WHOLE) return WEIR_OK;
-    news.said[sizeof news.said - 1] = '\0';
-    if (news.count < 0)
-        return cannot_read(path, strstr(news.said, "bad_alloc") ? "its reader needs too much memory" : news.said);
-    if (news.count > TRIANGLES_MOST) {
-        return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", path_tail(path),
-                           (long long)news.count, TRIANGLES_MOST);
+    header.said[sizeof header.said - 1] = '\0';
+    if (header.count < 0)
+        return cannot_read(path, strstr(header.said, "bad_alloc") ? "its reader needs too much memory" : header.said);
+    if (header.count > TRIANGLES_MOST) {
+        return format_fail(WEIR_ERROR_LIMIT, "%s has %lld triangles; at most %d can be read", weir_path_tail(path),
+                           (long long)header.count, TRIANGLES_MOST);
     }
-    return receive_triangles(path, pipe_end, deadline, news.count, soup, answer);
+    return receive_triangles(path, pipe_end, deadline, header.count, soup, answer);
 }
 
 // Why not all came, by how the process ended.
@@ -151,7 +151,7 @@ weir_status mesh_triangles_read(const char *path, const mesh_limits *limits, tri
 {
     int ends[2], how = 0;
     *soup = (triangle_soup){0};
-    if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", path_tail(path), strerror(errno));
+    if (pipe(ends) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", weir_path_tail(path), strerror(errno));
     // A process that another thread starts must not hold the pipe open.
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     pid_t process = fork();
@@ -163,7 +163,7 @@ weir_status mesh_triangles_read(const char *path, const mesh_limits *limits, tri
     close(ends[1]);
     if (process < 0) {
         close(ends[0]);
-        return format_fail(WEIR_ERROR_THREAD, "cannot read %s: no process could be started: %s", path_tail(path),
+        return format_fail(WEIR_ERROR_THREAD, "cannot read %s: no process could be started: %s", weir_path_tail(path),
                            strerror(failure));
     }
     mesh_answer answer;
@@ -178,12 +178,14 @@ weir_status mesh_triangles_read(const char *path, const mesh_limits *limits, tri
 static weir_status check_file(const char *path, mesh_limits *limits)
 {
     struct stat info;
-    if (stat(path, &info) != 0) return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", path_tail(path), strerror(errno));
-    if (!S_ISREG(info.st_mode)) return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", path_tail(path));
+    if (stat(path, &info) != 0)
+        return format_fail(WEIR_ERROR_FILE, "cannot read %s: %s", weir_path_tail(path), strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return format_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", weir_path_tail(path));
     *limits = (mesh_limits){.seconds = SECONDS_LEAST + (double)info.st_size / SECONDS_BYTES, .memory = MEMORY_MOST};
     if (info.st_size <= FILE_MOST) return WEIR_OK;
-    return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", path_tail(path), (long long)info.st_size,
-                       FILE_MOST);
+    return format_fail(WEIR_ERROR_LIMIT, "%s has %lld bytes; at most %d can be read", weir_path_tail(path),
+                       (long long)info.st_size, FILE_MOST);
 }
 
 weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, weir_voxels *voxels)
@@ -194,7 +196,7 @@ weir_status weir_mesh_voxels_read(const char *path, const weir_voxels_def *def, 
     weir_status status = check_file(path, &limits);
     if (status == WEIR_OK && !mesh_can_import())
         status = format_fail(WEIR_ERROR_UNSUPPORTED, "cannot read %s: this build of Weir has no assimp (Debian: libassimp-dev)",
-                             path_tail(path));
+                             weir_path_tail(path));
     if (status == WEIR_OK) status = mesh_triangles_read(path, &limits, &soup);
     if (status == WEIR_OK) status = voxelise(path, &soup, def, voxels);
     free(soup.corners);

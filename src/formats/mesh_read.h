@@ -10,10 +10,10 @@
 #include "formats/voxels.h"
 
 // What comes through the pipe first; then the triangles.
-typedef struct mesh_news {
+typedef struct mesh_header {
     int64_t count;  // of triangles; -1: there are none, and this is why
     char said[160];
-} mesh_news;
+} mesh_header;
 
 // Triangles in units of their own, nine numbers each.
 typedef struct triangle_soup {

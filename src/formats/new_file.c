@@ -18,7 +18,7 @@ weir_status format_fail(weir_status status, const char *format, ...)
 
 static weir_status cannot_write(const char *path, const char *why)
 {
-    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", path_tail(path), why);
+    return format_fail(WEIR_ERROR_FILE, "cannot write %s: %s", weir_path_tail(path), why);
 }
 
 weir_status new_file_open(new_file *f, const char *path)
@@ -32,9 +32,9 @@ weir_status new_file_open(new_file *f, const char *path)
         if (strlen(path) >= sizeof f->path) return cannot_write(path, strerror(ENAMETOOLONG));
         strcpy(f->path, path);
     }
-    if (snprintf(f->beside, sizeof f->beside, "%s.tmp-%ld", f->path, (long)getpid()) >= (int)sizeof f->beside)
+    if (snprintf(f->temporary, sizeof f->temporary, "%s.tmp-%ld", f->path, (long)getpid()) >= (int)sizeof f->temporary)
         return cannot_write(path, strerror(ENAMETOOLONG));
-    f->file = fopen(f->beside, "wb");
+    f->file = fopen(f->temporary, "wb");
     if (!f->file) return cannot_write(path, strerror(errno));
     f->numbers = plain_numbers_begin();
     return WEIR_OK;
@@ -74,8 +74,8 @@ weir_status new_file_close(new_file *f, bool whole)
         written = false;
     }
     f->file = NULL;
-    if (whole && written && rename(f->beside, f->path) == 0) return WEIR_OK;
+    if (whole && written && rename(f->temporary, f->path) == 0) return WEIR_OK;
     if (whole && written) f->failure = errno;
-    unlink(f->beside);
+    unlink(f->temporary);
     return whole ? cannot_finish(f) : WEIR_OK;
 }

@@ -2,20 +2,20 @@
 #ifndef WEIR_FORMATS_NEW_FILE_H
 #define WEIR_FORMATS_NEW_FILE_H
 
-#include "base/path.h"
 #include "base/plain_numbers.h"
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <weir/formats.h>
+#include <weir/path.h>
 
 // Until it is closed, numbers are written with a point on this thread, whatever the game's locale is.
 typedef struct new_file {
     FILE *file;
     plain_numbers numbers;
     int failure;  // errno of the first new_file_write that failed; 0: none
-    char path[PATH_MAX], beside[PATH_MAX];
+    char path[PATH_MAX], temporary[PATH_MAX];
 } new_file;
 
 // WEIR_ERROR_FILE with a sentence if it cannot be written; then the file is NULL.

@@ -257,7 +257,7 @@ static weir_status make_tree(const char *path, const weir_world *world, water_tr
     tree->uppers = malloc(room * sizeof *tree->uppers);
     weir_status status = WEIR_OK;
     if (!bricks || !tree->leaves || !tree->lowers || !tree->uppers)
-        status = format_fail(WEIR_ERROR_MEMORY, "memory ran out for the tree of %d bricks of %s", count, path_tail(path));
+        status = format_fail(WEIR_ERROR_MEMORY, "memory ran out for the tree of %d bricks of %s", count, weir_path_tail(path));
     if (status == WEIR_OK) {
         weir_world_bricks(world, bricks, count);
         status = make_leaves(world, bricks, count, tree);

@@ -41,8 +41,8 @@ weir_status weir_obj_write(const char *path, const weir_mesh *water, const weir_
     weir_status status = new_file_open(&f, path);
     if (status != WEIR_OK) return status;
     char materials[PATH_MAX];
-    snprintf(materials, sizeof materials, "%.*s.mtl", (int)(path_ending(path) - path), path);
-    fprintf(f.file, "# made by Weir %s; positions in cells, y up\nmtllib %s\n", weir_version(), path_name(materials));
+    snprintf(materials, sizeof materials, "%.*s.mtl", (int)(weir_path_ending(path) - path), path);
+    fprintf(f.file, "# made by Weir %s; positions in cells, y up\nmtllib %s\n", weir_version(), weir_path_name(materials));
     int64_t count = write_object(f.file, "water", water, 0);
     write_object(f.file, "terrain", terrain, count);
     // A full disk leaves neither file.

@@ -80,7 +80,7 @@ weir_status weir_png_write(const char *path, int32_t width, int32_t height, cons
     (void)height;
     (void)rgb;
     return format_fail(WEIR_ERROR_UNSUPPORTED, "cannot write %s: this build of Weir has no libpng (Debian: libpng-dev)",
-                       path_tail(path));
+                       weir_path_tail(path));
 }
 
 bool weir_png_supported(void)

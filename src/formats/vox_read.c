@@ -16,7 +16,7 @@ weir_status vox_damaged(const char *path, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return format_fail(WEIR_ERROR_FORMAT, "%s: %s", path_tail(path), what);
+    return format_fail(WEIR_ERROR_FORMAT, "%s: %s", weir_path_tail(path), what);
 }
 
 // ---- Reading ---------------------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ static void *with_room(void *array, int32_t count, int32_t *room, size_t size)
 
 static weir_status no_memory(const vox_file *file)
 {
-    return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the parts of %s", path_tail(file->path));
+    return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the parts of %s", weir_path_tail(file->path));
 }
 
 // ---- Models ----------------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ weir_status weir_vox_read(const char *path, const weir_voxels_def *def, weir_vox
     size_t size;
     *voxels = (weir_voxels){0};
     if (def && def->scale != 0)
-        return format_fail(WEIR_ERROR_ARGUMENT, "%s is made of voxels: it has no scale to set", path_tail(path));
+        return format_fail(WEIR_ERROR_ARGUMENT, "%s is made of voxels: it has no scale to set", weir_path_tail(path));
     weir_status status = file_read(path, FILE_MOST, &bytes, &size);
     if (status != WEIR_OK) return status;
     status = vox_read_bytes(path, bytes, size, def, voxels);

@@ -65,7 +65,7 @@ static weir_status add_part(scene *s, int32_t model, const vox_turn *turn)
     if (s->count == s->room) {
         int32_t room = s->room ? 2 * s->room : 64;
         placed *parts = realloc(s->parts, (size_t)room * sizeof *parts);
-        if (!parts) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the parts of %s", path_tail(s->file->path));
+        if (!parts) return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the parts of %s", weir_path_tail(s->file->path));
         s->parts = parts;
         s->room = room;
     }

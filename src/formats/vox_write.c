@@ -216,7 +216,7 @@ static weir_status write_file(const char *path, const weir_voxels *v, const vox_
     const int64_t children = put_children(NULL, v, made);
     if (children > INT32_MAX - HEADER_BYTES) {
         return format_fail(WEIR_ERROR_LIMIT, "cannot write %s: it would have %lld bytes, and a .vox file holds 2 GiB",
-                           path_tail(path), (long long)children);
+                           weir_path_tail(path), (long long)children);
     }
     new_file f;
     weir_status status = new_file_open(&f, path);
@@ -231,10 +231,10 @@ static weir_status write_file(const char *path, const weir_voxels *v, const vox_
 weir_status weir_vox_write(const char *path, const weir_voxels *voxels)
 {
     if (voxels->kind != WEIR_VOXELS_PALETTE || !voxels->values)
-        return format_fail(WEIR_ERROR_ARGUMENT, "cannot write %s: a .vox file holds voxels of a palette", path_tail(path));
+        return format_fail(WEIR_ERROR_ARGUMENT, "cannot write %s: a .vox file holds voxels of a palette", weir_path_tail(path));
     vox_models made;
     if (!make_models(voxels, &made))
-        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the models of %s", path_tail(path));
+        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the models of %s", weir_path_tail(path));
     weir_status status = write_file(path, voxels, &made);
     free(made.models);
     return status;

@@ -44,12 +44,13 @@ static weir_status measure(voxeliser *v, const weir_voxels_def *def)
     double min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY}, longest = 0;
     for (int64_t i = 0; i < 9 * v->soup->count; i++) {
         double at = v->soup->corners[i];
-        if (!isfinite(at)) return format_fail(WEIR_ERROR_FORMAT, "%s: a corner is not at a number", path_tail(v->path));
+        if (!isfinite(at)) return format_fail(WEIR_ERROR_FORMAT, "%s: a corner is not at a number", weir_path_tail(v->path));
         min[i % 3] = fmin(min[i % 3], at);
         max[i % 3] = fmax(max[i % 3], at);
     }
     for (int32_t i = 0; i < 3; i++) longest = fmax(longest, max[i] - min[i]);
-    if (!(longest > 0)) return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh has no triangles with a size", path_tail(v->path));
+    if (!(longest > 0))
+        return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh has no triangles with a size", weir_path_tail(v->path));
     v->scale = def && def->scale != 0 ? def->scale : WEIR_VOXELS_EDGE / longest;
     if (!(v->scale > 0 && isfinite(v->scale)))
         return format_fail(WEIR_ERROR_ARGUMENT, "a scale of %g cells per unit; it must be above 0", v->scale);
@@ -59,7 +60,7 @@ static weir_status measure(voxeliser *v, const weir_voxels_def *def)
         if (v->size[i] <= EDGE_MOST && fabs(v->low[i]) < WEIR_COORD_LIMIT) continue;
         return format_fail(WEIR_ERROR_LIMIT,
                            "%s: at %g cells per unit the mesh is %.0f x %.0f x %.0f cells or lies too far out; at most %d",
-                           path_tail(v->path), v->scale, (max[0] - min[0]) * v->scale, (max[1] - min[1]) * v->scale,
+                           weir_path_tail(v->path), v->scale, (max[0] - min[0]) * v->scale, (max[1] - min[1]) * v->scale,
                            (max[2] - min[2]) * v->scale, EDGE_MOST);
     }
     return WEIR_OK;
@@ -162,7 +163,7 @@ static void each_crossing(voxeliser *v, bool keep)
 static weir_status too_much(const voxeliser *v)
 {
     return format_fail(WEIR_ERROR_LIMIT, "%s has too many triangles for its size in cells; give it fewer or a smaller scale",
-                       path_tail(v->path));
+                       weir_path_tail(v->path));
 }
 
 // Fills begins and crossings: column i has those from begins[i] up to begins[i + 1].
@@ -245,11 +246,11 @@ static weir_status fill_inside(voxeliser *v)
     }
     if ((double)leaks > LEAKS_MOST * (double)hit)
         return format_fail(WEIR_ERROR_FORMAT, "%s: the mesh is not closed: %lld of the %lld rays that enter it do not come out",
-                           path_tail(v->path), (long long)leaks, (long long)hit);
+                           weir_path_tail(v->path), (long long)leaks, (long long)hit);
     const weir_coord size = v->voxels->size;
     if (memchr(v->voxels->values, 255, (size_t)size.x * (size_t)size.y * (size_t)size.z)) return WEIR_OK;
     return format_fail(WEIR_ERROR_FORMAT, "%s: at %g cells per unit the mesh fills no cell: it is too thin or too small",
-                       path_tail(v->path), v->scale);
+                       weir_path_tail(v->path), v->scale);
 }
 
 weir_status voxelise(const char *path, const triangle_soup *soup, const weir_voxels_def *def, weir_voxels *voxels)

@@ -19,11 +19,11 @@ weir_status voxels_make(const char *path, const weir_voxels_def *def, double siz
     *voxels = (weir_voxels){0};
     if (!(cells <= limit)) {
         return format_fail(WEIR_ERROR_LIMIT, "%s has %.0f x %.0f x %.0f voxels; at most %.0f in all are possible",
-                           path_tail(path), size_x, size_y, size_z, limit);
+                           weir_path_tail(path), size_x, size_y, size_z, limit);
     }
     voxels->values = calloc((size_t)cells, 1);
     if (!voxels->values)
-        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the %.0f voxels of %s", cells, path_tail(path));
+        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for the %.0f voxels of %s", cells, weir_path_tail(path));
     voxels->size = (weir_coord){(int32_t)size_x, (int32_t)size_y, (int32_t)size_z};
     return WEIR_OK;
 }

@@ -93,7 +93,8 @@ weir_status weir_vti_write(const char *path, const weir_world *world, const weir
     double slab_bytes = ((double)box.max.x - box.min.x) * ((double)box.max.y - box.min.y) * SLAB * LARGEST_CELL;
     void *slab = slab_bytes < (double)(SIZE_MAX / 2) && box_cells(box) < 0x1p53 ? malloc((size_t)slab_bytes) : NULL;
     if (!slab)
-        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for %.0f bytes while writing %s", slab_bytes, path_tail(path));
+        return format_fail(WEIR_ERROR_MEMORY, "memory ran out for %.0f bytes while writing %s", slab_bytes,
+                           weir_path_tail(path));
     new_file f;
     status = new_file_open(&f, path);
     if (status == WEIR_OK) {

@@ -235,10 +235,10 @@ typedef enum slide_kind { SLIDE_NONE, SLIDE_TO_SURFACE, SLIDE_INTO_CORNER, SLIDE
 // How far a vertex between the cell `in` and the solid one `wall` slides along the wall in the direction of a step.
 static slide_kind slide(const mesh_field *f, int32_t in, int32_t wall, int32_t step, float iso, float *far)
 {
-    uint32_t beside = f->kind[in + step], on = f->kind[wall + step];
+    uint32_t neighbour = f->kind[in + step], on = f->kind[wall + step];
     *far = CORNER;
-    if (beside & CELL_INSIDE) return on & CELL_INSIDE ? SLIDE_AROUND_CORNER : SLIDE_NONE;
-    if (!(beside & CELL_OPEN)) return SLIDE_INTO_CORNER;
+    if (neighbour & CELL_INSIDE) return on & CELL_INSIDE ? SLIDE_AROUND_CORNER : SLIDE_NONE;
+    if (!(neighbour & CELL_OPEN)) return SLIDE_INTO_CORNER;
     // Where the wall ends, so does the slide.
     float t = crossing(f->value[in], f->value[in + step], iso);
     if (t < CORNER || !(on & CELL_OPEN)) *far = t;

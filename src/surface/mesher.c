@@ -106,19 +106,19 @@ static bool list_todo(weir_mesher *m, const fluid_view *fluid)
     return true;
 }
 
-// Brings the water of all bricks here that are to be meshed, and of their neighbours. False if the world went back to a checkpoint
+// Fetches the water of all bricks that are to be meshed, and of their neighbours. False if the world went back to a checkpoint
 // meanwhile, so that its bricks are others.
 static bool fetch_water(const weir_mesher *m, const fluid_view *fluid)
 {
-    enum { BRING = 1024 };
-    int32_t bricks[BRING + 27], count = 0;
+    enum { FETCH_BATCH = 1024 };
+    int32_t bricks[FETCH_BATCH + 27], count = 0;
     if (!fluid->fetch) return true;
     for (int32_t t = 0; t < m->todo_count; t++) {
         for (int32_t k = 0; k < 27; k++) {
             int32_t other = neighbour(m, fluid, m->todo[t], k);
             if (other >= 0 && is_wet(fluid, &m->entries[other])) bricks[count++] = m->entries[other].brick;
         }
-        if (count < BRING) continue;
+        if (count < FETCH_BATCH) continue;
         fluid_fetch(fluid, bricks, count);
         count = 0;
     }

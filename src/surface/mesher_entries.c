@@ -91,10 +91,7 @@ void mesher_forget(weir_mesher *m)
 
 static int compare_places(const void *a, const void *b)
 {
-    weir_coord p = ((const mesher_place *)a)->coord, q = ((const mesher_place *)b)->coord;
-    if (p.z != q.z) return p.z < q.z ? -1 : 1;
-    if (p.y != q.y) return p.y < q.y ? -1 : 1;
-    return (p.x > q.x) - (p.x < q.x);
+    return coord_compare(((const mesher_place *)a)->coord, ((const mesher_place *)b)->coord);
 }
 
 // Since the last time entries were only added, at the end, or mesher_forget has emptied the list.

@@ -166,7 +166,7 @@ static weir_vec direction_at(const picture_scene *s, float x, float y)
 {
     const camera_basis *b = &s->basis;
     float across = (2 * x / (float)s->width - 1) * b->half_width, upward = (1 - 2 * y / (float)s->height) * b->half_height;
-    return vec_add(b->ahead, vec_add(vec_scale(b->right, across), vec_scale(b->up, upward)));
+    return vec_add(b->forward, vec_add(vec_scale(b->right, across), vec_scale(b->up, upward)));
 }
 
 // What is seen at a place of the picture, in pixels from its upper left corner.

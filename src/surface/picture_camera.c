@@ -7,13 +7,13 @@
 static const weir_vec DEFAULT_DIRECTION = {-0.42f, -0.46f, -1.0f};
 
 // Right-handed, y up: who looks along -z sees x to the right.
-static camera_basis basis_along(weir_vec ahead, float fov, double aspect)
+static camera_basis basis_along(weir_vec forward, float fov, double aspect)
 {
-    camera_basis b = {.ahead = vec_unit(ahead)};
-    weir_vec right = vec_cross(b.ahead, vec(0, 1, 0));
+    camera_basis b = {.forward = vec_unit(forward)};
+    weir_vec right = vec_cross(b.forward, vec(0, 1, 0));
     bool steep = vec_dot(right, right) < 1e-12f;
-    b.right = vec_unit(steep ? vec_cross(b.ahead, vec(0, 0, -1)) : right);
-    b.up = vec_cross(b.right, b.ahead);
+    b.right = vec_unit(steep ? vec_cross(b.forward, vec(0, 0, -1)) : right);
+    b.up = vec_cross(b.right, b.forward);
     b.half_height = tanf(fov * 0.5f * 0.017453293f);
     b.half_width = (float)(b.half_height * aspect);
     return b;
@@ -51,7 +51,7 @@ weir_camera weir_camera_frame(weir_box box, weir_vec direction, float fov, doubl
                       0.5 * ((double)box.max.z - box.min.z)};
     for (int32_t corner = 0; corner < 8; corner++) {
         double x = corner & 1 ? half[0] : -half[0], y = corner & 2 ? half[1] : -half[1], z = corner & 4 ? half[2] : -half[2];
-        double depth = x * b.ahead.x + y * b.ahead.y + z * b.ahead.z;
+        double depth = x * b.forward.x + y * b.forward.y + z * b.forward.z;
         fit_corner(&across, x * b.right.x + y * b.right.y + z * b.right.z, depth);
         fit_corner(&upward, x * b.up.x + y * b.up.y + z * b.up.z, depth);
     }
@@ -60,7 +60,7 @@ weir_camera weir_camera_frame(weir_box box, weir_vec direction, float fov, doubl
     weir_point target = {box.min.x + half[0] + s * b.right.x + u * b.up.x, box.min.y + half[1] + s * b.right.y + u * b.up.y,
                          box.min.z + half[2] + s * b.right.z + u * b.up.z};
     return (weir_camera){
-        .position = {target.x - distance * b.ahead.x, target.y - distance * b.ahead.y, target.z - distance * b.ahead.z},
+        .position = {target.x - distance * b.forward.x, target.y - distance * b.forward.y, target.z - distance * b.forward.z},
         .target = target,
         .fov = fov,
     };

@@ -5,9 +5,9 @@
 #include "surface/picture_vec.h"
 #include <weir/picture.h>
 
-// What a pixel's ray is made of: ahead + x * right + y * up, x and y in the plane one cell ahead.
+// What a pixel's ray is made of: forward + x * right + y * up, x and y in the plane one cell ahead.
 typedef struct camera_basis {
-    weir_vec right, up, ahead;      // of length 1
+    weir_vec right, up, forward;    // of length 1
     float half_width, half_height;  // of that plane
 } camera_basis;
 

@@ -13,7 +13,7 @@
 typedef struct picture_ray {
     four_doubles o, d;     // from the grid's origin, in cells; d has length 1, but for its fourth number, which goes nowhere
     four_doubles inverse;  // of d
-    four_ints ahead;       // along each axis: 1 if d is positive, else 0
+    four_ints forward;     // along each axis: 1 if d is positive, else 0
 } picture_ray;
 
 // So small a slope never leaves a cell, and sums with its inverse stay numbers.
@@ -26,14 +26,14 @@ static inline picture_ray ray_from(const double o[3], weir_vec d)
 {
     picture_ray r = {.o = {o[0], o[1], o[2], 0}, .d = {ray_slope(d.x), ray_slope(d.y), ray_slope(d.z), ray_slope(0)}};
     r.inverse = 1 / r.d;
-    r.ahead = -__builtin_convertvector(r.d > 0, four_ints);
+    r.forward = -__builtin_convertvector(r.d > 0, four_ints);
     return r;
 }
 
 // 1 or -1 along each axis.
 static inline four_ints ray_step(const picture_ray *r)
 {
-    return 2 * r->ahead - 1;
+    return 2 * r->forward - 1;
 }
 
 static inline weir_vec ray_direction(const picture_ray *r)
@@ -95,7 +95,7 @@ static inline block_walk walk_begin(const picture_grid *grid, const picture_ray 
     four_ints at = four_clamp(__builtin_convertvector((ray->o + ray->d * begin) * per_edge, four_ints), last);
     four_ints step = ray_step(ray), hop = step * (four_ints){grid->hop[0], grid->hop[1], grid->hop[2], 0};
     four_doubles stride = edge * ray->inverse * __builtin_convertvector(step, four_doubles);
-    four_doubles next = (edge * __builtin_convertvector(at + ray->ahead, four_doubles) - ray->o) * ray->inverse;
+    four_doubles next = (edge * __builtin_convertvector(at + ray->forward, four_doubles) - ray->o) * ray->inverse;
     return (block_walk){.grid = grid,
                         .ray = ray,
                         .place = grid_place(grid, at[0], at[1], at[2]),
@@ -287,7 +287,7 @@ static inline cell_walk cells_begin(const block_walk *w)
     four_doubles p;
     cells_at(w, w->in, &p);
     four_ints first = cells_first(w, &p), step = ray_step(r);
-    four_doubles to_face = (__builtin_convertvector(first + r->ahead, four_doubles) - p) * r->inverse;
+    four_doubles to_face = (__builtin_convertvector(first + r->forward, four_doubles) - p) * r->inverse;
     four_floats next = __builtin_convertvector(to_face, four_floats);
     four_floats stride = __builtin_convertvector(r->inverse, four_floats) * __builtin_convertvector(step, four_floats);
     return (cell_walk){.p = __builtin_convertvector(p, four_floats),

@@ -17,6 +17,14 @@ static inline bool coords_equal(weir_coord a, weir_coord b)
     return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
+// The order in which bricks are listed, saved and hashed, whatever their order in memory: by z, then y, then x. Negative if a comes first.
+static inline int coord_compare(weir_coord a, weir_coord b)
+{
+    if (a.z != b.z) return a.z < b.z ? -1 : 1;
+    if (a.y != b.y) return a.y < b.y ? -1 : 1;
+    return (a.x > b.x) - (a.x < b.x);
+}
+
 // The slot of what lies at a coordinate, or the free slot where it belongs.
 static inline int32_t *coord_slot(int32_t *slots, uint32_t mask, const weir_coord *coords, weir_coord at)
 {

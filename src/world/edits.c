@@ -176,7 +176,7 @@ static weir_status apply_terrain_changed(weir_world *world, const world_edit *ed
 
 // ---- Now or later ----------------------------------------------------------------------------------------------------------
 
-// Brings the bricks here that an edit looks at, many at a time: those of its region and what lies next to them.
+// Fetches the bricks that an edit looks at, many at a time: those of its region and what lies next to them.
 static weir_status fetch_region(weir_world *world, const world_edit *edit)
 {
     if (world->lost[0]) return world_lost(world);

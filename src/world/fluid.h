@@ -36,7 +36,7 @@ struct fluid_view {
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
     // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.
     void (*read)(const fluid_view *view, fluid_part part, int32_t brick, int32_t first, int32_t count, void *values);
-    // Brings the values of bricks here that a device has, before they are read; NULL: they are here.
+    // Fetches the values of bricks that a device has, before they are read; NULL: they are here.
     void (*fetch)(const fluid_view *view, const int32_t *bricks, int32_t count);
     const void *owner;  // of the solver's
 };

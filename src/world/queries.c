@@ -3,6 +3,7 @@
 //
 // Sums over bricks are whole numbers, also where the values are floats: each brick's part is summed in the order of its cells
 // and then rounded to a fixed unit, so that the order of bricks in the pool never shows in an answer.
+#include "world/coord_table.h"
 #include "world/region.h"
 #include "world/solver.h"
 
@@ -465,18 +466,12 @@ weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec dir
 
 // ---- Bricks ----------------------------------------------------------------------------------------------------------------
 
-static bool comes_before(weir_coord a, weir_coord b)
-{
-    if (a.z != b.z) return a.z < b.z;
-    return a.y != b.y ? a.y < b.y : a.x < b.x;
-}
-
 static void sift_down(weir_coord *heap, int32_t count, int32_t at)
 {
     weir_coord moved = heap[at];
     for (int32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && comes_before(heap[child], heap[child + 1])) child++;
-        if (!comes_before(moved, heap[child])) break;
+        if (child + 1 < count && coord_compare(heap[child], heap[child + 1]) < 0) child++;
+        if (coord_compare(moved, heap[child]) >= 0) break;
         heap[at] = heap[child];
     }
     heap[at] = moved;
@@ -495,7 +490,7 @@ static int32_t list_bricks(const fluid_view *view, int64_t mark, weir_coord *bri
             bricks[kept++] = origin;
             if (kept < room) continue;
             for (int32_t i = kept / 2 - 1; i >= 0; i--) sift_down(bricks, kept, i);
-        } else if (room > 0 && comes_before(origin, bricks[0])) {
+        } else if (room > 0 && coord_compare(origin, bricks[0]) < 0) {
             bricks[0] = origin;
             sift_down(bricks, kept, 0);
         }

@@ -130,7 +130,7 @@ static inline int32_t region_walk_next(region_walk *walk)
     return BRICK_NOTHING;
 }
 
-// Brings the values of the live bricks of a box here, many at a time.
+// Fetches the values of the live bricks of a box, many at a time.
 static inline void region_fetch(const fluid_view *view, weir_box box)
 {
     enum { BATCH = 256 };

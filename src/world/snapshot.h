@@ -65,13 +65,6 @@ weir_status snapshot_ends_early(const snapshot_reader *r);
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size);
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size);
 
-// The order of bricks in a file: z, then y, then x.
-static inline bool snapshot_before(weir_coord a, weir_coord b)
-{
-    if (a.z != b.z) return a.z < b.z;
-    return a.y != b.y ? a.y < b.y : a.x < b.x;
-}
-
 // The end of a path, where the name is: a sentence has room for little more.
 static inline const char *snapshot_tail(const char *path)
 {

@@ -1,6 +1,7 @@
 // Loading. A file may come from anywhere: nothing it claims is believed before it has been compared with what is there, and the
 // world is touched only when all of it has been read.
 #include "base/hash.h"
+#include "world/coord_table.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -379,7 +380,7 @@ static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arri
         if (r->ended) return snapshot_ends_early(r);
         if (!brick_coord_sound(c))
             return snapshot_damaged(r, "the terrain brick (%d, %d, %d) lies outside any world", c.x, c.y, c.z);
-        if (i > 0 && !snapshot_before(last, c))
+        if (i > 0 && coord_compare(last, c) >= 0)
             return snapshot_damaged(r, "the terrain brick (%d, %d, %d) is out of order", c.x, c.y, c.z);
         weir_status status = get_terrain_brick(r, a, c, !world->terrain.source);
         if (status != WEIR_OK) return status;

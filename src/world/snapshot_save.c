@@ -4,6 +4,7 @@
 // The header tells size and checksum of what follows. A file and memory have room left for it in front; what goes to a function comes in
 // order, so it is packed twice: once to know the header, once to be sent.
 #include "base/hash.h"
+#include "world/coord_table.h"
 #include "world/solver.h"
 
 #include <assert.h>
@@ -239,7 +240,7 @@ static void put_terrain_brick(snapshot_writer *w, const terrain_brick *brick)
 static int compare_terrain(const void *a, const void *b)
 {
     const terrain_brick *p = *(const terrain_brick *const *)a, *q = *(const terrain_brick *const *)b;
-    return snapshot_before(p->coord, q->coord) ? -1 : snapshot_before(q->coord, p->coord);
+    return coord_compare(p->coord, q->coord);
 }
 
 // Terrain is in the order of a hash table, and written in that of coordinates.
@@ -394,7 +395,7 @@ static weir_status no_memory(const char *name)
     return status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", snapshot_tail(name));
 }
 
-// Looks whether the world can be saved and brings all of it here. On WEIR_OK call end_saving.
+// Looks whether the world can be saved and fetches all of it. On WEIR_OK call end_saving.
 static weir_status begin_saving(const weir_world *world, const char *name, saving *to)
 {
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
@@ -442,19 +443,19 @@ static void write_file(saving *to, const weir_world *world, file_sink *sink)
     if (!written) sink->failure = errno ? errno : EIO;
 }
 
-static weir_status save_beside(saving *to, const weir_world *world, const char *path, const char *beside)
+static weir_status save_to_temporary(saving *to, const weir_world *world, const char *path, const char *temporary)
 {
     errno = 0;
-    file_sink sink = {.file = fopen(beside, "wb")};
+    file_sink sink = {.file = fopen(temporary, "wb")};
     if (!sink.file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path), strerror(errno));
     to->w.write = write_to_file;
     to->w.user = &sink;
     write_file(to, world, &sink);
     if (fclose(sink.file) != 0 && !sink.failure) sink.failure = errno;
     bool whole = !sink.failure && to->w.failure == WEIR_OK;
-    if (whole && rename(beside, path) != 0) sink.failure = errno;
+    if (whole && rename(temporary, path) != 0) sink.failure = errno;
     if (whole && !sink.failure) return WEIR_OK;
-    unlink(beside);
+    unlink(temporary);
     if (!sink.failure) return no_memory(path);
     return status_fail(sink.failure == ENOMEM ? WEIR_ERROR_MEMORY : WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path),
                        strerror(sink.failure));
@@ -474,15 +475,15 @@ weir_status weir_world_save(const weir_world *world, const char *path)
     // Through a link to the file itself, so that the rename does not put a file in the link's place.
     char *target = realpath(path, NULL);
     if (target) path = target;
-    size_t beside_size = strlen(path) + 32;
-    char *beside = memory_alloc(&to.mem, beside_size);
-    if (beside) {
-        snprintf(beside, beside_size, "%s.tmp-%ld", path, (long)getpid());
-        status = save_beside(&to, world, path, beside);
+    size_t temporary_size = strlen(path) + 32;
+    char *temporary = memory_alloc(&to.mem, temporary_size);
+    if (temporary) {
+        snprintf(temporary, temporary_size, "%s.tmp-%ld", path, (long)getpid());
+        status = save_to_temporary(&to, world, path, temporary);
     } else {
         status = no_memory(path);
     }
-    memory_free(&to.mem, beside, beside_size);
+    memory_free(&to.mem, temporary, temporary_size);
     free(target);
     end_saving(&to);
     return status;

@@ -99,8 +99,8 @@ static void count_fine(level *l, const plain_world *w)
         l->count[at] += 1.0f;
         for (int axis = 0; axis < 3; axis++) {
             for (int side = -1; side <= 1; side += 2) {
-                int64_t beside = i + side * below->step[axis];
-                if (w->there[beside] && !w->active[beside]) l->border[axis][at] += 1.0f;
+                int64_t neighbour = i + side * below->step[axis];
+                if (w->there[neighbour] && !w->active[neighbour]) l->border[axis][at] += 1.0f;
             }
             int64_t low = i - below->step[axis];
             if (w->active[low] && parent_of(&l->grid, below, low) != at) l->faces[axis][at] += 1.0f;
@@ -259,9 +259,9 @@ static float correction_at(const level *l, const plain_grid *below, int64_t i)
     const int32_t odd[3] = {c.x & 1, c.y & 1, c.z & 1};
     float towards[3];
     for (int axis = 0; axis < 3; axis++) {
-        int64_t beside = odd[axis] ? at + l->grid.step[axis] : at - l->grid.step[axis];
-        float link = l->link[axis][odd[axis] ? beside : at];
-        towards[axis] = link > 0.0f ? l->error[beside] - l->error[at] : 0.0f;
+        int64_t neighbour = odd[axis] ? at + l->grid.step[axis] : at - l->grid.step[axis];
+        float link = l->link[axis][odd[axis] ? neighbour : at];
+        towards[axis] = link > 0.0f ? l->error[neighbour] - l->error[at] : 0.0f;
     }
     return l->error[at] + 0.25f * ((towards[0] + towards[2]) + towards[1]);
 }

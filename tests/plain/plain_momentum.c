@@ -213,9 +213,9 @@ static bool has_active(const plain_world *w, int64_t first)
     return any;
 }
 
-// After a cycle in wild water: the bricks in which the tolerance or more is left are smoothed, and then those of them and at their faces in
-// which that is so then; 8 rounds at most. `chosen` says which bricks begin.
-static void touch_up(plain_world *w, uint8_t *chosen)
+// After a cycle with a large residual: the bricks in which the tolerance or more is left are smoothed, and then those of them and at their
+// faces in which that is so then; 8 rounds at most. `chosen` says which bricks begin.
+static void local_relax(plain_world *w, uint8_t *chosen)
 {
     const plain_grid *g = &w->grid;
     uint8_t *near = calloc((size_t)g->all_cells / 512, 1);
@@ -240,7 +240,7 @@ static void touch_up(plain_world *w, uint8_t *chosen)
     free(near);
 }
 
-// R7: V-cycles, touching up, and whether another cycle follows.
+// R7: V-cycles, local relaxation, and whether another cycle follows.
 static void solve_pressure(plain_world *w)
 {
     const plain_grid *g = &w->grid;
@@ -258,19 +258,19 @@ static void solve_pressure(plain_world *w)
         plain_coarse_correction(w, residual);
         smooth_everywhere(w, w->pressure2, w->pressure);
         cycles++;
-        // Wild water begins with 8 times the tolerance.
-        bool wild = begun >= 8.0f * tolerance;
-        int32_t restless = 0;
+        // A large residual is 8 times the tolerance.
+        bool large = begun >= 8.0f * tolerance;
+        int32_t unconverged = 0;
         memset(chosen, 0, (size_t)g->all_cells / 512);
-        for (int32_t b = 0; wild && b < g->bricks; b++) {
+        for (int32_t b = 0; large && b < g->bricks; b++) {
             if (!has_active(w, g->brick[b])) continue;
             float largest = largest_of_brick(w, w->pressure, g->brick[b]);
             left = plain_most(left, largest);
             chosen[plain_brick_of(g, g->brick[b])] = largest >= tolerance;
-            restless += largest >= tolerance;
+            unconverged += largest >= tolerance;
         }
-        follows = wild ? restless > 0 && (6 * restless >= g->bricks || left > begun) : begun >= tolerance;
-        if (!follows || cycles == most) touch_up(w, chosen);
+        follows = large ? unconverged > 0 && (6 * unconverged >= g->bricks || left > begun) : begun >= tolerance;
+        if (!follows || cycles == most) local_relax(w, chosen);
     }
     w->cycles_next = cycles + (follows ? 1 : 0);
     free(residual);

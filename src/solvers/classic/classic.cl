@@ -124,7 +124,7 @@ typedef struct classic_tiles {
     float leaves[TILE_SIZE(NEXT)];  // share of each cell's mass that leaves it
     uint open[MASKS];
     int near_here[PAIR];
-    volatile int any, facts[2];
+    volatile int any, brick_flags[2];
 } classic_tiles;
 
 // A column of the flow along one axis, out of memory and into its tile.
@@ -231,7 +231,7 @@ inline float classic_into_z(local const classic_tiles *t, int x, int y, int z, f
 
 #define CROWDED (1 << 28)  // drops: half of CLASSIC_MOST, and a bit that emptier cells do not have
 
-// The fill after the move of the cells z to end - 1 of a column, and what leaves them. Returns facts if the cells are the pair's own.
+// The fill after the move of the cells z to end - 1 of a column, and what leaves them. Returns flags if the cells are the pair's own.
 inline int classic_mass(local classic_tiles *t, int x, int y, int z, int end, column c, global const int *mass,
                         global int *mass_next, bool crowded)
 {
@@ -263,17 +263,17 @@ inline int classic_mass(local classic_tiles *t, int x, int y, int z, int end, co
     return (wet ? DEVICE_WET : 0) | (changed ? DEVICE_CHANGED : 0);
 }
 
-// facts[brick] becomes DEVICE_WET and DEVICE_CHANGED as they apply. moved_* may be NULL.
+// brick_flags[brick] becomes DEVICE_WET and DEVICE_CHANGED as they apply. moved_* may be NULL.
 GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_x, global const float *flow_y,
                                global const float *flow_z, global int *mass_next, global float *flow_x_next,
                                global float *flow_y_next, global float *flow_z_next, global float *moved_x,
-                               global float *moved_y, global float *moved_z, global int *marks, global const uint *open,
+                               global float *moved_y, global float *moved_z, global int *tables, global const uint *open,
                                global const uchar *clear, global const int *pairs, device_numbers numbers)
 {
-    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
+    global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
     local classic_tiles t;
     local int *near_here = t.near_here;
-    ONCE t.any = t.facts[0] = t.facts[1] = 0;
+    ONCE t.any = t.brick_flags[0] = t.brick_flags[1] = 0;
     load_pair(near_here, pairs);
     int left = near_here[LEFT], right = near_here[RIGHT];
 
@@ -320,25 +320,25 @@ GROUP_KERNEL void classic_move(global const int *mass, global const float *flow_
             if (moved_y) moved_y[at] = 0.0f;
             if (moved_z) moved_z[at] = 0.0f;
         }
-        ONCE facts[left] = 0;
-        if (right) ONCE facts[right] = 0;
+        ONCE brick_flags[left] = 0;
+        if (right) ONCE brick_flags[right] = 0;
         return;
     }
 
     // The fill after the move: halves of columns, lower and upper ones four layers apart, then thirds of those at x = -1.
     EACH_FEW(i, 32 * 9 + 3 * 9)
     {
-        int beside = i - 32 * 9, upper = i >> 4 & 1;
-        int x = beside < 0 ? i & 15 : -1, y = beside < 0 ? (i >> 5) - 1 : beside % 9 - 1;
-        int z = beside < 0 ? 4 * upper - 1 : 3 * (beside / 9) - 1, end = beside < 0 ? 5 * upper + 3 : z + 3;
+        int low_x = i - 32 * 9, upper = i >> 4 & 1;
+        int x = low_x < 0 ? i & 15 : -1, y = low_x < 0 ? (i >> 5) - 1 : low_x % 9 - 1;
+        int z = low_x < 0 ? 4 * upper - 1 : 3 * (low_x / 9) - 1, end = low_x < 0 ? 5 * upper + 3 : z + 3;
         column c = column_at(near_here, x, y);
         int found = t.any & CROWDED ? classic_mass(&t, x, y, z, end, c, mass, mass_next, true)
                                     : classic_mass(&t, x, y, z, end, c, mass, mass_next, false);
-        if (found) RAISE(t.facts[x >> 3], found);
+        if (found) RAISE(t.brick_flags[x >> 3], found);
     }
     SYNC;
-    ONCE facts[left] = (uchar)t.facts[0];
-    if (right) ONCE facts[right] = (uchar)t.facts[1];
+    ONCE brick_flags[left] = (uchar)t.brick_flags[0];
+    if (right) ONCE brick_flags[right] = (uchar)t.brick_flags[1];
 
     EACH_FEW(i, 256)
     {
@@ -405,37 +405,37 @@ inline float first_pressure(float divergence)
 // iteration itself in bricks that are clear.
 kernel __attribute__((reqd_work_group_size(DEVICE_DIVERGENCE_GROUP, 1, 1))) void
 classic_divergence(global const uchar *open, global const int *mass, global const float *flow_x, global const float *flow_y,
-                   global const float *flow_z, global float *divergence, global float *pressure, global const int *marks,
+                   global const float *flow_z, global float *divergence, global float *pressure, global const int *tables,
                    int room, int follows, int live)
 {
-    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
     const int row = (int)get_local_id(0) & 63;
     const int index = (int)get_group_id(0) * (DEVICE_DIVERGENCE_GROUP / ROWS) + ((int)get_local_id(0) >> 6);
     const device_place place = places[min(index, live - 1)];
     const rows_around at = look_from(place, row);
-    float m[8], beside[8], flow[8], low[8], high[8], on_x[8], on_z[8], d[8], p[8];
+    float m[8], neighbour[8], flow[8], low[8], high[8], on_x[8], on_z[8], d[8], p[8];
     load_fill(m, mass, at.self);
     {
         const float m_low = FILL(mass[8 * at.x0 + 7]), m_high = FILL(mass[8 * at.x1]);
         load_row(flow, flow_x, at.self);
-        EACH_X beside[x] = x > 0 ? m[(x + 7) & 7] : m_low;
-        flux_between(low, flow, beside, m);
+        EACH_X neighbour[x] = x > 0 ? m[(x + 7) & 7] : m_low;
+        flux_between(low, flow, neighbour, m);
         const float last = rule_classic_flux(flow_x[8 * at.x1], m[7], m_high, true);
         EACH_X on_x[x] = low[x] - (x < 7 ? low[(x + 1) & 7] : last);
     }
-    load_fill(beside, mass, at.z0);
+    load_fill(neighbour, mass, at.z0);
     load_row(flow, flow_z, at.self);
-    flux_between(low, flow, beside, m);
-    load_fill(beside, mass, at.z1);
+    flux_between(low, flow, neighbour, m);
+    load_fill(neighbour, mass, at.z1);
     load_row(flow, flow_z, at.z1);
-    flux_between(high, flow, m, beside);
+    flux_between(high, flow, m, neighbour);
     EACH_X on_z[x] = low[x] - high[x];
-    load_fill(beside, mass, at.y0);
+    load_fill(neighbour, mass, at.y0);
     load_row(flow, flow_y, at.self);
-    flux_between(low, flow, beside, m);
-    load_fill(beside, mass, at.y1);
+    flux_between(low, flow, neighbour, m);
+    load_fill(neighbour, mass, at.y1);
     load_row(flow, flow_y, at.y1);
-    flux_between(high, flow, m, beside);
+    flux_between(high, flow, m, neighbour);
     const bits_around o = look_at_open(open, at, place.clear);
     EACH_X d[x] = rule_classic_divergence(m[x], rule_over_axes(on_x[x], low[x] - high[x], on_z[x]), (float)(int)BIT(o.self, x));
     if (place.clear) {
@@ -456,14 +456,14 @@ classic_divergence(global const uchar *open, global const int *mass, global cons
 // Iterations march along x: one group takes the bricks of a run one after the other, so that every row that memory gives at once is
 // used whole. A work-item stays with one row (y, z):
 //
-//     its role, up to   MARCH_OWN      the run's own rows
-//                       MARCH_BESIDE   those beside them on y and z, for the first iteration
-//                       the last       those two beside them; together they also bring the four rows at the edges, a cell each
+//     its role, up to   MARCH_OWN         the run's own rows
+//                       MARCH_NEIGHBOURS  those beside them on y and z, for the first iteration
+//                       the last          those two beside them; together they also bring the four rows at the edges, a cell each
 //
 // With p up to x = 7 of a brick an iteration gives its cells -1 to 6, and a second one -2 to 5: results come a little later than the
 // bricks.
 #define MARCH_OWN 64
-#define MARCH_BESIDE 96
+#define MARCH_NEIGHBOURS 96
 #define MARCH_PITCH 13  // in float4; odd, so that rows one above the other on z lie in different banks
 #define MARCH_AT(at) ((at).x + 2 + MARCH_PITCH * ((at).y + 2))
 #define MARCH_ROWS (MARCH_PITCH * 12)
@@ -541,9 +541,9 @@ inline void begin_march(march_row *r, local march_tile *t, global const device_r
     const int count = run->count;
     for (int i = (int)get_local_id(0); i < 9 * (count + 2); i += DEVICE_MARCH_GROUP) {
         int j = i / 9 - 1, side = i % 9, brick = run->brick[j < 0 ? 0 : j < count ? j : count - 1];
-        int beside = near[27 * brick + (j < 0 ? 0 : j < count ? 1 : 2) + 3 * side];
-        t->bricks[j + 1][side] = beside;
-        if (follows) t->unwritten[j + 1][side] = beside != 0 ? clear[beside] : 0;
+        int neighbour = near[27 * brick + (j < 0 ? 0 : j < count ? 1 : 2) + 3 * side];
+        t->bricks[j + 1][side] = neighbour;
+        if (follows) t->unwritten[j + 1][side] = neighbour != 0 ? clear[neighbour] : 0;
         if (side == 0) t->clear[j + 1] = clear[brick];
     }
     for (int i = (int)get_local_id(0); i < 16; i += DEVICE_MARCH_GROUP) t->inverses[i] = i < 7 ? classic_inverses[i] : 0.0f;
@@ -581,7 +581,7 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     r->v[1] = r->v[9];
     const bool unwritten = follows && t->unwritten[j + 1][r->side];
     if (!unwritten) load_row(r->v + 2, pressure, ROW_IN(r, t, j));
-    if (r->me >= MARCH_BESIDE) {
+    if (r->me >= MARCH_NEIGHBOURS) {
         const int plane = r->edge_cell > 0 ? j : j - 1;
         edge = march_pressure(t, plane + 1, r->edge_side, pressure, divergence,
                               8 * EDGE_IN(r, t, plane) + ((r->edge_cell + 7) & 7), follows);
@@ -591,13 +591,13 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     if (iterates || unwritten) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
     if (unwritten) EACH_X r->v[x + 2] = first_pressure(r->d[x + 2]);
     write_row(t->p, MARCH_ROWS, r->at, r->v + 1);
-    if (r->me >= MARCH_BESIDE)
+    if (r->me >= MARCH_NEIGHBOURS)
         ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
     if (march_terrain(t, j, count)) {
         r->bits = open[ROW_IN(r, t, j - 1)] | (uint)open[ROW_IN(r, t, j)] << 8;
         t->open[j & 1][0][r->at] = spread_bits(r->bits >> 7);
         t->open[j & 1][1][r->at] = spread_bits(r->bits >> 6);
-        if (r->me >= MARCH_BESIDE)
+        if (r->me >= MARCH_NEIGHBOURS)
             t->open[j & 1][0][r->edge_at] = spread_bits((open[EDGE_IN(r, t, j - 1)] | (uint)open[EDGE_IN(r, t, j)] << 8) >> 7);
     }
     SYNC;
@@ -645,9 +645,9 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
     for (int j = 0; j <= count; j++) {
         const bool terrain = march_terrain(t, j, count);
         float next[8];
-        enter_brick(&r, t, j, count, r.me < MARCH_BESIDE, open, pressure, divergence, follows);
+        enter_brick(&r, t, j, count, r.me < MARCH_NEIGHBOURS, open, pressure, divergence, follows);
         if (j > 1) store_out(&r, t, j - 2, pressure_next);
-        if (r.me < MARCH_BESIDE) {
+        if (r.me < MARCH_NEIGHBOURS) {
             march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
             q[0] = q[8];
             q[1] = q[9];
@@ -697,8 +697,8 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
     march_row r;
     begin_march(&r, t, run, near, clear, pressure, divergence, false);
     const bool iterates =
-        r.me < MARCH_OWN || (r.me < MARCH_BESIDE && !is_high(r.me));  // beside the run only before its low faces
-    if (r.me >= MARCH_BESIDE && is_high(r.me))
+        r.me < MARCH_OWN || (r.me < MARCH_NEIGHBOURS && !is_high(r.me));  // beside the run only before its low faces
+    if (r.me >= MARCH_NEIGHBOURS && is_high(r.me))
         r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
     // The gradient of a brick, once all of it has come: half a row for each work-item.
     const int row = r.me >> 1, upper = r.me & 1;

@@ -51,7 +51,7 @@ static weir_status reserve(void *solver)
     const brick_pool *pool = &cpu->machine->cells->pool;
     if (cpu->room < pool->capacity) {
         uint8_t *held = memory_alloc(&world->mem, (size_t)pool->capacity);
-        if (!held) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", pool->capacity);
+        if (!held) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for flags of %d bricks", pool->capacity);
         memory_free(&world->mem, cpu->held, (size_t)cpu->room);
         cpu->held = held;
         cpu->room = pool->capacity;

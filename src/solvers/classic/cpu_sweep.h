@@ -220,7 +220,7 @@ KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const 
 #undef HERE
 #undef ABOVE
 
-// Writes a row of a plane back to its bricks, and asks for where the row behind it goes: `cell` is the number of its first cell in
+// Writes a row of a plane back to its bricks, and prefetches where the row behind it goes: `cell` is the number of its first cell in
 // each.
 KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, const int cell, const void *row)
 {
@@ -229,31 +229,31 @@ KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, con
     for (int x = 0; x < nx; x++) {
         if (bricks[x] == BRICK_NOTHING) continue;
         float *cells = to + (size_t)bricks[x] * BRICK_CELLS;
-        ask_for(cells + 64);
+        prefetch_line(cells + 64);
         memcpy(cells, (const float *)row + 8 * x, 32);
     }
 }
 
 // Which bricks of a plane hold mass now, and which changed.
-typedef struct classic_notes {
+typedef struct classic_flags {
     int32_t any[8 * BOX_X], differs[8 * BOX_X];
-} classic_notes;
+} classic_flags;
 
-KERNEL classic_note_row(const int count, classic_notes *notes, const int32_t *restrict after, const int32_t *restrict before)
+KERNEL classic_flag_row(const int count, classic_flags *flags, const int32_t *restrict after, const int32_t *restrict before)
 {
     LANES
     for (int i = 0; i < count; i++) {
-        notes->any[i] |= after[i];
-        notes->differs[i] |= after[i] ^ before[i];
+        flags->any[i] |= after[i];
+        flags->differs[i] |= after[i] ^ before[i];
     }
 }
 
-// Notes of a row of bricks. They begin anew with the first plane.
-static void classic_book_notes(const classic_args *a, const int32_t *bricks, int nx, int z, const classic_notes *notes)
+// Flags of a row of bricks. They begin anew with the first plane.
+static void classic_write_flags(const classic_args *a, const int32_t *bricks, int nx, int z, const classic_flags *flags)
 {
     for (int x = 0; x < nx; x++) {
         int32_t any = 0, differs = 0;
-        for (int i = 8 * x; i < 8 * x + 8; i++) any |= notes->any[i], differs |= notes->differs[i];
+        for (int i = 8 * x; i < 8 * x + 8; i++) any |= flags->any[i], differs |= flags->differs[i];
         if (bricks[x] == BRICK_NOTHING) continue;
         a->bricks.wet[bricks[x]] = (uint8_t)((((z & 7) != 0) & a->bricks.wet[bricks[x]]) | (any != 0));
         if (differs) a->bricks.changed[bricks[x]] = a->bricks.change;
@@ -270,9 +270,9 @@ static void classic_store_moved(const box_sweep *w, classic_move_planes *s, int 
     }
 }
 
-// New mass of the row of plane z that begins at `i`, and what is noted of it. Row -1 and plane z0 - 1 are not the box's own.
+// New mass of the row of plane z that begins at `i`, and the flags of its bricks. Row -1 and plane z0 - 1 are not the box's own.
 KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
-                           bool own, classic_notes *notes)
+                           bool own, classic_flags *flags)
 {
     const int nx = stride / 8 - 2;
     int32_t after[8 * (BOX_X + 2) + BOX_LANES];
@@ -282,9 +282,9 @@ KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int
     for (int x = 0; x < nx; x++)
         if (bricks[x] != BRICK_NOTHING) must_be_drops(after + BOX_LANES + 8 * x, 8, 511 * WEIR_FULL);
     classic_store_row(args_of(w)->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
-    if ((y & 7) == 0) *notes = (classic_notes){{0}};
-    classic_note_row(8 * nx, notes, after + BOX_LANES, SLOT(s->drops, slot) + i);
-    if ((y & 7) == 7) classic_book_notes(args_of(w), bricks, nx, z, notes);
+    if ((y & 7) == 0) *flags = (classic_flags){{0}};
+    classic_flag_row(8 * nx, flags, after + BOX_LANES, SLOT(s->drops, slot) + i);
+    if ((y & 7) == 7) classic_write_flags(args_of(w), bricks, nx, z, flags);
 }
 
 KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
@@ -306,12 +306,12 @@ KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int
 INLINE void classic_move_rows(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int z0,
                               const float *const open[2])
 {
-    classic_notes notes;
+    classic_flags flags;
     for (int y = -1; y <= w->rows; y++) {
         const int i = PLANE_START + stride * (y + PLANE_RIM);
         for (int x = 0; x < stride; x += BOX_LANES) classic_cross_cells(s, stride, slot + 1, i - BOX_LANES + x);
         if (z < z0 - 1) continue;
-        if (y < w->rows) classic_mass_of_row(w, s, stride, slot, z, y, i, z >= z0, &notes);
+        if (y < w->rows) classic_mass_of_row(w, s, stride, slot, z, y, i, z >= z0, &flags);
         if (z >= z0 && y > 0) classic_flow_of_row(w, s, stride, slot, z, y - 1, i - stride, open);
     }
 }
@@ -510,9 +510,9 @@ static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low
 #define PIECE                                                                                                       \
     {                                                                                                               \
         const size_t start = (size_t)brick * BRICK_CELLS;                                                           \
-        ask_for_plane(x + start + 64);                                                                              \
-        ask_for_plane(y + start + 64);                                                                              \
-        ask_for_plane(deep + start + 64);                                                                           \
+        prefetch_plane(x + start + 64);                                                                             \
+        prefetch_plane(y + start + 64);                                                                             \
+        prefetch_plane(deep + start + 64);                                                                          \
         for (int row = 0; row < 8; row++) {                                                                         \
             const int i = at + row * stride;                                                                        \
             const size_t c = start + (size_t)(8 * row);                                                             \

@@ -22,9 +22,9 @@ struct classic_opencl {
     cl_int rest;  // iterations of the pressure that are left to the next pass: 0 or 1
 };
 
-static int64_t marks_bytes(int64_t room)
+static int64_t tables_bytes(int64_t room)
 {
-    return DEVICE_TABLES(room);
+    return DEVICE_SOLVER_TABLES(room);
 }
 
 // ---- An update -------------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ void classic_opencl_move(void *solver)
     opencl_machine *machine = ((classic *)solver)->opencl->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH(&machine->queue, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(d->open),
+    LAUNCH(&machine->queue, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->tables), A(d->open),
            A(d->clear), A(d->pairs), A(machine->numbers));
 }
 
@@ -87,9 +87,9 @@ void classic_opencl_divergence(void *solver)
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     cl_int follows = iterations - 1 >= 2;
-    device_bricks_ask_facts(d, d->live >= machine->beside);
+    device_bricks_prefetch_flags(d, d->live >= machine->transfer_bricks);
     LAUNCH_ROWS_BY(&machine->queue, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, A(d->open), A(c.mass_next), NEXT,
-                   A(c.divergence), A(c.pressure), A(d->marks), A(d->room), A(follows), A(d->live));
+                   A(c.divergence), A(c.pressure), A(d->tables), A(d->room), A(follows), A(d->live));
     o->rest = 0;
     iterate_pressure(o, iterations - 1, follows);
 }
@@ -143,7 +143,7 @@ static weir_status create(void *solver, const char *device)
     classic *c = solver;
     classic_opencl *o = c->opencl = memory_alloc_zero(&c->base.cells.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
-    const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 0, .pairs = true};
+    const device_needs needs = {.tables_bytes = tables_bytes, .run_axis = 0, .pairs = true};
     weir_status status = opencl_machine_create(&c->base.cells, device, &text, &needs, &o->machine);
     if (status == WEIR_OK) c->base.machine = &o->machine->base;
     return status;

@@ -15,14 +15,14 @@
 // Of level 1, from masks of the fine cells and of what lies beside them. A face links two active cells; a border face leads from an active
 // cell to one that is open and not active. Those links count that cross from one coarse cell to the next, at the fine cells that are the
 // first of theirs on the axis.
-RULE rule_mask rule_link_faces(rule_mask own, rule_mask beside)
+RULE rule_mask rule_link_faces(rule_mask own, rule_mask neighbour)
 {
-    return own & beside;
+    return own & neighbour;
 }
 
-RULE rule_mask rule_border_faces(rule_mask own, rule_mask beside, rule_mask open_beside)
+RULE rule_mask rule_border_faces(rule_mask own, rule_mask neighbour, rule_mask neighbour_open)
 {
-    return own & open_beside & ~beside;
+    return own & neighbour_open & ~neighbour;
 }
 
 #define COARSE_EVEN_X ((rule_mask)0x5555555555555555)  // bit x, and likewise x + 8y: the cells that are first on x

@@ -7,11 +7,11 @@
 // All that a pass reads. Set up once per update.
 typedef struct momentum_args {
     cpu_bricks bricks;
-    // Notes of the update.
+    // Flags of bricks, made in the update.
     brick_mask *active;      // cells whose pressure is above its floor
     uint8_t *dry;            // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
     uint8_t *full;           // 1: all open cells of the brick hold water after the move; the nothing counts as such
-    uint8_t *restless;       // 1: it had active cells and the tolerance or more was left in it when it was touched up last
+    uint8_t *unconverged;    // 1: it had active cells and the tolerance or more was left in it when it was looked at last
     const uint8_t *drained;  // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
     const pyramid *levels;
     const float *sixths;  // a run tile that is all 1/6, for cells with six open faces
@@ -38,8 +38,8 @@ typedef struct momentum_kernels {
     run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
     // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Gives the largest residual.
     brick_kernel *restrict_fine;
-    // Smooths a live brick once more, from pressure to pressure_next, if it is restless. Gives the largest residual it had.
-    brick_kernel *touch_up;
+    // Smooths a live brick once more, from pressure to pressure_next, if it is unconverged. Gives the largest residual it had.
+    brick_kernel *local_relax;
     level_kernel *correct_fine;
     level_kernel *build, *link, *down, *restrict_level, *sweep, *up, *smooth_level;
 } momentum_kernels;

@@ -50,13 +50,13 @@ static void smooth_back(const void *args, void *scratch, const brick_run *r)
     smooth_run(a, scratch, r, a->pressure_next, a->pressure);
 }
 
-static float touch_up(const void *args, void *scratch, int32_t brick)
+static float local_relax(const void *args, void *scratch, int32_t brick)
 {
     const momentum_args *a = args;
     momentum_scratch *s = scratch;
     float left = residual_brick(a, s, brick, a->pressure, s->brick[1]);
-    a->restless[brick] = rule_is_restless(!mask_empty(&a->active[brick]), left, a->tolerance);
-    if (a->restless[brick]) smooth_brick(a, s, brick, a->pressure_next);
+    a->unconverged[brick] = rule_is_unconverged(!mask_empty(&a->active[brick]), left, a->tolerance);
+    if (a->unconverged[brick]) smooth_brick(a, s, brick, a->pressure_next);
     return left;
 }
 
@@ -94,7 +94,7 @@ const momentum_kernels TABLE(CPU_WIDTH) = {
     .smooth_back = smooth_back,
     .gradient = gradient,
     .restrict_fine = restrict_kernel,
-    .touch_up = touch_up,
+    .local_relax = local_relax,
     .correct_fine = correct,
     .build = build,
     .link = link_level,

@@ -48,17 +48,17 @@ typedef struct mask_words {
     uint64_t z[8];
 } mask_words;
 
-static inline mask_words link_faces(mask_words own, mask_words beside)
+static inline mask_words link_faces(mask_words own, mask_words neighbour)
 {
     LANES
-    for (int z = 0; z < 8; z++) own.z[z] = rule_link_faces(own.z[z], beside.z[z]);
+    for (int z = 0; z < 8; z++) own.z[z] = rule_link_faces(own.z[z], neighbour.z[z]);
     return own;
 }
 
-static inline mask_words border_faces(mask_words own, mask_words beside, mask_words open_beside)
+static inline mask_words border_faces(mask_words own, mask_words neighbour, mask_words neighbour_open)
 {
     LANES
-    for (int z = 0; z < 8; z++) own.z[z] = rule_border_faces(own.z[z], beside.z[z], open_beside.z[z]);
+    for (int z = 0; z < 8; z++) own.z[z] = rule_border_faces(own.z[z], neighbour.z[z], neighbour_open.z[z]);
     return own;
 }
 
@@ -360,9 +360,9 @@ static void link_brick(const momentum_args *a, momentum_scratch *s, int32_t l, i
             gather_rows_below(s->tile[0], thick, level->near[brick]);
         for (int z = 0; z < 8; z++) {
             const float *t = s->tile[0] + PLANE_AT(z);
-            float beside[PLANE];
-            if (axis == 0) values_below_x(beside, t, s->sides[0].low + PLANE * z);
-            const float *restrict t_low = axis == 0 ? beside : axis == 1 ? t - PY : t - PZ;
+            float neighbour[PLANE];
+            if (axis == 0) values_below_x(neighbour, t, s->sides[0].low + PLANE * z);
+            const float *restrict t_low = axis == 0 ? neighbour : axis == 1 ? t - PY : t - PZ;
             float *restrict to = link + PLANE * z;
             LANES
             for (int c = 0; c < PLANE; c++) to[c] = rule_link(to[c], t_low[c], t[c]);

@@ -39,11 +39,11 @@ static void set_arguments(momentum_cpu *cpu)
     const backend_down down = backend_find_down(p);
     cpu->args = (momentum_args){
         .bricks = cpu->machine->bricks,
-        .active = cpu->notes.active,
-        .dry = cpu->notes.dry,
-        .full = cpu->notes.full,
-        .restless = cpu->notes.restless,
-        .drained = backend_drains(world) ? cpu->notes.drained : NULL,
+        .active = cpu->flags.active,
+        .dry = cpu->flags.dry,
+        .full = cpu->flags.full,
+        .unconverged = cpu->flags.unconverged,
+        .drained = backend_drains(world) ? cpu->flags.drained : NULL,
         .levels = &cpu->levels,
         .sixths = cpu->sixths,
         .gravity = {p->gravity.x, p->gravity.y, p->gravity.z},
@@ -66,47 +66,47 @@ static void set_arguments(momentum_cpu *cpu)
     point_channels(cpu);
 }
 
-static void free_notes(memory *mem, brick_notes *notes)
+static void free_flags(memory *mem, brick_flags *flags)
 {
-    const size_t room = (size_t)notes->room;
-    memory_free(mem, notes->active, room * sizeof *notes->active);
-    memory_free(mem, notes->dry, room);
-    memory_free(mem, notes->full, room);
-    memory_free(mem, notes->restless, room);
-    memory_free(mem, notes->drained, room);
-    memory_free(mem, notes->listed, room);
-    memory_free(mem, notes->list, room * sizeof *notes->list);
+    const size_t room = (size_t)flags->room;
+    memory_free(mem, flags->active, room * sizeof *flags->active);
+    memory_free(mem, flags->dry, room);
+    memory_free(mem, flags->full, room);
+    memory_free(mem, flags->unconverged, room);
+    memory_free(mem, flags->drained, room);
+    memory_free(mem, flags->listed, room);
+    memory_free(mem, flags->list, room * sizeof *flags->list);
 }
 
-static bool make_notes(memory *mem, int32_t count, brick_notes *notes)
+static bool make_flags(memory *mem, int32_t count, brick_flags *flags)
 {
     const size_t room = (size_t)count;
-    *notes = (brick_notes){.room = count};
-    notes->active = memory_alloc_zero(mem, room * sizeof *notes->active);
-    notes->dry = memory_alloc_zero(mem, room);
-    notes->full = memory_alloc_zero(mem, room);
-    notes->restless = memory_alloc(mem, room);
-    notes->drained = memory_alloc_zero(mem, room);
-    notes->listed = memory_alloc_zero(mem, room);
-    notes->list = memory_alloc(mem, room * sizeof *notes->list);
-    if (notes->active && notes->dry && notes->full && notes->restless && notes->drained && notes->listed && notes->list) {
-        notes->full[BRICK_NOTHING] = 1;
+    *flags = (brick_flags){.room = count};
+    flags->active = memory_alloc_zero(mem, room * sizeof *flags->active);
+    flags->dry = memory_alloc_zero(mem, room);
+    flags->full = memory_alloc_zero(mem, room);
+    flags->unconverged = memory_alloc(mem, room);
+    flags->drained = memory_alloc_zero(mem, room);
+    flags->listed = memory_alloc_zero(mem, room);
+    flags->list = memory_alloc(mem, room * sizeof *flags->list);
+    if (flags->active && flags->dry && flags->full && flags->unconverged && flags->drained && flags->listed && flags->list) {
+        flags->full[BRICK_NOTHING] = 1;
         return true;
     }
-    free_notes(mem, notes);
+    free_flags(mem, flags);
     return false;
 }
 
-static weir_status reserve_notes(momentum_cpu *cpu)
+static weir_status reserve_flags(momentum_cpu *cpu)
 {
     weir_world *world = cpu->machine->world;
     const int32_t room = cpu->machine->cells->pool.capacity;
-    brick_notes fresh;
-    if (cpu->notes.room >= room) return WEIR_OK;
-    if (!make_notes(&world->mem, room, &fresh))
-        return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making notes of %d bricks", room);
-    free_notes(&world->mem, &cpu->notes);
-    cpu->notes = fresh;
+    brick_flags fresh;
+    if (cpu->flags.room >= room) return WEIR_OK;
+    if (!make_flags(&world->mem, room, &fresh))
+        return status_fail(WEIR_ERROR_MEMORY, "memory ran out for flags of %d bricks", room);
+    free_flags(&world->mem, &cpu->flags);
+    cpu->flags = fresh;
     return WEIR_OK;
 }
 
@@ -116,7 +116,7 @@ static weir_status reserve(void *solver)
     brick_pool *pool = &cpu->machine->cells->pool;
     cpu->ready = UINT64_MAX;
     weir_status status = cpu_prepare(cpu->machine);
-    if (status == WEIR_OK) status = reserve_notes(cpu);
+    if (status == WEIR_OK) status = reserve_flags(cpu);
     if (status == WEIR_OK) status = pyramid_build(&cpu->levels, pool);
     if (status != WEIR_OK) return status;
     set_arguments(cpu);
@@ -135,7 +135,7 @@ void momentum_cpu_move(void *solver)
 void momentum_cpu_open_sides(void *solver)
 {
     momentum *m = solver;
-    m->drained = cpu_drain_sides(m->cpu->machine, m->cpu->notes.drained);
+    m->drained = cpu_drain_sides(m->cpu->machine, m->cpu->flags.drained);
 }
 
 void momentum_cpu_viscosity(void *solver)
@@ -238,24 +238,24 @@ void momentum_cpu_gradient(void *solver)
     point_channels(cpu);
 }
 
-// ---- Touching up -----------------------------------------------------------------------------------------------------------
+// ---- Local relaxation ------------------------------------------------------------------------------------------------------
 
 static int32_t list_active(momentum_cpu *cpu)
 {
     const brick_pool *pool = &cpu->machine->cells->pool;
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && !mask_empty(&cpu->notes.active[b])) cpu->notes.list[count++] = b;
+        if (pool->alive[b] && !mask_empty(&cpu->flags.active[b])) cpu->flags.list[count++] = b;
     assert(count <= pool->live);
     return count;
 }
 
-// Drops the bricks that are not restless from the list.
-static int32_t keep_restless(momentum_cpu *cpu, int32_t count)
+// Drops the bricks that have converged from the list.
+static int32_t keep_unconverged(momentum_cpu *cpu, int32_t count)
 {
-    int32_t *list = cpu->notes.list, kept = 0;
+    int32_t *list = cpu->flags.list, kept = 0;
     for (int32_t i = 0; i < count; i++)
-        if (cpu->notes.restless[list[i]]) list[kept++] = list[i];
+        if (cpu->flags.unconverged[list[i]]) list[kept++] = list[i];
     return kept;
 }
 
@@ -269,75 +269,75 @@ static float take_over(const void *args, void *scratch, int32_t brick)
 }
 
 // Adds the bricks at the faces of those in the list: there, too, more may be left than before.
-static int32_t list_beside(momentum_cpu *cpu, int32_t count)
+static int32_t list_neighbours(momentum_cpu *cpu, int32_t count)
 {
     static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
                                      NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
-    const brick_notes *notes = &cpu->notes;
-    int32_t *list = notes->list, all = count;
-    for (int32_t i = 0; i < count; i++) notes->listed[list[i]] = 1;
+    const brick_flags *flags = &cpu->flags;
+    int32_t *list = flags->list, all = count;
+    for (int32_t i = 0; i < count; i++) flags->listed[list[i]] = 1;
     for (int32_t i = 0; i < count; i++) {
         for (int32_t f = 0; f < 6; f++) {
-            int32_t beside = cpu->machine->cells->pool.near[list[i]][faces[f]];
-            if (notes->listed[beside] || mask_empty(&notes->active[beside])) continue;
-            notes->listed[beside] = 1;
-            list[all++] = beside;
+            int32_t neighbour = cpu->machine->cells->pool.near[list[i]][faces[f]];
+            if (flags->listed[neighbour] || mask_empty(&flags->active[neighbour])) continue;
+            flags->listed[neighbour] = 1;
+            list[all++] = neighbour;
         }
     }
     assert(all <= cpu->machine->cells->pool.live);
-    for (int32_t i = 0; i < all; i++) notes->listed[list[i]] = 0;
+    for (int32_t i = 0; i < all; i++) flags->listed[list[i]] = 0;
     return all;
 }
 
 static float smooth_listed(momentum_cpu *cpu, int32_t count)
 {
-    return cpu_over_bricks(cpu->machine, cpu->kernels->touch_up, &cpu->args, cpu->notes.list, count, BRICK_GRAIN);
+    return cpu_over_bricks(cpu->machine, cpu->kernels->local_relax, &cpu->args, cpu->flags.list, count, BRICK_GRAIN);
 }
 
-// After a cycle in wild water: smooths the bricks in which the tolerance or more is left, and again those in which that still is so, or
-// now. All of a round see each other as they were before it.
-static void touch_up(momentum *m)
+// After a cycle with a large residual: smooths the bricks in which the tolerance or more is left, and again those in which that still is
+// so, or now. All of a round see each other as they were before it.
+static void local_relax(momentum *m)
 {
     momentum_cpu *cpu = m->cpu;
     const weir_world *world = m->base.cells.world;
     const float tolerance = world->params.momentum.tolerance;
-    assert(m->residual >= 0.0f && !memchr(cpu->notes.listed, 1, (size_t)m->base.cells.pool.end));
-    int32_t count = rule_is_wild(m->residual, tolerance) ? list_active(cpu) : 0;
+    assert(m->residual >= 0.0f && !memchr(cpu->flags.listed, 1, (size_t)m->base.cells.pool.end));
+    int32_t count = rule_residual_is_large(m->residual, tolerance) ? list_active(cpu) : 0;
     float left = smooth_listed(cpu, count);
-    count = keep_restless(cpu, count);
+    count = keep_unconverged(cpu, count);
     m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.live, tolerance);
-    if (!rule_touches_up(m->residual, m->unsolved, m->may_follow, tolerance)) return;
+    if (!rule_relaxes_locally(m->residual, m->unsolved, m->may_follow, tolerance)) return;
     for (int32_t round = 1; count > 0; round++) {
-        cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->notes.list, count, BRICK_GRAIN);
-        if (round == TOUCH_UP_ROUNDS) return;
-        count = list_beside(cpu, count);
+        cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->flags.list, count, BRICK_GRAIN);
+        if (round == LOCAL_RELAX_ROUNDS) return;
+        count = list_neighbours(cpu, count);
         smooth_listed(cpu, count);
-        count = keep_restless(cpu, count);
+        count = keep_unconverged(cpu, count);
     }
 }
 
-void momentum_cpu_touch_up(void *solver)
+void momentum_cpu_local_relax(void *solver)
 {
     momentum *m = solver;
-    touch_up(m);
+    local_relax(m);
     m->cycles = m->cycle + 1;
     m->cycles_next = m->cycles + (m->unsolved ? 1 : 0);
 }
 
 // ---- Validate --------------------------------------------------------------------------------------------------------------
 
-static const char *validate_notes(const momentum_cpu *cpu)
+static const char *validate_flags(const momentum_cpu *cpu)
 {
     const brick_pool *pool = &cpu->machine->cells->pool;
-    const brick_notes *notes = &cpu->notes;
-    if (notes->room < pool->end) return broken("%d bricks have notes, and there are %d", notes->room, pool->end);
-    if (!mask_empty(&notes->active[BRICK_NOTHING]) || notes->dry[BRICK_NOTHING] || notes->full[BRICK_NOTHING] != 1)
+    const brick_flags *flags = &cpu->flags;
+    if (flags->room < pool->end) return broken("%d bricks have flags, and there are %d", flags->room, pool->end);
+    if (!mask_empty(&flags->active[BRICK_NOTHING]) || flags->dry[BRICK_NOTHING] || flags->full[BRICK_NOTHING] != 1)
         return broken("the nothing is noted as something");
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
-        if (notes->listed[b]) return broken("brick %d is still listed", b);
+        if (flags->listed[b]) return broken("brick %d is still listed", b);
         for (int32_t z = 0; z < BRICK_EDGE; z++)
-            if (notes->active[b].plane[z] & ~pool->open[b].plane[z]) return broken("solid cells of brick %d are active", b);
+            if (flags->active[b].plane[z] & ~pool->open[b].plane[z]) return broken("solid cells of brick %d are active", b);
     }
     return NULL;
 }
@@ -360,7 +360,7 @@ static const char *validate(void *solver)
     cpu_machine *machine = cpu->machine;
     if (cpu->ready != machine->cells->pool.version) return NULL;  // what was made for other bricks is made anew
     const char *wrong = machine->base.validate(&machine->base);
-    if (!wrong) wrong = validate_notes(cpu);
+    if (!wrong) wrong = validate_flags(cpu);
     if (!wrong) wrong = pyramid_validate(&cpu->levels, &machine->cells->pool);
     if (wrong) return wrong;
     point_channels(cpu);
@@ -372,8 +372,8 @@ static const char *validate(void *solver)
 static int64_t bytes(const void *solver)
 {
     const momentum_cpu *cpu = ((const momentum *)solver)->cpu;
-    const int64_t notes = (int64_t)(sizeof(brick_mask) + sizeof(int32_t) + 5);
-    return cpu->machine->base.bytes(&cpu->machine->base) + pyramid_bytes(&cpu->levels) + cpu->notes.room * notes;
+    const int64_t flag_bytes = (int64_t)(sizeof(brick_mask) + sizeof(int32_t) + 5);
+    return cpu->machine->base.bytes(&cpu->machine->base) + pyramid_bytes(&cpu->levels) + cpu->flags.room * flag_bytes;
 }
 
 static void destroy(void *solver)
@@ -384,7 +384,7 @@ static void destroy(void *solver)
     memory *mem = &m->base.cells.world->mem;
     if (cpu->machine) {
         pyramid_destroy(&cpu->levels);
-        free_notes(mem, &cpu->notes);
+        free_flags(mem, &cpu->flags);
         memory_free(mem, cpu->sixths, cpu->kernels->tile_size);
         cpu->machine->base.destroy(&cpu->machine->base);
     }

@@ -5,24 +5,24 @@
 #include "solvers/momentum/cpu_args.h"
 #include "solvers/momentum/momentum.h"
 
-// What is noted of every brick.
-typedef struct brick_notes {
+// Flags of every brick.
+typedef struct brick_flags {
     brick_mask *active;  // see momentum_args
     uint8_t *dry;
     uint8_t *full;
-    uint8_t *restless;
+    uint8_t *unconverged;
     uint8_t *drained;
     uint8_t *listed;  // 1: in a list that is being made
-    int32_t *list;    // of bricks to be touched up
+    int32_t *list;    // of bricks to be relaxed locally
     int32_t room;     // bricks there is room for
-} brick_notes;
+} brick_flags;
 
 struct momentum_cpu {
     cpu_machine *machine;
     uint64_t ready;  // version of the pool that all is made for; UINT64_MAX: some of it is not
     const momentum_kernels *kernels;
     pyramid levels;
-    brick_notes notes;
+    brick_flags flags;
     float *sixths;  // see momentum_args
     momentum_args args;
 };

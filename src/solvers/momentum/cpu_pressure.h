@@ -135,10 +135,10 @@ static void floor_brick(const momentum_args *a, momentum_scratch *s, int32_t bri
         const float *p = s->tile[0] + PLANE_AT(z), *low = s->sides[0].low + PLANE * z, *high = s->sides[0].high + PLANE * z;
         const float *restrict below = p + step * (axis == 1 ? PY : PZ);
         const float *restrict own = a->bricks.ones, *restrict under = a->bricks.ones;
-        float beside[PLANE], own_flags[PLANE], under_flags[PLANE];
+        float neighbour[PLANE], own_flags[PLANE], under_flags[PLANE];
         if (axis == 0) {
-            for (int c = 0; c < PLANE; c++) beside[c] = step < 0 ? LOW_OF(p, low, c) : HIGH_OF(p, high, c);
-            below = beside;
+            for (int c = 0; c < PLANE; c++) neighbour[c] = step < 0 ? LOW_OF(p, low, c) : HIGH_OF(p, high, c);
+            below = neighbour;
         }
         if (!a->bricks.clear[brick]) {
             spread_flags(own_flags, open.own->plane[z], a->bricks.flags);
@@ -267,8 +267,8 @@ static void gradient_full_brick(const momentum_args *a, momentum_scratch *s, int
     for (int z = 0; z < 8; z++) {
         const float *restrict plane = p + PLANE_AT(z);
         size_t at = (size_t)brick * BRICK_CELLS + (size_t)(PLANE * z);
-        float beside[PLANE], faces[3][PLANE];
-        values_below_x(beside, plane, low + PLANE * z);
+        float neighbour[PLANE], faces[3][PLANE];
+        values_below_x(neighbour, plane, low + PLANE * z);
         if (!clear)
             for (int axis = 0; axis < 3; axis++)
                 spread_flags(faces[axis], open.own->plane[z] & plane_shifted(&open, z, axis, -1), a->bricks.flags);
@@ -279,7 +279,7 @@ static void gradient_full_brick(const momentum_args *a, momentum_scratch *s, int
         float *restrict to_x = a->flow[0] + at, *restrict to_y = a->flow[1] + at, *restrict to_z = a->flow[2] + at;
         LANES
         for (int c = 0; c < PLANE; c++) {
-            to_x[c] = rule_gradient(x[c], wx[c], beside[c], plane[c], a->keep, a->max_flow);
+            to_x[c] = rule_gradient(x[c], wx[c], neighbour[c], plane[c], a->keep, a->max_flow);
             to_y[c] = rule_gradient(y[c], wy[c], plane[c - PY], plane[c], a->keep, a->max_flow);
             to_z[c] = rule_gradient(deep[c], wz[c], plane[c - PZ], plane[c], a->keep, a->max_flow);
         }

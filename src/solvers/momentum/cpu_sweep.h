@@ -129,14 +129,14 @@ static bool open_as_before(const momentum_args *a, const column_bricks *c, int z
     return same;
 }
 
-// Memory that the next step will read and write. It lies in many short pieces, too many for the processor to guess, so it is asked
-// for, a few pieces at a time between rows of work.
-typedef struct ask_list {
+// Memory that the next step will read and write. It lies in many short pieces, too many for the processor to guess, so it is
+// prefetched, a few pieces at a time between rows of work.
+typedef struct prefetch_list {
     int count, done;
     const float *piece[16 * (COLUMN_X + 2) * (COLUMN_Y + 1)];  // two cache lines each
-} ask_list;
+} prefetch_list;
 
-static void list_plane(ask_list *list, const void *channel, const column_bricks *c, int z, const int rim)
+static void list_plane(prefetch_list *list, const void *channel, const column_bricks *c, int z, const int rim)
 {
     if (z >= 8 * c->z + 8) return;
     for (int by = -rim; by < c->y + rim; by++) {
@@ -151,7 +151,7 @@ static void list_plane(ask_list *list, const void *channel, const column_bricks 
 }
 
 // What the step after plane z takes in, and stores if it does.
-static void list_step(ask_list *list, const momentum_args *a, const column_bricks *c, int z, bool stores)
+static void list_step(prefetch_list *list, const momentum_args *a, const column_bricks *c, int z, bool stores)
 {
     list->count = list->done = 0;
     list_plane(list, a->mass, c, z + 3, 1);
@@ -163,8 +163,8 @@ static void list_step(ask_list *list, const momentum_args *a, const column_brick
     for (int axis = 0; axis < 3; axis++) list_plane(list, a->flow_next[axis], c, z, 0);
 }
 
-// Asks for one of so many parts of the list.
-static inline void ask_some(ask_list *list, int parts)
+// Prefetches one of so many parts of the list.
+static inline void prefetch_some(prefetch_list *list, int parts)
 {
     int end = list->done + list->count / parts + 1;
     if (end > list->count) end = list->count;
@@ -320,7 +320,7 @@ INLINE void scatter_row(void *channel, const column_bricks *c, int y, int z, con
 
 // The new flow of plane z on all axes. Without `store` only what is carried into the next plane is worked out.
 KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open,
-                int lanes, int z, bool store, ask_list *list)
+                int lanes, int z, bool store, prefetch_list *list)
 {
     const float *m = RING(s->m, z), *m2 = RING(s->m2, z);
     const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
@@ -381,11 +381,11 @@ KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c,
     carry_up(lanes, 0, s->carried_up[2], &deep);
     for (int y = 0; y < 8 * c->y; y++) {
         carry_row(0, lanes, y, s->row[0], s->carried_up[0], &x, a->empty, a->gravity[0]);
-        ask_some(list, parts);
+        prefetch_some(list, parts);
         carry_row(1, lanes, y, s->row[1], s->carried_up[1], &up, a->empty, a->gravity[1]);
-        ask_some(list, parts);
+        prefetch_some(list, parts);
         carry_row(2, lanes, y, s->row[2], s->carried_up[2], &deep, a->empty, a->gravity[2]);
-        ask_some(list, parts);
+        prefetch_some(list, parts);
         for (int axis = 0; axis < 3 && store; axis++) scatter_row(a->flow_next[axis], c, y, z, s->row[axis]);
     }
 }
@@ -473,7 +473,7 @@ static void sweep_column(const momentum_args *a, sweep_planes *s, const column_b
     gather_plane(RING(s->flow_z, z0 - 2), a->flow[2], c, z0 - 2);
     flux_z_plane(s, lanes, top, z0 - 2);
     for (int z = z0 - 2; z <= z1; z++) {
-        ask_list list;
+        prefetch_list list;
         list_step(&list, a, c, z, z >= z0 && z < z1);
         gather_plane_fill(RING(s->m, z + 2), a->mass, c, z + 2);
         gather_plane(RING(s->flow_z, z + 1), a->flow[2], c, z + 1);

@@ -33,43 +33,43 @@ typedef struct device_level {
 
 // A cycle of the pressure.
 typedef struct device_cycle {
-    int index;       // among those of its update
-    int ahead;       // 1: it was asked for before anybody knew whether it is needed; if it is not, its kernels do nothing
-    int anew;        // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
-    int may_follow;  // 1: another one may follow
-    int live;        // bricks
+    int index;        // among those of its update
+    int speculative;  // 1: it was enqueued before anybody knew whether it is needed; if it is not, its kernels do nothing
+    int anew;         // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
+    int may_follow;   // 1: another one may follow
+    int live;         // bricks
     float tolerance;
 } device_cycle;
 
-// What a cycle of an update notes.
+// The statistics of a cycle.
 enum {
-    DEVICE_RAN,       // 1: it was needed
-    DEVICE_BEGUN,     // the bits of the largest residual that it began with
-    DEVICE_LEFT,      // and of the largest that it left, if that was the tolerance or more
-    DEVICE_RESTLESS,  // how many bricks had that much left
-    DEVICE_NOTE_SIZE
+    DEVICE_RAN,          // 1: it was needed
+    DEVICE_BEGUN,        // the bits of the largest residual that it began with
+    DEVICE_LEFT,         // and of the largest that it left, if that was the tolerance or more
+    DEVICE_UNCONVERGED,  // how many bricks had that much left
+    DEVICE_CYCLE_STATS_SIZE
 };
 
-// How many cycles there were since there is such a buffer; how many bricks each round of touching up smoothed after each cycle
-// of an update; and the notes of these cycles, the first one's last, so that what the host reads lies together. Bricks of every
+// How many cycles there were since there is such a buffer; how many bricks each round of local relaxation smoothed after each cycle
+// of an update; and the statistics of these cycles, the first one's last, so that what the host reads lies together. Bricks of every
 // level bear the number of the cycle before which their active cells changed last, as a stamp.
 #define DEVICE_CYCLES 16  // as many as parameters allow
 #define DEVICE_CYCLE_NUMBER 0
-#define DEVICE_SMOOTHED(index) (16 + TOUCH_UP_ROUNDS * (index))
-#define DEVICE_NOTES (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_NOTE_SIZE * DEVICE_CYCLES)
-#define DEVICE_NOTE(index) (DEVICE_NOTES - DEVICE_NOTE_SIZE * ((index) + 1))
+#define DEVICE_SMOOTHED(index) (16 + LOCAL_RELAX_ROUNDS * (index))
+#define DEVICE_HEADER_INTS (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_CYCLE_STATS_SIZE * DEVICE_CYCLES)
+#define DEVICE_CYCLE_STATS(index) (DEVICE_HEADER_INTS - DEVICE_CYCLE_STATS_SIZE * ((index) + 1))
 
-// The solver's tables among the marks.
-#define DEVICE_DRY(room) DEVICE_TABLES(room)             // a byte per live brick, by its number among them: see divergence
-#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))  // an int per brick: see the notes
-#define DEVICE_TOUCHED(room) (DEVICE_STAMPS(room) + 4 * (room))                         // an int per brick: see touch_up.cl
-#define DEVICE_LISTED(room) (DEVICE_TOUCHED(room) + 4 * (room))                         // the lists of restless bricks
-#define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (TOUCH_UP_ROUNDS + 1) * (room))  // masks: the active cells
-#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                          // and those with little in them
-#define DEVICE_MARKS(room) (DEVICE_EMPTY(room) + 64 * (room))                           // the end
+// The solver's own tables.
+#define DEVICE_DRY(room) DEVICE_SOLVER_TABLES(room)      // a byte per live brick, by its number among them: see divergence
+#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))  // an int per brick: see the header
+#define DEVICE_RELAXED(room) (DEVICE_STAMPS(room) + 4 * (room))  // an int per brick: see relaxation.cl
+#define DEVICE_LISTED(room) (DEVICE_RELAXED(room) + 4 * (room))  // the lists of unconverged bricks
+#define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (LOCAL_RELAX_ROUNDS + 1) * (room))  // masks: the active cells
+#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                             // and those with little in them
+#define DEVICE_TABLES_END(room) (DEVICE_EMPTY(room) + 64 * (room))                         // the end
 
-// Bricks that are touched up at a time: as many as keep a device busy.
-#define DEVICE_TOUCH_BRICKS 2048
+// Bricks that are relaxed locally at a time: as many as keep a device busy.
+#define DEVICE_RELAX_BRICKS 2048
 
 // What a coarse cell holds, as in the CPU's pyramid, and besides the weights of its links and its border faces. Level 0, the live
 // bricks, has none of it and only a way up. On level 1 all counts are small, and one word holds them.

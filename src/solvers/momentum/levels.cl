@@ -152,18 +152,18 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
     return rule_children(r0.x, r0.y, r1.x, r1.y, r2.x, r2.y, r3.x, r3.y);
 }
 
-// 64 work-items per live brick. The cycle's note begins as 0 and becomes the bits of the largest residual: those of floats that are
+// 64 work-items per live brick. In the cycle's statistics 0 becomes the bits of the largest residual: those of floats that are
 // not negative are in the order of the floats.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *open,
                               global float *pyramid, device_level here, device_level above, global int *tree,
-                              global volatile int *marks, device_cycle cycle, int room, int live)
+                              global volatile int *tables, device_cycle cycle, int room, int live)
 {
-    if (cycle_is_over((global const int *)marks, cycle)) return;
-    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
-    global const uchar *active = MARKS(marks, const uchar, DEVICE_ACTIVE(room));
-    global const int *stamps = MARKS(marks, const int, DEVICE_STAMPS(room));
-    global volatile int *note = marks + DEVICE_NOTE(cycle.index);
-    if (get_global_id(0) == 0) note[DEVICE_RAN] = 1;
+    if (cycle_is_over((global const int *)tables, cycle)) return;
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
+    global const uchar *active = TABLE(tables, const uchar, DEVICE_ACTIVE(room));
+    global const int *stamps = TABLE(tables, const int, DEVICE_STAMPS(room));
+    global volatile int *stats = tables + DEVICE_CYCLE_STATS(cycle.index);
+    if (get_global_id(0) == 0) stats[DEVICE_RAN] = 1;
     const device_level levels[2] = {here, above};
     local float4 left_rows[GROUP_BRICKS][2 * ROWS];
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
@@ -173,7 +173,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
     const bits_around o = look_at_open(open, at, place.clear);
-    const int up = tree[levels[0].up + place.brick], stamp = marks[DEVICE_CYCLE_NUMBER];
+    const int up = tree[levels[0].up + place.brick], stamp = tables[DEVICE_CYCLE_NUMBER];
     const bool changed = cycle.anew || stamped_around(stamps, place, stamp);
     links[SLOT][ROW] = link_bits(a, ROW);
     borders_xy[SLOT][ROW] = border_bits(a.self, a.x0, a.x1, o.x0, o.x1) | border_bits(a.self, a.y0, a.y1, o.y0, o.y1) << 16;
@@ -202,7 +202,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     SYNC;
     ONCE
     {
-        if (most > note[DEVICE_BEGUN]) atomic_max(note + DEVICE_BEGUN, most);
+        if (most > stats[DEVICE_BEGUN]) atomic_max(stats + DEVICE_BEGUN, most);
     }
 }
 
@@ -416,12 +416,12 @@ inline void load_equations(coarse_row *r, float diagonal[8], global float *pyram
 // On the way down: the counts of the level above and the weights, where they are not what they were, and sweeps. Of a brick without
 // a stamp around it the weights beside it stay too, even if they are written again right now.
 ROW_KERNEL void first_down(global float *pyramid, device_level here, device_level above, global int *tree,
-                           global const int *notes, device_cycle cycle, int sweeps)
+                           global const int *tables, device_cycle cycle, int sweeps)
 {
-    if (cycle_is_over(notes, cycle)) return;
+    if (cycle_is_over(tables, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = LEVEL_BRICK(level), stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
+    const int brick = LEVEL_BRICK(level), stamp = tables[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
     const device_place place = find_place(tree + level->near, brick);
     const rows_around at = look_from(place, ROW);
     const int rim_at = rim_place(rim_piece_of(ROW)) + P_ROWS * (ROW & 1);
@@ -454,7 +454,7 @@ ROW_KERNEL void first_down(global float *pyramid, device_level here, device_leve
 inline float towards(global float *pyramid, const device_level *level, global const float *e, global const int *near,
                      int coarse, int axis, int step)
 {
-    int own = near[SELF] * BRICK_CELLS + coarse, other = beside(near, coarse, axis, step);
+    int own = near[SELF] * BRICK_CELLS + coarse, other = neighbour_cell(near, coarse, axis, step);
     global const float *link = level_cells(pyramid, level, DEVICE_LINK_X + axis, 0);
     return rule_towards(e[own], e[other], link[step < 0 ? own : other]);
 }
@@ -486,8 +486,8 @@ inline void prolong_row(float c[8], global float *pyramid, const device_level *l
     global const float *e = level_cells(pyramid, level, error, 0);
     global const int *near = level_near(level, tree, up >> 3);
     const int coarse = octant_start(up & 7) + 8 * (row >> 1 & 3) + 64 * (row >> 4), self = (up >> 3) * BRICK_CELLS + coarse;
-    const int x0 = beside(near, coarse, 0, -1), x1 = beside(near, coarse + 3, 0, 1);
-    const int y = beside(near, coarse, 1, row & 1 ? 1 : -1), z = beside(near, coarse, 2, row & 8 ? 1 : -1);
+    const int x0 = neighbour_cell(near, coarse, 0, -1), x1 = neighbour_cell(near, coarse + 3, 0, 1);
+    const int y = neighbour_cell(near, coarse, 1, row & 1 ? 1 : -1), z = neighbour_cell(near, coarse, 2, row & 8 ? 1 : -1);
 #define FOUR(channel, at) (*(global const float4 *)((channel) + (at)))
     const float4 own = FOUR(e, self), link_x = load_links(pyramid, level, 0, self, words);
     const float4 link_y = load_links(pyramid, level, 1, row & 1 ? y : self, words);
@@ -533,8 +533,8 @@ inline float4 corrected_half(global float *pyramid, const device_level *level, g
     global const int *near = level_near(above, tree, up >> 3);
     const int coarse = octant_start(up & 7) + (cell >> 1 & 3) + 8 * (cell >> 4 & 3) + 64 * (cell >> 7 & 3);
     const int self = (up >> 3) * BRICK_CELLS + coarse;
-    const int x0 = beside(near, coarse, 0, -1), x1 = beside(near, coarse + 1, 0, 1);
-    const int y = beside(near, coarse, 1, cell & 8 ? 1 : -1), z = beside(near, coarse, 2, cell & 64 ? 1 : -1);
+    const int x0 = neighbour_cell(near, coarse, 0, -1), x1 = neighbour_cell(near, coarse + 1, 0, 1);
+    const int y = neighbour_cell(near, coarse, 1, cell & 8 ? 1 : -1), z = neighbour_cell(near, coarse, 2, cell & 64 ? 1 : -1);
 #define TWO(channel, at) (*(global const float2 *)((channel) + (at)))
     const float2 own = TWO(e, self), link_x = TWO(lx, self);
     const float2 link_y = TWO(ly, cell & 8 ? y : self), link_z = TWO(lz, cell & 64 ? z : self);
@@ -553,13 +553,13 @@ inline float4 corrected_half(global float *pyramid, const device_level *level, g
 
 // Sweeps on every brick of level 1, after the correction with the channel `error_above` of the level above.
 ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
-                             global const int *notes, device_cycle cycle, int sweeps, int error_above)
+                             global const int *tables, device_cycle cycle, int sweeps, int error_above)
 {
-    if (cycle_is_over(notes, cycle)) return;
+    if (cycle_is_over(tables, cycle)) return;
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = LEVEL_BRICK(level);
-    const rows_around at = look_beside(tree + level->near, brick, ROW);
+    const rows_around at = look_around_row(tree + level->near, brick, ROW);
     const rim_piece edge = find_rim(tree + level->near, brick, ROW);
     coarse_row r;
     float diagonal[8], c[8];
@@ -581,15 +581,15 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
 }
 
 // 64 work-items per live brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
-// above it, as in all deep water, the floor need not be read. What changes from now on is news to the next cycle.
+// above it, as in all deep water, the floor need not be read. What changes from now on has the next cycle's stamp.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global float *pyramid, device_level here,
-                             device_level above, global const int *tree, global int *marks, device_cycle cycle, int room,
+                             device_level above, global const int *tree, global int *tables, device_cycle cycle, int room,
                              int top, float head, int live)
 {
-    if (cycle_is_over(marks, cycle)) return;
-    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
-    global const uchar *active = MARKS(marks, const uchar, DEVICE_ACTIVE(room));
-    if (get_global_id(0) == 0) marks[DEVICE_CYCLE_NUMBER]++;
+    if (cycle_is_over(tables, cycle)) return;
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
+    global const uchar *active = TABLE(tables, const uchar, DEVICE_ACTIVE(room));
+    if (get_global_id(0) == 0) tables[DEVICE_CYCLE_NUMBER]++;
     const device_level levels[2] = {here, above};
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (number >= live) return;

@@ -163,7 +163,7 @@ inline void gather_left(float right[CELL_OWN], local float4 *room, global float 
     {
         const int i = OWN_CELL(k);
         left[k] = (float4)(0.0f);
-        if (!live) left[k] = left_half(pyramid, below, look_beside(tree + below->near, child[i >> 7], i >> 1 & 63), i & 1);
+        if (!live) left[k] = left_half(pyramid, below, look_around_row(tree + below->near, child[i >> 7], i >> 1 & 63), i & 1);
     }
     _Pragma("unroll") for (int k = 0; k < 2 * CELL_OWN; k++)
     {
@@ -180,13 +180,13 @@ inline void gather_left(float right[CELL_OWN], local float4 *room, global float 
 
 // On the way down, as first_down; the right side comes first.
 CELL_KERNEL void level_down(global float *pyramid, device_level below, device_level here, device_level above, global int *tree,
-                            global const int *notes, device_cycle cycle, int is_top, int sweeps)
+                            global const int *tables, device_cycle cycle, int is_top, int sweeps)
 {
-    if (cycle_is_over(notes, cycle)) return;
+    if (cycle_is_over(tables, cycle)) return;
     local float4 left_halves[8 * 2 * ROWS];
     local float tiles[2][CELL_TILE];
     const device_level levels[2] = {here, above}, *level = levels;
-    const int brick = (int)get_group_id(0) + 1, stamp = notes[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
+    const int brick = (int)get_group_id(0) + 1, stamp = tables[DEVICE_CYCLE_NUMBER], up = tree[level->up + brick];
     const device_place place = find_place(tree + level->near, brick);
     global int *stamps = tree + level->stamp;
     const bool stamped = stamps[brick] == stamp, stamped_near = stamped_around(stamps, place, stamp);
@@ -229,21 +229,21 @@ inline rim_cell find_rim_cell(device_place place, int i)
 {
     const int side = i >> 6, axis = side >> 1, high = side & 1, stride = 1 << 3 * axis;
     const int a = i & 7, b = i >> 3 & 7, along = high ? 0 : 7;
-    const int beside = axis == 0   ? (high ? place.x1 : place.x0)
-                       : axis == 1 ? (high ? place.y1 : place.y0)
-                                   : (high ? place.z1 : place.z0);
+    const int neighbour = axis == 0   ? (high ? place.x1 : place.x0)
+                          : axis == 1 ? (high ? place.y1 : place.y0)
+                                      : (high ? place.z1 : place.z0);
     const int x = axis == 0 ? along : a, y = axis == 0 ? a : axis == 1 ? along : b, z = axis == 2 ? along : b;
     const int step = axis == 0 ? 1 : axis == 1 ? CELL_EDGE : CELL_EDGE * CELL_EDGE;
-    rim_cell r = {BRICK_CELLS * beside + x + 8 * y + 64 * z, CELL_AT(x, y, z) + (high ? 8 : -8) * step};
+    rim_cell r = {BRICK_CELLS * neighbour + x + 8 * y + 64 * z, CELL_AT(x, y, z) + (high ? 8 : -8) * step};
     return r;
 }
 
 // Sweeps on every brick of a level. `error_above` is the channel with the error of the level above, with which the own one is
 // corrected first; -1: it is not, and there is one sweep.
 CELL_KERNEL void level_smooth(global float *pyramid, device_level here, device_level above, global const int *tree,
-                              global const int *notes, device_cycle cycle, int from, int to, int sweeps, int error_above)
+                              global const int *tables, device_cycle cycle, int from, int to, int sweeps, int error_above)
 {
-    if (cycle_is_over(notes, cycle)) return;
+    if (cycle_is_over(tables, cycle)) return;
     local float tiles[2][CELL_TILE];
     const device_level levels[2] = {here, above}, *level = levels;
     const int brick = (int)get_group_id(0) + 1, up = tree[level->up + brick];

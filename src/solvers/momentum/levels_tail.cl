@@ -212,10 +212,10 @@ inline void tail_visit(local tail_room *r, local float *other, local float *left
 // the tree has the first level's eight octants: the bricks below them, and where they lie as the way up of those; 0: nothing. The
 // right side comes from those bricks, unless they are live ones: restrict_fine has left it then.
 CELL_KERNEL void coarse_tail(global float *pyramid, device_level below, device_level here, global const int *tree,
-                             global const int *notes, device_cycle cycle, int box, int split, int first, int top, int smooths,
+                             global const int *tables, device_cycle cycle, int box, int split, int first, int top, int smooths,
                              int sweeps)
 {
-    if (cycle_is_over(notes, cycle)) return;
+    if (cycle_is_over(tables, cycle)) return;
     local tail_room room __attribute__((aligned(16)));
     local tail_room *r = &room;
     const device_level *level = &here;

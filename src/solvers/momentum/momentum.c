@@ -15,7 +15,7 @@ static const pass RESTRICT = PASS("residual and coarse operator", momentum, rest
 static const pass COARSE = PASS("coarse levels", momentum, coarse_levels);
 static const pass CORRECT = PASS("coarse correction", momentum, correct);
 static const pass SMOOTH_BACK = PASS("smoothing", momentum, smooth_back);
-static const pass TOUCH_UP = PASS("touching up", momentum, touch_up);
+static const pass LOCAL_RELAX = PASS("local relaxation", momentum, local_relax);
 static const pass GRADIENT = PASS("pressure gradient", momentum, gradient);
 
 static void run(momentum *m, const pass *p)
@@ -23,7 +23,7 @@ static void run(momentum *m, const pass *p)
     m->base.machine->run(m->base.machine, p, m);
 }
 
-// Pressure: one cycle, and what it leaves here and there is touched up. Where it leaves much, more cycles follow; how many there may be
+// Pressure: one cycle, and what it leaves here and there is relaxed locally. Where it leaves much, more cycles follow; how many there may be
 // is known from the update before, so that a device can be told all at once. All this depends on largest values and on counts, which are
 // the same in whatever order they are found.
 static void solve_pressure(momentum *m)
@@ -41,7 +41,7 @@ static void solve_pressure(momentum *m)
         run(m, &CORRECT);
         run(m, &SMOOTH_BACK);
         m->may_follow = m->cycle + 1 < most;
-        run(m, &TOUCH_UP);
+        run(m, &LOCAL_RELAX);
         m->cycle++;
     } while (m->unsolved && m->cycle < most);
 }

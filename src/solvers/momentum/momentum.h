@@ -39,7 +39,7 @@ extern const solver_part momentum_on_opencl;  // opencl_momentum.c
     ITEM(coarse_levels)       \
     ITEM(correct)             \
     ITEM(smooth_back)         \
-    ITEM(touch_up)            \
+    ITEM(local_relax)         \
     ITEM(gradient)
 
 #define DECLARE(name)                       \

@@ -52,7 +52,7 @@ typedef struct move_tile {
     uint open[8][OPEN_WORDS];        // two words of each of the nine bricks in a plane
     int bricks[DEVICE_RUN + 2][9];   // where the cells of those nine begin, from below the run to above it
     int clear[DEVICE_RUN + 2];
-    int found[DEVICE_RUN];        // bits of facts
+    int found[DEVICE_RUN];        // bits of brick_flags
     int wet_end;                  // no water was seen in this plane or above it
     int self[DEVICE_MOVE_GROUP];  // see self_again
 } move_tile;
@@ -185,10 +185,10 @@ inline int2 place_again(local const move_tile *t)
 inline void begin_run(local move_tile *t, global const device_run *run, global const int *near, global const uchar *clear)
 {
     const int me = (int)get_local_id(0), j = me / 9 - 1, side = me % 9, count = run->count;
-    int beside = 0, is_clear = 0;
+    int neighbour = 0, is_clear = 0;
     if (j <= count) {
         int brick = run->brick[j < 0 ? 0 : j < count ? j : count - 1];
-        beside = near[27 * brick + (j < 0 ? 0 : j < count ? 9 : 18) + side];
+        neighbour = near[27 * brick + (j < 0 ? 0 : j < count ? 9 : 18) + side];
         is_clear = clear[brick];
     }
     local float *words = (local float *)t;
@@ -196,7 +196,7 @@ inline void begin_run(local move_tile *t, global const device_run *run, global c
     SYNC;
     ONCE t->wet_end = -2 * DRY_BEYOND;
     if (j <= count) {
-        t->bricks[j + 1][side] = beside * BRICK_CELLS;
+        t->bricks[j + 1][side] = neighbour * BRICK_CELLS;
         if (side == 0) t->clear[j + 1] = is_clear;
     }
     SYNC;
@@ -377,10 +377,10 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
      global const uchar *restrict clear, global const int *restrict mass, global const float *restrict flow_x,
      global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,
      global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,
-     global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z, global int *restrict marks,
-     device_numbers n, device_limits limits)
+     global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z,
+     global int *restrict tables, device_numbers n, device_limits limits)
 {
-    global uchar *facts = MARKS(marks, uchar, DEVICE_FACTS);
+    global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
     local move_tile tile;
     local move_tile *t = &tile;
     global const device_run *run = runs + get_group_id(0);
@@ -432,29 +432,29 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         const int wet_end = t->wet_end;
         const bool wet = wet_end > z - DRY_BEYOND, rises = wet && z <= end;
         local float *here = rings + RING(z), *there = rings + RING(z - 2);  // planes z and z - 2
-        local float *flow = t->flow + x + RING_FLOW(z), *flow_beside = flow + (y - x);
+        local float *flow = t->flow + x + RING_FLOW(z), *flow_at_y = flow + (y - x);
         const float m_high = (float)c.drops.x, m_higher = (float)c.drops.y;
         // Made and looked at only where the march rises, by the columns that have them.
         float3 flux, flux_above, moved, moved_below;
         float2 share_below, share;
         put_fill(fill + RING_FILL(z + 2), c.drops);
         if (has_far) put_fill(t->fill + far + RING_FILL(z + 2), c.far_drops);
-        put_flow(flow, flow_beside, c.u);
-        put_flow(flow + PLANE_CELLS, flow_beside + PLANE_CELLS, c.u_above);
+        put_flow(flow, flow_at_y, c.u);
+        put_flow(flow + PLANE_CELLS, flow_at_y + PLANE_CELLS, c.u_above);
         if (rises) {
             local const float *m_x = fill + RING_FILL(z), *m_y = m_x + (fill_y - fill_x);
-            local float *beside = here + (y - x);
+            local float *here_y = here + (y - x);
             flux = fluxes(m_x, m_y, c.u, (float4)(c.m_low, c.m_below, c.m, c.m_above), apart);
             flux_above =
                 fluxes(m_x + FILL_CELLS, m_y + FILL_CELLS, c.u_above, (float4)(c.m_below, c.m, c.m_above, m_high), apart);
             here[FLUX_X] = flux.x;
-            beside[FLUX_Y] = flux.y;
+            here_y[FLUX_Y] = flux.y;
             here[FLUX_X + PLANE_CELLS] = flux_above.x;
-            beside[FLUX_Y + PLANE_CELLS] = flux_above.y;
+            here_y[FLUX_Y + PLANE_CELLS] = flux_above.y;
         }
         SYNC;
         note_water(t, z + 2, wet_end, c.drops, c.far_drops);
-        if (z < end) {  // asked for now, so that it is there when it is needed
+        if (z < end) {  // loaded now, so that it is there when it is needed
             const int to_x = c.next, to_y = column_cell(t, from_y, z + 2);
             c.next = column_cell(t, from_x, z + 4);
             c.drops = two_drops(mass, c.next);
@@ -539,5 +539,5 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         c.m = m_high;
         c.m_above = m_higher;
     }
-    for (int j = me; j < run->count; j += DEVICE_MOVE_GROUP) facts[run->brick[j]] = (uchar)t->found[j];
+    for (int j = me; j < run->count; j += DEVICE_MOVE_GROUP) brick_flags[run->brick[j]] = (uchar)t->found[j];
 }

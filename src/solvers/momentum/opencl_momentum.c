@@ -1,7 +1,7 @@
 // The momentum solver on an OpenCL device: the pyramid there, and how each of its passes runs.
 //
 // How large the residual is, is read while later kernels of the same update are running. Where bricks come and go the host has much to do
-// before the next update can begin: there it asks for all cycles of the pressure at once, leaves it to the device which of them are
+// before the next update can begin: there it enqueues all cycles of the pressure at once, leaves it to the device which of them are
 // needed, and works on the next update's bricks meanwhile.
 #include "cells/pyramid.h"
 #include "compute/opencl.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    AHEAD_BRICKS = 8192,  // from so many on it pays to ask for cycles before they are known to be needed
+    SPECULATIVE_BRICKS = 8192,  // from so many on it pays to enqueue cycles before they are known to be needed
     LEVELS_MAX = PYRAMID_LEVELS
 };
 
@@ -22,9 +22,9 @@ enum {
     ITEM(viscosity)            \
     ITEM(divergence)           \
     ITEM(smooth)               \
-    ITEM(look_for_restless)    \
-    ITEM(touch_up)             \
-    ITEM(settle)               \
+    ITEM(find_unconverged)     \
+    ITEM(local_relax)          \
+    ITEM(copy_newest)          \
     ITEM(gradient)             \
     ITEM(grow_tree)            \
     ITEM(restrict_fine)        \
@@ -60,13 +60,13 @@ typedef struct device_pyramid {
 struct momentum_opencl {
     opencl_machine *machine;
     device_pyramid pyramid;
-    int32_t ahead;  // bricks from which on cycles are asked for before they are known to be needed
+    int32_t speculative_bricks;  // bricks from which on cycles are enqueued before they are known to be needed
     device_limits limits;
-    cl_int smooths;      // of a smoothing
-    device_cycle cycle;  // the one under way
-    device_cycle noted;  // the one after which notes were asked for
-    bool asked;          // for notes that nobody has taken yet
-    cl_event notes_read;
+    cl_int smooths;            // of a smoothing
+    device_cycle cycle;        // the one under way
+    device_cycle stats_cycle;  // the one after which statistics were prefetched
+    bool stats_pending;        // they were, and nobody has taken them yet
+    cl_event stats_read;
 };
 
 // ---- The pyramid -----------------------------------------------------------------------------------------------------------
@@ -231,69 +231,70 @@ static void drop_pyramid(momentum_opencl *o)
     p->version = UINT64_MAX;
 }
 
-// ---- Notes -----------------------------------------------------------------------------------------------------------------
+// ---- Statistics of cycles --------------------------------------------------------------------------------------------------
 
-_Static_assert(4 * DEVICE_NOTES <= DEVICE_HEAD, "so much room the marks have for notes");
+_Static_assert(4 * DEVICE_HEADER_INTS <= DEVICE_HEADER, "so much room the tables have for a header");
 
-// What a cycle noted: see device.h.
-typedef struct device_note {
+// See device.h.
+typedef struct cycle_stats {
     bool ran;
     float begun, left;
-    int32_t restless;
-} device_note;
+    int32_t unconverged;
+} cycle_stats;
 
-static int64_t marks_bytes(int64_t room)
+static int64_t tables_bytes(int64_t room)
 {
-    return DEVICE_MARKS(room);
+    return DEVICE_TABLES_END(room);
 }
 
-// Asks for what the cycles of the update noted, and with `facts` for these too.
-static void ask_notes(momentum_opencl *o, bool beside, bool facts)
+// Begins to read the statistics of the update's cycles, and the bricks' flags with them if they are wanted.
+static void prefetch_stats(momentum_opencl *o, bool on_transfer_queue, bool with_flags)
 {
-    o->noted = o->cycle;
-    if (o->noted.index == DEVICE_CYCLES) o->noted.index--;  // behind the last cycle there may be
-    o->asked = true;
-    device_bricks_ask_head(&o->machine->bricks, 4 * DEVICE_NOTE(o->noted.index), facts, beside, &o->notes_read);
+    o->stats_cycle = o->cycle;
+    if (o->stats_cycle.index == DEVICE_CYCLES) o->stats_cycle.index--;  // behind the last cycle there may be
+    o->stats_pending = true;
+    device_bricks_prefetch_header(&o->machine->bricks, 4 * DEVICE_CYCLE_STATS(o->stats_cycle.index), with_flags,
+                                  on_transfer_queue, &o->stats_read);
 }
 
-// Of a cycle of the last update whose notes were taken.
-static device_note note_of(const momentum_opencl *o, int32_t index)
+// Of a cycle of the last update whose statistics were taken.
+static cycle_stats stats_of(const momentum_opencl *o, int32_t index)
 {
     assert(index >= 0 && index < DEVICE_CYCLES);
-    const cl_int *note = (const cl_int *)o->machine->bricks.marks_here.data + DEVICE_NOTE(index);
-    return (device_note){note[DEVICE_RAN] != 0, rule_as_float(note[DEVICE_BEGUN]), rule_as_float(note[DEVICE_LEFT]),
-                         note[DEVICE_RESTLESS]};
+    const cl_int *stats = (const cl_int *)o->machine->bricks.tables_here.data + DEVICE_CYCLE_STATS(index);
+    return (cycle_stats){stats[DEVICE_RAN] != 0, rule_as_float(stats[DEVICE_BEGUN]), rule_as_float(stats[DEVICE_LEFT]),
+                         stats[DEVICE_UNCONVERGED]};
 }
 
-// Waits for the notes, if they were asked for. The cycles are those that were needed, however many were asked for.
-static void take_notes(void *solver)
+// Waits for the statistics, if they are on their way. The cycles are those that were needed, however many were enqueued.
+static void take_stats(void *solver)
 {
     momentum *m = solver;
     momentum_opencl *o = m->opencl;
-    if (!o->asked) return;
-    o->asked = false;
-    queue_wait(&o->machine->queue, &o->notes_read);
+    if (!o->stats_pending) return;
+    o->stats_pending = false;
+    queue_wait(&o->machine->queue, &o->stats_read);
     if (o->machine->queue.error != CL_SUCCESS) return;
     int32_t cycles = 1;
-    const device_cycle *of = &o->noted;
-    while (cycles <= of->index && note_of(o, cycles).ran) cycles++;
-    device_note last = note_of(o, cycles - 1);
+    const device_cycle *of = &o->stats_cycle;
+    while (cycles <= of->index && stats_of(o, cycles).ran) cycles++;
+    cycle_stats last = stats_of(o, cycles - 1);
     m->cycles = cycles;
     m->residual = last.begun;
-    bool follows = rule_cycle_follows(last.begun, last.left, last.restless, of->live, of->tolerance);
+    bool follows = rule_cycle_follows(last.begun, last.left, last.unconverged, of->live, of->tolerance);
     m->cycles_next = cycles + (follows ? 1 : 0);
 }
 
-// Whether one read brings facts and notes. With few bricks the host's calls are what an update waits for, and a read costs as
+// Whether one read brings flags and statistics. With few bricks the host's calls are what an update waits for, and a read costs as
 // much as two launches.
 static bool reads_once(const momentum_opencl *o)
 {
-    return o->machine->bricks.live < o->machine->beside && !o->cycle.ahead;
+    return o->machine->bricks.live < o->machine->transfer_bricks && !o->cycle.speculative;
 }
 
-static bool reads_beside(const momentum_opencl *o)
+static bool uses_transfer_queue(const momentum_opencl *o)
 {
-    return o->machine->bricks.live >= o->machine->beside;
+    return o->machine->bricks.live >= o->machine->transfer_bricks;
 }
 
 // ---- An update -------------------------------------------------------------------------------------------------------------
@@ -331,7 +332,7 @@ static weir_status reserve(void *solver)
     return status;
 }
 
-#define CYCLE A(d->marks), A(o->cycle)
+#define CYCLE A(d->tables), A(o->cycle)
 
 void momentum_opencl_move(void *solver)
 {
@@ -340,7 +341,7 @@ void momentum_opencl_move(void *solver)
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, A(d->runs), A(d->near),
-                 A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->marks), A(machine->numbers),
+                 A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->tables), A(machine->numbers),
                  A(o->limits));
 }
 
@@ -371,7 +372,7 @@ static void begin_cycles(momentum_opencl *o)
     const device_pyramid *p = &o->pyramid;
     const int32_t live = o->machine->bricks.live;
     o->cycle = (device_cycle){
-        .ahead = p->fresh && live >= o->ahead,
+        .speculative = p->fresh && live >= o->speculative_bricks,
         .anew = p->fresh,
         .live = live,
         .tolerance = o->machine->world->params.momentum.tolerance,
@@ -386,9 +387,9 @@ void momentum_opencl_divergence(void *solver)
     opencl_channels c = opencl_find_channels(machine);
     const weir_momentum_params *p = &machine->world->params.momentum;
     begin_cycles(o);
-    if (!reads_once(o)) device_bricks_ask_facts(d, reads_beside(o));
+    if (!reads_once(o)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
     LAUNCH_ROWS(&machine->queue, divergence, d->live, A(d->near), A(d->open), A(c.mass_next), NEXT, A(c.pressure),
-                A(c.divergence), A(c.floor), A(c.pressure_next), A(d->marks), A(machine->numbers), A(p->excess_rate),
+                A(c.divergence), A(c.floor), A(c.pressure_next), A(d->tables), A(machine->numbers), A(p->excess_rate),
                 A(p->excess_cap), A(o->smooths), A(d->room), A(d->live));
 }
 
@@ -423,7 +424,7 @@ void momentum_opencl_restrict_fine(void *solver)
     opencl_channels c = opencl_find_channels(o->machine);
     LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->open), A(p->cells),
                 A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(d->live));
-    if (!o->cycle.ahead) ask_notes(o, reads_beside(o), reads_once(o) && o->cycle.index == 0);
+    if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), reads_once(o) && o->cycle.index == 0);
 }
 
 // ---- Coarse levels ---------------------------------------------------------------------------------------------------------
@@ -513,41 +514,41 @@ void momentum_opencl_correct(void *solver)
                 A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(top), A(o->machine->numbers.head), A(d->live));
 }
 
-// ---- Touching up -----------------------------------------------------------------------------------------------------------
+// ---- Local relaxation ------------------------------------------------------------------------------------------------------
 
 // Nobody waits for the rounds, which do nothing if another cycle follows.
-static void touch_up(momentum *m)
+static void local_relax(momentum *m)
 {
     momentum_opencl *o = m->opencl;
     opencl_queue *q = &o->machine->queue;
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
     o->cycle.may_follow = m->may_follow;
-    if (!o->cycle.ahead) {
-        take_notes(m);
-        if (!rule_is_wild(note_of(o, o->cycle.index).begun, o->cycle.tolerance)) return;
+    if (!o->cycle.speculative) {
+        take_stats(m);
+        if (!rule_residual_is_large(stats_of(o, o->cycle.index).begun, o->cycle.tolerance)) return;
     }
-    LAUNCH_ROWS(q, look_for_restless, d->live, A(d->open), A(c.pressure), A(c.divergence), CYCLE, A(d->room));
-    if (!o->cycle.ahead) ask_notes(o, reads_beside(o), false);
+    LAUNCH_ROWS(q, find_unconverged, d->live, A(d->open), A(c.pressure), A(c.divergence), CYCLE, A(d->room));
+    if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), false);
     cl_int sweeps = o->smooths;
-    int32_t several = d->live < DEVICE_TOUCH_BRICKS ? d->live : DEVICE_TOUCH_BRICKS;
-    for (cl_int round = 0; round < TOUCH_UP_ROUNDS; round++)
-        LAUNCH_ROWS(q, touch_up, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
+    int32_t several = d->live < DEVICE_RELAX_BRICKS ? d->live : DEVICE_RELAX_BRICKS;
+    for (cl_int round = 0; round < LOCAL_RELAX_ROUNDS; round++)
+        LAUNCH_ROWS(q, local_relax, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
                     A(c.divergence), A(c.floor), CYCLE, A(d->room), A(round), A(sweeps));
-    LAUNCH_ROWS(q, settle, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));
+    LAUNCH_ROWS(q, copy_newest, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));
 }
 
 // The device need not know yet whether another cycle is needed: it may be told to run one, and does nothing in it if it is not.
-void momentum_opencl_touch_up(void *solver)
+void momentum_opencl_local_relax(void *solver)
 {
     momentum *m = solver;
     momentum_opencl *o = m->opencl;
-    touch_up(m);
+    local_relax(m);
     o->pyramid.fresh = false;
     o->cycle.index = m->cycle + 1;
     o->cycle.anew = 0;
-    if (!o->cycle.ahead) take_notes(m);
-    m->unsolved = o->machine->queue.error == CL_SUCCESS && (o->cycle.ahead || m->cycles_next > m->cycle + 1);
+    if (!o->cycle.speculative) take_stats(m);
+    m->unsolved = o->machine->queue.error == CL_SUCCESS && (o->cycle.speculative || m->cycles_next > m->cycle + 1);
 }
 
 void momentum_opencl_gradient(void *solver)
@@ -556,8 +557,8 @@ void momentum_opencl_gradient(void *solver)
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
     LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->open), A(c.pressure), NEXT, FLOW,
-                   A(d->marks), A(o->machine->numbers), A(d->room), A(d->live));
-    if (o->cycle.ahead) ask_notes(o, false, false);
+                   A(d->tables), A(o->machine->numbers), A(d->room), A(d->live));
+    if (o->cycle.speculative) prefetch_stats(o, false, false);
     opencl_swap_mass(o->machine);
 }
 
@@ -585,7 +586,7 @@ static void destroy(void *solver)
     pyramid_destroy(&o->pyramid.tables);
     memory_free(mem, o->pyramid.tree_here, o->pyramid.here_bytes);
     if (o->machine) {
-        queue_wait(&o->machine->queue, &o->notes_read);
+        queue_wait(&o->machine->queue, &o->stats_read);
         queue_free(&o->machine->queue, &o->pyramid.cells);
         queue_free(&o->machine->queue, &o->pyramid.tree);
         o->machine->base.destroy(&o->machine->base);
@@ -600,8 +601,8 @@ static weir_status create(void *solver, const char *device)
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
     pyramid_create(&m->base.cells.world->mem, true, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
-    o->ahead = opencl_bricks_from("WEIR_DEVICE_AHEAD", AHEAD_BRICKS);
-    const device_needs needs = {.marks_bytes = marks_bytes, .run_axis = 2, .catch_up = take_notes, .solver = m};
+    o->speculative_bricks = opencl_bricks_from("WEIR_DEVICE_SPECULATIVE", SPECULATIVE_BRICKS);
+    const device_needs needs = {.tables_bytes = tables_bytes, .run_axis = 2, .catch_up = take_stats, .solver = m};
     weir_status status = opencl_machine_create(&m->base.cells, device, &text, &needs, &o->machine);
     if (status == WEIR_OK) m->base.machine = &o->machine->base;
     return status;

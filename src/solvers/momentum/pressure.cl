@@ -59,14 +59,14 @@ inline void store_pressure(const pressure_row *r, global float *to, global uchar
 
 // R7: smoothing alone. A dry brick has the divergence of nothing.
 ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, global const float *divergence_in,
-                       global const float *floor_in, global float *pressure_next, global int *marks, device_cycle cycle,
+                       global const float *floor_in, global float *pressure_next, global int *tables, device_cycle cycle,
                        int room, int sweeps, int live)
 {
-    if (cycle_is_over(marks, cycle)) return;
-    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
-    global const uchar *dry = MARKS(marks, const uchar, DEVICE_DRY(room));
-    global uchar *active = MARKS(marks, uchar, DEVICE_ACTIVE(room));
-    global int *stamps = MARKS(marks, int, DEVICE_STAMPS(room));
+    if (cycle_is_over(tables, cycle)) return;
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
+    global const uchar *dry = TABLE(tables, const uchar, DEVICE_DRY(room));
+    global uchar *active = TABLE(tables, uchar, DEVICE_ACTIVE(room));
+    global int *stamps = TABLE(tables, int, DEVICE_STAMPS(room));
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
     const int number = ROW_NUMBER(live);
     const device_place place = places[number];
@@ -75,7 +75,7 @@ ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, g
     const rim_piece edge = rim_from(place, ROW);
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     const uint active_before = active[at.self];
-    const int stamp = marks[DEVICE_CYCLE_NUMBER];
+    const int stamp = tables[DEVICE_CYCLE_NUMBER];
     pressure_row r;
     load_row(r.p, pressure, at.self);
     r.x_low = pressure[8 * at.x0 + 7];
@@ -173,19 +173,20 @@ inline uint empty_bits(const float m[8], float empty)
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
 // corners it is enough to know that they are not empty. Near a brick that an open side took water from it is not: that water's
-// flow is still there. The notes of the last update's cycles make room for new ones.
+// flow is still there. The statistics of the last update's cycles are cleared for the new ones.
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global int *marks, device_numbers n, float excess_rate, float excess_cap, int sweeps, int room,
+                           global int *tables, device_numbers n, float excess_rate, float excess_cap, int sweeps, int room,
                            int live)
 {
-    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
-    global const uchar *facts = MARKS(marks, const uchar, DEVICE_FACTS);
-    global uchar *dry = MARKS(marks, uchar, DEVICE_DRY(room)), *active = MARKS(marks, uchar, DEVICE_ACTIVE(room));
-    global uchar *empty = MARKS(marks, uchar, DEVICE_EMPTY(room));
-    global int *stamps = MARKS(marks, int, DEVICE_STAMPS(room));
-    for (int i = (int)get_global_id(0) + 1; i < DEVICE_NOTES; i += (int)get_global_size(0)) marks[i] = 0;  // all but the number
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
+    global const uchar *brick_flags = TABLE(tables, const uchar, DEVICE_BRICK_FLAGS);
+    global uchar *dry = TABLE(tables, uchar, DEVICE_DRY(room)), *active = TABLE(tables, uchar, DEVICE_ACTIVE(room));
+    global uchar *empty = TABLE(tables, uchar, DEVICE_EMPTY(room));
+    global int *stamps = TABLE(tables, int, DEVICE_STAMPS(room));
+    for (int i = (int)get_global_id(0) + 1; i < DEVICE_HEADER_INTS; i += (int)get_global_size(0))
+        tables[i] = 0;  // all but the number
     // First fill and fluxes, then the two tiles of pressure in their place.
     local float4 tiles[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
     local volatile int wet[GROUP_BRICKS];
@@ -197,7 +198,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     const rim_piece edge = rim_from(place, ROW);
     const bool all_open = place.clear;
     const uint active_before = active[at.self];
-    const int stamp = marks[DEVICE_CYCLE_NUMBER];
+    const int stamp = tables[DEVICE_CYCLE_NUMBER];
 
     float m[8];
     load_fill(m, mass, at.self);
@@ -213,11 +214,11 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
         m_tile[(edge.side < 2 ? MASS_AT(across, edge.along) : MASS_AT(edge.along, across)) + M_ROWS * edge.upper] = piece;
         some += piece.x + piece.y + piece.z + piece.w;
     }
-    const int beside = ROW < 27 ? near[27 * place.brick + ROW] : 0;
+    const int neighbour = ROW < 27 ? near[27 * place.brick + ROW] : 0;
     const uint telling = BIT(EDGE_BRICKS, ROW) ? DEVICE_WET | DEVICE_DRAINED : DEVICE_DRAINED;
-    const bool some_beside = beside > 0 && (facts[beside] & telling) != 0;
+    const bool neighbour_wet = neighbour > 0 && (brick_flags[neighbour] & telling) != 0;
     SYNC;
-    if (some != 0.0f || some_beside) RAISE(wet[SLOT], 1);
+    if (some != 0.0f || neighbour_wet) RAISE(wet[SLOT], 1);
 
     float X[9], Y[8], Z[8], flow[8];
     load_row(flow, flow_x, at.self);
@@ -320,12 +321,12 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
 // each finds the other's rows near.
 kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
 gradient(global const uchar *open, global const float *pressure, global const float *from_x, global const float *from_y,
-         global const float *from_z, global float *to_x, global float *to_y, global float *to_z, global const int *marks,
+         global const float *from_z, global float *to_x, global float *to_y, global float *to_z, global const int *tables,
          device_numbers n, int room, int live)
 {
-    global const device_place *places = MARKS(marks, const device_place, DEVICE_PLACES(room));
-    global const uchar *dry = MARKS(marks, const uchar, DEVICE_DRY(room)),
-                       *empty = MARKS(marks, const uchar, DEVICE_EMPTY(room));
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
+    global const uchar *dry = TABLE(tables, const uchar, DEVICE_DRY(room)),
+                       *empty = TABLE(tables, const uchar, DEVICE_EMPTY(room));
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
     const int number = min((int)get_group_id(0) * GRADIENT_BRICKS + SLOT, live - 1), y = ROW & 7, z = ROW >> 3;
