@@ -162,6 +162,16 @@ typedef struct weir_source {
     weir_vec acceleration;   // of a force, in cells per update squared; else 0
 } weir_source;
 
+// The most bricks that are gone which a world remembers for weir_world_changed. When there are more, or memory is short, it forgets the older
+// half.
+#define WEIR_GONE_MEMORY 65536
+
+// What has become of a brick.
+typedef struct weir_brick_change {
+    weir_coord origin;  // its lowest cell
+    bool gone;          // it is not there any more; otherwise it came to be or changed
+} weir_brick_change;
+
 typedef enum weir_hit_kind { WEIR_HIT_NONE, WEIR_HIT_WATER, WEIR_HIT_TERRAIN } weir_hit_kind;
 
 typedef struct weir_hit {

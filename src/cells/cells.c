@@ -21,6 +21,10 @@ weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def
 
 void cells_destroy(fluid_cells *c)
 {
+    if (c->world) {
+        deaths_destroy(&c->deaths, &c->world->mem);
+        deaths_destroy(&c->frozen_deaths, &c->world->mem);
+    }
     if (c->frozen.mem) bricks_destroy(&c->frozen);
     if (c->pool.mem) bricks_destroy(&c->pool);
 }
@@ -28,7 +32,7 @@ void cells_destroy(fluid_cells *c)
 void cells_count_bytes(fluid_cells *c, int64_t solver_bytes)
 {
     c->solver_bytes = solver_bytes;
-    const int64_t bytes = bricks_bytes(&c->pool) + solver_bytes;
+    const int64_t bytes = bricks_bytes(&c->pool) + deaths_bytes(&c->deaths) + solver_bytes;
     if (bytes > c->peak_bytes) c->peak_bytes = bytes;
 }
 
@@ -37,7 +41,7 @@ void cells_stats(const void *state, weir_stats *stats)
     const fluid_cells *c = state;
     stats->bricks = c->pool.live;
     stats->peak_bricks = c->pool.peak_live;
-    stats->bytes = bricks_bytes(&c->pool) + c->solver_bytes;
+    stats->bytes = bricks_bytes(&c->pool) + deaths_bytes(&c->deaths) + c->solver_bytes;
     stats->peak_bytes = c->pool.peak_bytes > c->peak_bytes ? c->pool.peak_bytes : c->peak_bytes;
 }
 
@@ -172,6 +176,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
 {
     const fluid_cells *c = state;
     const brick_pool *pool = frozen ? &c->frozen : &c->pool;
+    const brick_deaths *deaths = frozen ? &c->frozen_deaths : &c->deaths;
     const cell_layout *layout = c->layout;
     *view = (fluid_view){
         .end = pool->end,
@@ -182,6 +187,10 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .alive = pool->alive,
         .wet = pool->wet,
         .changed = pool->changed,
+        .gone = deaths->coord,
+        .gone_change = deaths->change,
+        .gone_end = deaths->end,
+        .gone_forgotten = deaths->forgotten,
         .slot = pool->slot,
         .slot_mask = pool->slot_mask,
         .speed = c->world->solver->speed,
@@ -225,6 +234,7 @@ weir_status cells_freeze(void *state)
     for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
     weir_status status = bricks_mirror(&c->pool, kept, &c->frozen);
     if (status != WEIR_OK) return status;
+    deaths_copy(&c->deaths, &c->world->mem, c->world->change, &c->frozen_deaths);
     copy_job job = {&c->pool, &c->frozen};
     workers_run(c->world->workers, copy_bricks, &job, c->pool.end, COPY_GRAIN);
     return WEIR_OK;
@@ -248,10 +258,11 @@ weir_status cells_device_status(const void *state)
     return home ? home->status(home->user) : WEIR_OK;
 }
 
-// What a device that is lost brings is zero.
+// What a device that is lost brings is zero, and a change of every brick.
 void cells_leave_device(void *state)
 {
     fluid_cells *c = state;
     bricks_bring_all(&c->pool);
+    for (int32_t b = 1; b < c->pool.end; b++) c->pool.changed[b] = c->world->change;
     c->pool.home = NULL;
 }

@@ -4,6 +4,7 @@
 #define WEIR_CELLS_CELLS_H
 
 #include "cells/bricks.h"
+#include "cells/deaths.h"
 #include "world/solver.h"
 
 enum { RULE_MAX = 8, CHANNEL_NONE = -1 };
@@ -45,6 +46,7 @@ typedef struct fluid_cells {
     const cell_layout *layout;
     brick_pool pool;
     brick_pool frozen;  // for reading only, while a background step runs
+    brick_deaths deaths, frozen_deaths;
     cell_rule rules[RULE_MAX];
     int32_t rule_count;
     int32_t moved[3];      // channels of what crossed each low face in this update; 0 unless a rule asked for it

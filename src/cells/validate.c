@@ -142,6 +142,7 @@ const char *cells_validate(void *state, bool cells_only, int64_t *held)
     (void)cells_only;
     const fluid_cells *c = state;
     const char *wrong = bricks_validate(&c->pool);
+    if (!wrong) wrong = deaths_validate(&c->deaths, &c->pool);
     if (!wrong) wrong = validate_rules(c);
     return wrong ? wrong : validate_bricks(c, held);
 }

@@ -27,9 +27,15 @@ struct fluid_view {
     const int32_t (*near)[27];
     const brick_mask *open;
     const uint8_t *alive, *wet;  // 1: it is there; it holds fluid
-    const int64_t *changed;      // number of the change that last touched its fluid or terrain
+    const int64_t *changed;      // number of the change that made it or last touched its fluid or terrain
     int32_t *slot;               // where to find them by coordinate: coord_table.h
     uint32_t slot_mask;
+    // Bricks that ended and are not there now, each once, with indices from 1 on and in any order. NULL: the solver does not keep them, and
+    // weir_world_changed never tells of one that is gone.
+    const weir_coord *gone;
+    const int64_t *gone_change;  // number of the change in which it ended; 0: it is there again
+    int32_t gone_end;
+    int64_t gone_forgotten;  // number of the last change of which some may be missing here; 0: none are
 
     float speed;                      // cells per update that a flow of 1 moves
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
