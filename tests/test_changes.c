@@ -9,6 +9,7 @@
 #include "cells/deaths.h"
 #include "test_cells.h"
 #include "test_world.h"
+#include <math.h>
 
 enum { ROOM = 4096 };
 
@@ -274,6 +275,298 @@ static void a_mark_that_is_too_old_is_refused(void **state)
     weir_world_destroy(world);
 }
 
+// ---- A threshold -----------------------------------------------------------------------------------------------------------
+
+static const float THRESHOLD = 0.01f;
+
+// A pool in which water is put and taken, on which it rains, and that is left alone now and then.
+static weir_world_def pool_def(weir_solver solver, weir_backend backend, int32_t threads, float threshold)
+{
+    weir_world_def def = test_def(solver, 40, 24, 24);
+    def.backend = backend;
+    def.threads = threads;
+    def.change_threshold = threshold;
+    return def;
+}
+
+static void play_pool(weir_world *world, int32_t update)
+{
+    if (update == 0) test_fill(world, test_box(0, 0, 0, 40, 5, 24), 1);
+    if (update == 0) assert_ok(weir_world_add_emitter(world, test_box(4, 20, 4, 6, 22, 6), WEIR_WATER, 0.02f, NULL));
+    if (update == 3) assert_ok(weir_world_add_drain(world, test_box(30, 0, 10, 36, 4, 16), 0.3f, NULL));
+    if (update % 16 == 5) test_fill(world, test_box(24, 10, 8, 27, 13, 11), 1);
+    if (update % 16 == 9) assert_ok(weir_world_drain(world, test_box(8, 2, 4, 12, 24, 9)));
+    if (update == 20) assert_ok(weir_world_build(world, test_box(14, 0, 0, 18, 4, 20), 255));
+    if (update == 30) assert_ok(weir_world_dig(world, test_box(15, 0, 4, 17, 4, 10)));
+    if (update == 40) assert_ok(weir_world_drain(world, test_box(0, 0, 0, 40, 24, 24)));
+    test_step(world, 1);
+}
+
+// The fills as somebody has them who reads a brick again when it is listed.
+typedef struct reader {
+    change_list list;
+    int64_t listed;
+    float fill[24][24][40];
+} reader;
+
+static void read_again(const weir_world *world, reader *r)
+{
+    ask(world, &r->list);
+    for (int32_t i = 0; i < r->list.count; i++) {
+        const weir_coord o = r->list.bricks[i].origin;
+        float fill[8][8][8] = {0};
+        if (!r->list.bricks[i].gone)
+            assert_ok(weir_world_read_fill(world, test_box(o.x, o.y, o.z, o.x + 8, o.y + 8, o.z + 8), &fill[0][0][0]));
+        // Bricks around the pool hold nothing.
+        if (o.x < 0 || o.y < 0 || o.z < 0 || o.x >= 40 || o.y >= 24 || o.z >= 24) continue;
+        for (int32_t z = 0; z < 8; z++)
+            for (int32_t y = 0; y < 8; y++) memcpy(&r->fill[o.z + z][o.y + y][o.x], fill[z][y], sizeof fill[z][y]);
+    }
+    r->listed += r->list.count;
+}
+
+// The largest difference between what a reader has and what there is.
+static float largest_error(const weir_world *world, const reader *r)
+{
+    float *now = test_fills(world, test_box(0, 0, 0, 40, 24, 24)), largest = 0;
+    for (int32_t i = 0; i < 40 * 24 * 24; i++) largest = fmaxf(largest, fabsf(now[i] - (&r->fill[0][0][0])[i]));
+    free(now);
+    return largest;
+}
+
+static void who_reads_what_is_listed_is_within_the_threshold(void **state)
+{
+    static reader r, all;
+    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+        weir_world_def def = pool_def(solver, WEIR_BACKEND_CPU, 1, THRESHOLD);
+        weir_world *world = test_make(&def);
+        def.change_threshold = 0;
+        weir_world *plain = test_make(&def);
+        r = all = (reader){0};
+        float largest = 0;
+        for (int32_t i = 0; i < test_length(48, 44); i++) {
+            play_pool(world, i);
+            play_pool(plain, i);
+            read_again(world, &r);
+            read_again(plain, &all);
+            assert_true(largest_error(plain, &all) == 0);
+            const float error = largest_error(world, &r);
+            assert_true(error < THRESHOLD + 1.0f / 16384);
+            largest = fmaxf(largest, error);
+        }
+        assert_true(largest > 0.5f * THRESHOLD);  // it drifts
+        assert_true(r.listed < all.listed);
+        // Nothing of it is state.
+        assert_true(weir_world_hash(world) == weir_world_hash(plain));
+        weir_world_destroy(plain);
+        weir_world_destroy(world);
+    }
+}
+
+static bool has_opencl(void)
+{
+    weir_device device;
+    return weir_device_find(WEIR_BACKEND_OPENCL, NULL, &device) == WEIR_OK;
+}
+
+static void every_machine_tells_the_same(void **state)
+{
+    static change_list lists[3];
+    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+        const weir_world_def defs[3] = {pool_def(solver, WEIR_BACKEND_CPU, 1, THRESHOLD),
+                                        pool_def(solver, WEIR_BACKEND_CPU, 4, THRESHOLD),
+                                        pool_def(solver, WEIR_BACKEND_OPENCL, 1, THRESHOLD)};
+        const int32_t count = has_opencl() ? 3 : 2;
+        weir_world *worlds[3];
+        weir_mesher *meshers[3];
+        for (int32_t k = 0; k < count; k++) {
+            worlds[k] = test_make(&defs[k]);
+            assert_ok(weir_mesher_create(worlds[k], NULL, &meshers[k]));
+            lists[k] = (change_list){0};
+        }
+        for (int32_t i = 0; i < test_device_length(44, 42); i++) {
+            int32_t meshed[3];
+            for (int32_t k = 0; k < count; k++) {
+                play_pool(worlds[k], i);
+                ask(worlds[k], &lists[k]);
+                assert_ok(weir_mesher_update(meshers[k], &meshed[k]));
+                assert_same_lists(&lists[0], &lists[k]);
+                assert_int_equal(meshed[0], meshed[k]);
+            }
+        }
+        for (int32_t k = 0; k < count; k++) {
+            weir_mesh first, other;
+            assert_ok(weir_mesher_join(meshers[0], &first));
+            assert_ok(weir_mesher_join(meshers[k], &other));
+            assert_int_equal(first.vertex_count, other.vertex_count);
+            assert_memory_equal(first.positions, other.positions, (size_t)first.vertex_count * 3 * sizeof(float));
+        }
+        for (int32_t k = 0; k < count; k++) {
+            weir_mesher_destroy(meshers[k]);
+            weir_world_destroy(worlds[k]);
+        }
+    }
+}
+
+// ---- Meshes ----------------------------------------------------------------------------------------------------------------
+
+static void assert_mesh_as_if_new(weir_world *world, weir_mesher *mesher)
+{
+    weir_mesher *fresh;
+    weir_mesh mesh, anew;
+    assert_ok(weir_mesher_create(world, NULL, &fresh));
+    assert_ok(weir_mesher_update(fresh, NULL));
+    assert_ok(weir_mesher_join(fresh, &anew));
+    assert_ok(weir_mesher_join(mesher, &mesh));
+    assert_int_equal(mesh.vertex_count, anew.vertex_count);
+    assert_int_equal(mesh.triangle_count, anew.triangle_count);
+    if (mesh.vertex_count > 0) {
+        assert_memory_equal(mesh.positions, anew.positions, (size_t)mesh.vertex_count * 3 * sizeof(float));
+        assert_memory_equal(mesh.indices, anew.indices, (size_t)mesh.triangle_count * 3 * sizeof(uint32_t));
+    }
+    weir_mesher_destroy(fresh);
+}
+
+// Bricks that drifted are not meshed, and still those beside them fit.
+static void with_a_threshold_meshes_fit_together(void **state)
+{
+    for (int32_t large = 0; large < 2; large++) {
+        weir_world_def def = pool_def(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, 1, large ? 0.2f : THRESHOLD);
+        weir_world *world = test_make(&def);
+        weir_mesher *mesher;
+        int32_t meshed, all = 0, updates = test_length(40, 32);
+        assert_ok(weir_mesher_create(world, NULL, &mesher));
+        for (int32_t i = 0; i < updates; i++) {
+            play_pool(world, i);
+            if (i % 4 == 3) test_fill(world, test_box(30, 6, 2, 33, 9, 5), 0.3f);  // meshed between an edit and its update
+            if (i % 5 == 4) assert_ok(weir_world_step_begin(world));
+            assert_ok(weir_mesher_update(mesher, &meshed));
+            assert_mesh_as_if_new(world, mesher);
+            assert_ok(weir_world_step_end(world));
+            all += meshed;
+        }
+        assert_true(all > updates);
+        weir_mesher_destroy(mesher);
+        weir_world_destroy(world);
+    }
+}
+
+// What is listed and meshed of a pool in the last of many updates.
+static void settle_pool(float threshold, int32_t *listed, int32_t *meshed)
+{
+    static change_list list;
+    weir_world_def def = pool_def(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, 1, threshold);
+    weir_world *world = test_make(&def);
+    weir_mesher *mesher;
+    assert_ok(weir_mesher_create(world, NULL, &mesher));
+    test_fill(world, test_box(0, 0, 0, 40, 5, 24), 1);
+    test_fill(world, test_box(0, 5, 0, 40, 6, 24), 0.5f);
+    const int32_t updates = test_length(160, 120), last = updates / 4;
+    *listed = *meshed = 0;
+    list = (change_list){0};
+    for (int32_t i = 0; i < updates; i++) {
+        int32_t count;
+        test_step(world, 1);
+        if (i < updates - last - 1) continue;
+        ask(world, &list);
+        assert_ok(weir_mesher_update(mesher, &count));
+        if (i < updates - last) continue;
+        *listed += list.count;
+        *meshed += count;
+    }
+    weir_mesher_destroy(mesher);
+    weir_world_destroy(world);
+}
+
+static void water_at_rest_is_left_alone(void **state)
+{
+    int32_t listed, meshed;
+    settle_pool(0, &listed, &meshed);
+    print_message("every change: %d bricks listed, %d meshed\n", listed, meshed);
+    assert_true(listed > 0 && meshed > 0);
+    settle_pool(THRESHOLD, &listed, &meshed);
+    print_message("changes from %g on: %d bricks listed, %d meshed\n", (double)THRESHOLD, listed, meshed);
+    assert_int_equal(listed, 0);
+    assert_int_equal(meshed, 0);
+}
+
+static void slow_drift_is_told_in_the_end(void **state)
+{
+    static reader r;
+    weir_world_def def = pool_def(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, 1, THRESHOLD);
+    weir_world *world = test_make(&def);
+    weir_mesher *mesher;
+    const int32_t settled = 20, updates = test_length(120, 80);
+    int32_t silent = 0, meshed, all_meshed = 0;
+    test_fill(world, test_box(0, 0, 0, 40, 2, 24), 1);
+    // A thousandth of a fill per update over the whole pool.
+    assert_ok(weir_world_add_emitter(world, test_box(0, 2, 0, 40, 3, 24), WEIR_WATER, 0.96f, NULL));
+    test_step(world, settled);
+    r = (reader){0};
+    read_again(world, &r);
+    assert_ok(weir_mesher_create(world, NULL, &mesher));
+    assert_ok(weir_mesher_update(mesher, NULL));
+    for (int32_t i = 0; i < updates; i++) {
+        test_step(world, 1);
+        read_again(world, &r);
+        silent += r.list.count == 0;
+        assert_ok(weir_mesher_update(mesher, &meshed));
+        assert_int_equal(meshed > 0, r.list.count > 0);
+        all_meshed += meshed;
+        assert_true(largest_error(world, &r) < THRESHOLD + 1.0f / 16384);
+    }
+    print_message("%d of %d updates told nothing, %d meshed\n", silent, updates, all_meshed);
+    assert_true(silent > updates / 2);
+    assert_true(all_meshed > 0);
+    weir_mesher_destroy(mesher);
+    weir_world_destroy(world);
+}
+
+static void a_brick_that_dries_up_is_gone_and_its_mesh_dropped(void **state)
+{
+    static change_list list;
+    for (int32_t k = 0; k < 2; k++) {
+        weir_mesh_brick bricks[16];
+        int64_t mark = 0;
+        weir_mesher *mesher;
+        weir_world_def def = pool_def(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, 1, k ? THRESHOLD : 0);
+        weir_world *world = test_make(&def);
+        test_fill(world, test_box(2, 0, 2, 6, 4, 6), 1);
+        test_step(world, 2);
+        assert_ok(weir_mesher_create(world, NULL, &mesher));
+        assert_ok(weir_mesher_update(mesher, NULL));
+        list = (change_list){0};
+        ask(world, &list);
+        const int32_t before = weir_mesher_changed(mesher, &mark, bricks, 16);
+        assert_true(before > 0 && before <= 16 && list.gone == 0);
+        assert_ok(weir_world_drain(world, def.bounds));
+        test_step(world, 1);
+        assert_ok(weir_mesher_update(mesher, NULL));
+        ask(world, &list);
+        assert_true(list.gone > 0 && list.gone == list.count);
+        assert_int_equal(weir_mesher_changed(mesher, &mark, bricks, 16), before);
+        for (int32_t i = 0; i < before; i++) assert_int_equal(bricks[i].mesh.triangle_count, 0);
+        test_step(world, 1);
+        assert_ok(weir_mesher_update(mesher, NULL));
+        ask(world, &list);
+        assert_int_equal(list.count, 0);
+        assert_int_equal(weir_mesher_changed(mesher, &mark, bricks, 16), 0);
+        weir_mesher_destroy(mesher);
+        weir_world_destroy(world);
+    }
+}
+
+static void a_threshold_must_be_a_fill(void **state)
+{
+    const float wrong[] = {-0.1f, 1.1f, NAN, INFINITY};
+    weir_world *world;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        weir_world_def def = pool_def(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, 1, wrong[i]);
+        assert_int_equal(weir_world_create(&def, &world), WEIR_ERROR_ARGUMENT);
+        assert_non_null(strstr(weir_error_message(), "threshold"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +579,13 @@ int main(void)
         cmocka_unit_test(what_is_forgotten_is_known),
         cmocka_unit_test(without_memory_all_is_forgotten_and_nothing_fails),
         cmocka_unit_test(a_mark_that_is_too_old_is_refused),
+        cmocka_unit_test(who_reads_what_is_listed_is_within_the_threshold),
+        cmocka_unit_test(every_machine_tells_the_same),
+        cmocka_unit_test(with_a_threshold_meshes_fit_together),
+        cmocka_unit_test(water_at_rest_is_left_alone),
+        cmocka_unit_test(slow_drift_is_told_in_the_end),
+        cmocka_unit_test(a_brick_that_dries_up_is_gone_and_its_mesh_dropped),
+        cmocka_unit_test(a_threshold_must_be_a_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,11 @@ typedef struct weir_world_def {
     float rate;                // updates per second for weir_world_advance; 0: 100
     int32_t updates_per_step;  // 0: 1
     int32_t reserve_bricks;    // room made at the start; 0: none
+    // A fill, 0 to 1, so that water at rest, which goes on moving by a few drops, is not listed (weir_world_changed) and meshed for ever: an
+    // update changes a brick only when one of its cells is so far from what it was when the brick last changed. Slow drift adds up and is
+    // told. It is measured in steps of 1/16384, up to a fill of 4, and takes 2 bytes per cell. Edits, terrain and loads always count, and so
+    // does what the next update makes of them. 0, the default: every drop counts.
+    float change_threshold;
     int64_t memory_limit;  // bytes of this machine's memory that the world may take; what needs more fails on memory. 0: any
     int32_t
         checkpoint_every;  // for backends with devices: updates between copies of the state that the world goes back to if the

@@ -52,7 +52,8 @@ typedef struct brick_pool {
     uint8_t *wet;         // 1: it holds mass
     uint8_t *wet_seen;    // wet as world_topology saw it last
     uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
-    int64_t *changed;     // number of the change that last touched its water or terrain
+    int64_t *changed;     // number of the change that made it or last touched its water or terrain
+    int64_t *flagged;     // number of the update that last touched its water, where that may be too little to count (changes.c)
     uint8_t *place;       // brick_place; only with a home
     uint8_t *news;        // 1: its neighbours or its open cells changed since the backend looked
     uint8_t *stirred;     // 1: it was born, died or got another index since the pyramid was built

@@ -13,10 +13,12 @@ weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def
     uint8_t bytes[CHANNEL_MAX];
     c->world = world;
     c->layout = layout;
+    c->told = CHANNEL_NONE;
     if (layout->count > CHANNEL_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "a world of %d channels; there is room for %d", layout->count, CHANNEL_MAX);
     for (int32_t i = 0; i < layout->count; i++) bytes[i] = (uint8_t)layout->channels[i].bytes;
-    return bricks_create(&world->mem, def->reserve_bricks, layout->count, bytes, &c->pool);
+    weir_status status = bricks_create(&world->mem, def->reserve_bricks, layout->count, bytes, &c->pool);
+    return status == WEIR_OK ? cells_set_threshold(c, def->change_threshold) : status;
 }
 
 void cells_destroy(fluid_cells *c)
@@ -161,7 +163,7 @@ static void read_units(const fluid_view *view, fluid_part part, int32_t brick, i
 {
     const fluid_cells *c = view->owner;
     if (part == FLUID_DROPS)
-        read_drops(c, view->alive == c->pool.alive ? &c->pool : &c->frozen, brick, first, count, values);
+        read_drops(c, view->alive == c->frozen.alive ? &c->frozen : &c->pool, brick, first, count, values);
     else
         memset(values, 0, 4 * (size_t)count);
 }
@@ -195,6 +197,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .slot_mask = pool->slot_mask,
         .speed = c->world->solver->speed,
         .read = is_drops(c) ? NULL : read_units,
+        .read_told = c->told == CHANNEL_NONE ? NULL : cells_read_told,
         .fetch = pool->home ? fetch : NULL,
         .owner = c,
     };
@@ -224,7 +227,7 @@ static void copy_bricks(void *context, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-// Bricks keep their indices, so tables are copied as they are; of the channels only those of the state.
+// Bricks keep their indices, so tables are copied as they are; of the channels only those of the state, and what meshes are made of.
 weir_status cells_freeze(void *state)
 {
     fluid_cells *c = state;
@@ -232,8 +235,10 @@ weir_status cells_freeze(void *state)
     const int32_t count = cells_state_channels(c, channels);
     uint64_t kept = 0;
     for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
+    if (c->told != CHANNEL_NONE) kept |= (uint64_t)1 << c->told;
     weir_status status = bricks_mirror(&c->pool, kept, &c->frozen);
     if (status != WEIR_OK) return status;
+    c->frozen_told_change = c->told_change;
     deaths_copy(&c->deaths, &c->world->mem, c->world->change, &c->frozen_deaths);
     copy_job job = {&c->pool, &c->frozen};
     workers_run(c->world->workers, copy_bricks, &job, c->pool.end, COPY_GRAIN);

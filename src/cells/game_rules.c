@@ -143,7 +143,7 @@ weir_status cells_add_rule(void *state, const weir_rule_def *def)
 float cells_channel_value(const fluid_view *view, int32_t channel, int32_t brick, int32_t cell)
 {
     const fluid_cells *c = view->owner;
-    return bricks_floats(view->alive == c->pool.alive ? &c->pool : &c->frozen, channel, brick)[cell];
+    return bricks_floats(view->alive == c->frozen.alive ? &c->frozen : &c->pool, channel, brick)[cell];
 }
 
 // Rules count by name: what they do is the game's own.

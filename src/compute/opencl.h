@@ -18,6 +18,8 @@
     ITEM(take_news)          \
     ITEM(place_bricks)       \
     ITEM(pair_bricks)        \
+    ITEM(flag_bricks)        \
+    ITEM(tell_changes)       \
     ITEM(forces)             \
     ITEM(drain_sides)
 
@@ -205,6 +207,10 @@ typedef struct device_bricks {
     void *host_block;  // the same here
     size_t host_bytes;
     pinned_memory marks_here;  // the head of the marks, and facts
+    cl_mem flags;              // what the host says of bricks before their changes are told: 32 times a brick, and its bits
+    int64_t flags_bytes;
+    int32_t *flags_here;
+    int32_t flags_room;
     cl_event facts_read;
     cl_event *read_along;  // a read of the solver's that brings the facts along; NULL: none
     int64_t writes;        // of the queue when facts were asked for
@@ -223,7 +229,8 @@ void device_bricks_send(device_bricks *d);
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
-// Asks for what the move found out of every brick, `beside` the commands that follow (queue_read_later).
+// Asks for what the move found out of every brick, `beside` the commands that follow (queue_read_later). The new mass is to be in the
+// channel that takes it, and final: with a threshold of changes it is compared here with what was told.
 void device_bricks_ask_facts(device_bricks *d, bool beside);
 // Asks for the head of the marks from a byte on, and for the facts with it if they are wanted, in one read. *done, zero at first, gets
 // an event for queue_wait.
