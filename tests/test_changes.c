@@ -372,7 +372,7 @@ static bool has_opencl(void)
 static void every_machine_tells_the_same(void **state)
 {
     static change_list lists[3];
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)test_device_length(WEIR_SOLVER_COUNT, 1); solver++) {
         const weir_world_def defs[3] = {pool_def(solver, WEIR_BACKEND_CPU, 1, THRESHOLD),
                                         pool_def(solver, WEIR_BACKEND_CPU, 4, THRESHOLD),
                                         pool_def(solver, WEIR_BACKEND_OPENCL, 1, THRESHOLD)};
@@ -406,6 +406,41 @@ static void every_machine_tells_the_same(void **state)
             weir_world_destroy(worlds[k]);
         }
     }
+}
+
+// When most bricks have ended the others move together, and what was told of them moves along.
+static void bricks_that_move_together_tell_the_same(void **state)
+{
+    static change_list lists[2];
+    weir_world *worlds[2];
+    const int32_t count = has_opencl() ? 2 : 1;
+    int32_t silent = 0, listed = 0;
+    for (int32_t k = 0; k < count; k++) {
+        weir_world_def def = test_def(WEIR_SOLVER_CLASSIC, 128, 16, 64);
+        def.backend = k ? WEIR_BACKEND_OPENCL : WEIR_BACKEND_CPU;
+        def.change_threshold = THRESHOLD;
+        worlds[k] = test_make(&def);
+        lists[k] = (change_list){0};
+        test_fill(worlds[k], test_box(0, 0, 0, 128, 1, 64), 1);
+        assert_ok(weir_world_add_emitter(worlds[k], test_box(104, 1, 0, 128, 2, 64), WEIR_WATER, 2.0f, NULL));
+        test_step(worlds[k], 12);
+        const int32_t capacity = test_pool(worlds[k])->capacity;
+        assert_ok(weir_world_drain(worlds[k], test_box(0, 0, 0, 112, 16, 64)));
+        ask(worlds[k], &lists[k]);
+        test_step(worlds[k], 1);
+        assert_true(test_pool(worlds[k])->capacity < capacity);
+    }
+    for (int32_t i = 0; i < 24; i++) {
+        for (int32_t k = 0; k < count; k++) {
+            ask(worlds[k], &lists[k]);
+            assert_same_lists(&lists[0], &lists[k]);
+            test_step(worlds[k], 1);
+        }
+        silent += i > 0 && lists[0].count < weir_world_bricks(worlds[0], NULL, 0);
+        listed += lists[0].count;
+    }
+    assert_true(silent > 0 && listed > 0);
+    for (int32_t k = 0; k < count; k++) weir_world_destroy(worlds[k]);
 }
 
 // ---- Meshes ----------------------------------------------------------------------------------------------------------------
@@ -581,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_mark_that_is_too_old_is_refused),
         cmocka_unit_test(who_reads_what_is_listed_is_within_the_threshold),
         cmocka_unit_test(every_machine_tells_the_same),
+        cmocka_unit_test(bricks_that_move_together_tell_the_same),
         cmocka_unit_test(with_a_threshold_meshes_fit_together),
         cmocka_unit_test(water_at_rest_is_left_alone),
         cmocka_unit_test(slow_drift_is_told_in_the_end),

@@ -358,6 +358,7 @@ static void edit(weir_world *world, int32_t round, bool own_terrain)
 static void check_background(weir_solver solver, ground *of_game)
 {
     weir_world_def def = busy_def(solver, 3, of_game), plain_def = busy_def(solver, 1, of_game);
+    def.change_threshold = 0.01f;
     weir_world *world = make_busy(&def), *plain = make_busy(&plain_def);
     weir_mesher *mesher;
     assert_ok(weir_mesher_create(world, NULL, &mesher));
