@@ -10,7 +10,6 @@
 #include "app/progress.h"
 #include "app/report.h"
 
-
 #define BATCHES_MIN 5
 #define BATCHES_MAX 200
 #define BATCH_SECONDS 0.02
@@ -91,7 +90,7 @@ static double warm_up(scene_run *run, const bench_def *def)
     double last = run_batch(run, def->warm_up);
     for (int32_t i = 0, steady = 0; last >= 0 && i < def->settle && steady < SETTLED_UPDATES; i++) {
         weir_stats stats = weir_world_stats(run->world);
-        bool found = stats.cycles <= 1 && stats.residual < weir_world_params(run->world).momentum.tolerance;
+        bool found = stats.cycles <= 1 && stats.solved;
         steady = found ? steady + 1 : 0;
         last = run_batch(run, 1);
     }

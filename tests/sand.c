@@ -144,7 +144,8 @@ static void move_brick(const pass *p, int32_t brick)
         const uint8_t *at = tile + (cell & 7) + 1 + EDGE * ((cell >> 3 & 7) + 1) + BACK * ((cell >> 6) + 1);
         next[cell] = *at == SOLID ? 0 : (uint8_t)p->law(at, p->side);
     }
-    if (memcmp(next, bricks_values(pool, GRAINS, brick), BRICK_CELLS) != 0) pool->changed[brick] = p->sand->cells.world->change;
+    if (memcmp(next, bricks_values(pool, GRAINS, brick), BRICK_CELLS) != 0)
+        cells_flags(&p->sand->cells)[brick] = p->sand->cells.world->change;
 }
 
 static void move_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
@@ -195,6 +196,7 @@ static weir_status update(void *state)
     s->turn = (s->turn + 1) & 3;
     drain_sides(s);
     workers_run(s->cells.world->workers, count_bricks, s, s->cells.pool.end, 8);
+    cells_tell_changes(&s->cells);
     cells_count_bytes(&s->cells, 0);
     return WEIR_OK;
 }

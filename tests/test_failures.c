@@ -31,6 +31,7 @@ static weir_status begin(life *l)
     def.solver = l->solver;
     def.backend = l->backend;
     def.threads = 1;
+    def.change_threshold = 0.01f;
     def.allocator = test_memory_hooks(&l->memory);
     weir_status status = weir_world_create(&def, &l->world);
     if (status != WEIR_OK) assert_null(l->world);

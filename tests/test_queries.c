@@ -501,7 +501,7 @@ static void a_mark_tells_what_changed_since(void **state)
 {
     weir_world *world = make_unbounded();
     int64_t mark = 0;
-    weir_coord bricks[64];
+    weir_brick_change bricks[64];
     assert_int_equal(weir_world_changed(world, &mark, bricks, 64), 0);
     assert_int_equal(weir_world_fill(world, box(0, 0, 0, 16, 8, 8), WEIR_WATER, 1), WEIR_OK);
     assert_int_equal(weir_world_fill(world, box(80, 0, 0, 81, 1, 1), WEIR_WATER, 1), WEIR_OK);
@@ -509,17 +509,17 @@ static void a_mark_tells_what_changed_since(void **state)
     assert_int_equal(weir_world_changed(world, &mark, bricks, 2), 3);
     assert_true(mark == kept);  // there was no room, so nothing has been told
     assert_int_equal(weir_world_changed(world, &mark, bricks, 64), 3);
-    assert_true(bricks[0].x == 0 && bricks[1].x == 8 && bricks[2].x == 80);
+    assert_true(bricks[0].origin.x == 0 && bricks[1].origin.x == 8 && bricks[2].origin.x == 80);
     assert_int_equal(weir_world_changed(world, &mark, bricks, 64), 0);
 
     assert_int_equal(weir_world_drain(world, box(9, 0, 0, 10, 1, 1)), WEIR_OK);
     assert_int_equal(weir_world_changed(world, &mark, bricks, 64), 1);
-    assert_int_equal(bricks[0].x, 8);
+    assert_int_equal(bricks[0].origin.x, 8);
     assert_int_equal(weir_world_drain(world, box(9, 0, 0, 10, 1, 1)), WEIR_OK);
     assert_int_equal(weir_world_changed(world, &mark, bricks, 64), 0);  // there was nothing left to drain
     assert_int_equal(weir_world_build(world, box(0, 0, 0, 1, 1, 1), 255), WEIR_OK);
     assert_int_equal(weir_world_changed(world, &mark, bricks, 64), 1);
-    assert_int_equal(bricks[0].x, 0);
+    assert_int_equal(bricks[0].origin.x, 0);
     for (int32_t i = 0; i < 5; i++) assert_int_equal(weir_world_step(world), WEIR_OK);  // water at rest has to start falling
     assert_true(weir_world_changed(world, &mark, bricks, 64) >= 3);
     weir_world_destroy(world);

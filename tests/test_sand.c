@@ -400,16 +400,23 @@ static void bricks_are_listed_where_sand_is_and_where_it_moved(void **state)
     assert_memory_equal(&extent, &expected, sizeof extent);
 
     int64_t mark = 0;
-    assert_int_equal(weir_world_changed(world, &mark, bricks, 8), 1);
+    weir_brick_change changes[8];
+    assert_int_equal(weir_world_changed(world, &mark, changes, 8), 2);
     step(world, 3);
-    assert_int_equal(weir_world_changed(world, &mark, bricks, 8), 0);  // it rests
+    assert_int_equal(weir_world_changed(world, &mark, changes, 8), 0);  // it rests
     test_fill(world, test_box(4, 12, 4, 5, 13, 5), 1);
-    assert_int_equal(weir_world_changed(world, &mark, bricks, 8), 1);
-    assert_int_equal(bricks[0].y, 8);
+    assert_int_equal(weir_world_changed(world, &mark, changes, 8), 1);
+    assert_int_equal(changes[0].origin.y, 8);
     step(world, 5);  // down from 12 to 7
-    assert_int_equal(weir_world_changed(world, &mark, bricks, 8), 2);
+    assert_int_equal(weir_world_changed(world, &mark, changes, 8), 2);
     const weir_stats stats = weir_world_stats(world);
     assert_true(stats.bricks == 2 && stats.updates == 9 && stats.bytes > 2 * 2 * 512 && stats.peak_bytes >= stats.bytes);
+    assert_int_equal(stats.cell_bytes, 2);
+    assert_int_equal(stats.cell_state_bytes, 1);
+    assert_ok(weir_world_drain(world, test_box(0, 0, 0, 16, 16, 16)));
+    step(world, 1);
+    assert_int_equal(weir_world_changed(world, &mark, changes, 8), 2);
+    assert_true(changes[0].gone && changes[0].origin.y == 0 && changes[1].gone && changes[1].origin.y == 8);
     weir_world_destroy(world);
 }
 

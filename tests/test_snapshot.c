@@ -286,10 +286,13 @@ static void after_a_load_everything_has_changed(void **state)
     weir_world *world = make_empty();
     int64_t mark = 0;
     for (int32_t i = 0; i < 100; i++) assert_int_equal(weir_world_fill(world, BOUNDS, WEIR_WATER, (float)(i & 1)), WEIR_OK);
-    weir_coord bricks[512];
+    weir_brick_change bricks[512];
     assert_true(weir_world_changed(world, &mark, bricks, 512) > 0);
     assert_int_equal(weir_world_load(world, path), WEIR_OK);
-    assert_int_equal(weir_world_changed(world, &mark, bricks, 512), weir_world_bricks(world, NULL, 0));
+    int32_t there = 0;
+    const int32_t count = weir_world_changed(world, &mark, bricks, 512);
+    for (int32_t i = 0; i < count; i++) there += !bricks[i].gone;
+    assert_int_equal(there, weir_world_bricks(world, NULL, 0));
     weir_world_destroy(world);
 }
 

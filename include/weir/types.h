@@ -95,6 +95,11 @@ typedef struct weir_world_def {
     float rate;                // updates per second for weir_world_advance; 0: 100
     int32_t updates_per_step;  // 0: 1
     int32_t reserve_bricks;    // room made at the start; 0: none
+    // A fill, 0 to 1, so that water at rest, which goes on moving by a few drops, is not listed (weir_world_changed) and meshed for ever: an
+    // update changes a brick only when one of its cells is so far from what it was when the brick last changed. Slow drift adds up and is
+    // told. It is measured in steps of 1/16384, up to a fill of 4, and takes 2 bytes per cell. Edits, terrain and loads always count, and so
+    // does what the next update makes of them. 0, the default: every drop counts.
+    float change_threshold;
     int64_t memory_limit;  // bytes of this machine's memory that the world may take; what needs more fails on memory. 0: any
     int32_t
         checkpoint_every;  // for backends with devices: updates between copies of the state that the world goes back to if the
@@ -141,6 +146,16 @@ typedef struct weir_source {
     float rate;              // of an emitter or drain, in cells' worth per update; else 0
     weir_vec acceleration;   // of a force, in cells per update squared; else 0
 } weir_source;
+
+// The most bricks that are gone which a world remembers for weir_world_changed. When there are more, or memory is short, it forgets the older
+// half.
+#define WEIR_GONE_MEMORY 65536
+
+// What has become of a brick.
+typedef struct weir_brick_change {
+    weir_coord origin;  // its lowest cell
+    bool gone;          // it is not there any more; otherwise it came to be or changed
+} weir_brick_change;
 
 typedef enum weir_hit_kind { WEIR_HIT_NONE, WEIR_HIT_WATER, WEIR_HIT_TERRAIN } weir_hit_kind;
 
@@ -193,6 +208,7 @@ typedef struct weir_stats {
     int64_t bytes, peak_bytes;  // channels, brick tables, coarse levels and terrain; not the working memory of threads
     int32_t cycles;             // V-cycles of the last update
     float residual;             // largest residual before the last V-cycle
+    bool solved;                // the last update solved its pressure to the tolerance; true where there is nothing to solve
     int32_t threads;
     weir_simd simd;  // the code path in use
     // Backends with devices, 0 for the others: what has travelled since the world was made, and how long its kernels took to build

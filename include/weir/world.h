@@ -183,10 +183,13 @@ WEIR_API weir_vec weir_world_mean_flow(const weir_world *world, weir_box box);
 // Value of one of a game rule's channels at a cell; 0 where there is none.
 WEIR_API float weir_world_channel(const weir_world *world, const char *channel, weir_coord cell);
 
-// Bricks whose water or terrain changed since a mark. A mark is what the last call returned in *mark; begin with 0. Writes up to
-// `room` brick origins (in cells) to `bricks` and returns how many there are; call again with more room if that is larger. Only live
-// bricks are listed: one that dried up and ended since the mark is not, nor is terrain that was dug where there is no water near.
-WEIR_API int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_coord *bricks, int32_t room);
+// Bricks that came to be, or whose water or terrain changed, since a mark, and those that are gone: that dried up and ended since and are
+// not there now. A mark is what the last call left in *mark; begin with 0, which lists all that are there and none that is gone. Writes up
+// to `room` of them to `bricks`, in coordinate order (z, then y, then x), and returns how many there are; if that is more than `room`, the
+// mark stays: call again with more. -1, and the mark stays, if bricks are gone since the mark that are no longer remembered
+// (WEIR_GONE_MEMORY): drop everything and begin again with a mark of 0. A load leaves marks good. Terrain that was dug where there is no
+// water near is not listed. What counts as a change of water: weir_world_def.change_threshold.
+WEIR_API int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_brick_change *bricks, int32_t room);
 
 // Origins of all live bricks, in coordinate order (z, then y, then x); returns how many there are.
 WEIR_API int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t room);

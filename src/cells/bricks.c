@@ -22,7 +22,7 @@ enum {
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
 #define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
-#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(trash)
+#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(flagged) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(trash)
 #define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
 
 // ---- Blocks ----------------------------------------------------------------------------------------------------------------
@@ -477,6 +477,7 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     pool->wet_seen[brick] = 0;
     pool->closed[brick] = 0;
     pool->changed[brick] = 0;
+    pool->flagged[brick] = 0;
     pool->place[brick] = pool->remote ? PLACE_NOWHERE : PLACE_BOTH;
     if (!pool->remote) clear_brick(pool, brick);
 

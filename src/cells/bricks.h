@@ -45,16 +45,17 @@ typedef struct brick_pool {
     int32_t live;      // bricks that are there, the nothing not counted
     int32_t peak_live;
     int64_t peak_bytes;
-    weir_coord *coord;       // brick coordinates
-    int32_t (*near)[27];     // neighbours by index
-    brick_mask *open;        // open cells
-    uint8_t *alive;          // 1: the brick is there
-    uint8_t *wet;            // 1: it holds mass
-    uint8_t *wet_seen;       // wet as world_topology saw it last
-    uint32_t *closed;        // bit k: the neighbour k is not there because it is solid throughout
-    int64_t *changed;        // number of the change that last touched its water or terrain
-    uint8_t *place;          // brick_place; only with a remote
-    uint8_t *dirty;          // 1: its neighbours or its open cells changed since they were sent to the device
+    weir_coord *coord;    // brick coordinates
+    int32_t (*near)[27];  // neighbours by index
+    brick_mask *open;     // open cells
+    uint8_t *alive;       // 1: the brick is there
+    uint8_t *wet;         // 1: it holds mass
+    uint8_t *wet_seen;    // wet as world_topology saw it last
+    uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
+    int64_t *changed;     // number of the change that made it or last touched its water or terrain
+    int64_t *flagged;     // number of the update that last touched its water, where that may be too little to count (changes.c)
+    uint8_t *place;       // brick_place; only with a remote
+    uint8_t *dirty;       // 1: its neighbours or its open cells changed since they were sent to the device
     uint8_t *pyramid_dirty;  // 1: it was born, died or got another index since the pyramid was built
     int32_t *trash;          // indices to be used again
     int32_t trash_count;

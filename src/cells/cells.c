@@ -14,14 +14,20 @@ weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def
     c->world = world;
     c->layout = layout;
     c->material = WEIR_WATER;
+    c->told = CHANNEL_NONE;
     if (layout->count > CHANNEL_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "a world of %d channels; there is room for %d", layout->count, CHANNEL_MAX);
     for (int32_t i = 0; i < layout->count; i++) bytes[i] = (uint8_t)layout->channels[i].bytes;
-    return bricks_create(&world->mem, def->reserve_bricks, layout->count, bytes, &c->pool);
+    weir_status status = bricks_create(&world->mem, def->reserve_bricks, layout->count, bytes, &c->pool);
+    return status == WEIR_OK ? cells_set_threshold(c, def->change_threshold) : status;
 }
 
 void cells_destroy(fluid_cells *c)
 {
+    if (c->world) {
+        deaths_destroy(&c->deaths, &c->world->mem);
+        deaths_destroy(&c->frozen_deaths, &c->world->mem);
+    }
     if (c->frozen.mem) bricks_destroy(&c->frozen);
     if (c->pool.mem) bricks_destroy(&c->pool);
 }
@@ -29,7 +35,7 @@ void cells_destroy(fluid_cells *c)
 void cells_count_bytes(fluid_cells *c, int64_t solver_bytes)
 {
     c->solver_bytes = solver_bytes;
-    const int64_t bytes = bricks_bytes(&c->pool) + solver_bytes;
+    const int64_t bytes = bricks_bytes(&c->pool) + deaths_bytes(&c->deaths) + solver_bytes;
     if (bytes > c->peak_bytes) c->peak_bytes = bytes;
 }
 
@@ -42,7 +48,7 @@ void cells_stats(const void *state, weir_stats *stats)
         stats->cell_bytes += c->layout->channels[i].bytes;
         stats->cell_state_bytes += c->layout->channels[i].kept ? c->layout->channels[i].bytes : 0;
     }
-    stats->bytes = bricks_bytes(&c->pool) + c->solver_bytes;
+    stats->bytes = bricks_bytes(&c->pool) + deaths_bytes(&c->deaths) + c->solver_bytes;
     stats->peak_bytes = c->pool.peak_bytes > c->peak_bytes ? c->pool.peak_bytes : c->peak_bytes;
 }
 
@@ -176,6 +182,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
 {
     const fluid_cells *c = state;
     const brick_pool *pool = frozen ? &c->frozen : &c->pool;
+    const brick_deaths *deaths = frozen ? &c->frozen_deaths : &c->deaths;
     const cell_layout *layout = c->layout;
     *view = (fluid_view){
         .end = pool->end,
@@ -186,11 +193,16 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .alive = pool->alive,
         .wet = pool->wet,
         .changed = pool->changed,
+        .gone = deaths->coord,
+        .gone_change = deaths->change,
+        .gone_end = deaths->end,
+        .gone_forgotten = deaths->forgotten,
         .slot = pool->slot,
         .slot_mask = pool->slot_mask,
         .material = c->material,
         .speed = c->world->solver->speed,
         .read = is_drops(c) ? NULL : read_units,
+        .read_told = c->told == CHANNEL_NONE ? NULL : cells_read_told,
         .fetch = pool->remote ? fetch : NULL,
         .owner = c,
     };
@@ -220,7 +232,7 @@ static void copy_bricks(void *context, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-// Bricks keep their indices, so tables are copied as they are; of the channels only those of the state.
+// Bricks keep their indices, so tables are copied as they are; of the channels only those of the state, and what meshes are made of.
 weir_status cells_freeze(void *state)
 {
     fluid_cells *c = state;
@@ -228,8 +240,11 @@ weir_status cells_freeze(void *state)
     const int32_t count = cells_state_channels(c, channels);
     uint64_t kept = 0;
     for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
+    if (c->told != CHANNEL_NONE) kept |= (uint64_t)1 << c->told;
     weir_status status = bricks_mirror(&c->pool, kept, &c->frozen);
     if (status != WEIR_OK) return status;
+    c->frozen_told_change = c->told_change;
+    deaths_copy(&c->deaths, &c->world->mem, c->world->change, &c->frozen_deaths);
     copy_job job = {&c->pool, &c->frozen};
     workers_run(c->world->workers, copy_bricks, &job, c->pool.end, COPY_GRAIN);
     return WEIR_OK;
@@ -253,10 +268,11 @@ weir_status cells_device_status(const void *state)
     return remote ? remote->status(remote->user) : WEIR_OK;
 }
 
-// What is fetched from a lost device is zero.
+// What a device that is lost brings is zero, and a change of every brick.
 void cells_leave_device(void *state)
 {
     fluid_cells *c = state;
     bricks_fetch_all(&c->pool);
+    for (int32_t b = 1; b < c->pool.end; b++) c->pool.changed[b] = c->world->change;
     c->pool.remote = NULL;
 }

@@ -4,6 +4,7 @@
 #define WEIR_CELLS_CELLS_H
 
 #include "cells/bricks.h"
+#include "cells/deaths.h"
 #include "world/solver.h"
 
 enum { RULE_MAX = 8, CHANNEL_NONE = -1 };
@@ -46,6 +47,11 @@ typedef struct fluid_cells {
     weir_material material;  // of all its fluid
     brick_pool pool;
     brick_pool frozen;  // for reading only, while a background step runs
+    brick_deaths deaths, frozen_deaths;
+    int32_t told;       // channel of fills as they were told last (told.h); CHANNEL_NONE: every change counts
+    int32_t threshold;  // that counts as a change, in steps of these
+    int64_t told_change,
+        frozen_told_change;  // number of the update up to which all is told; bricks that changed later are stale
     cell_rule rules[RULE_MAX];
     int32_t rule_count;
     int32_t moved[3];      // channels of what crossed each low face in this update; 0 unless a rule asked for it
@@ -117,6 +123,27 @@ static inline world_ledger *cells_ledger(const fluid_cells *c)
 
 // Counts the drops of a brick anew into wet and returns them.
 int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick);
+
+// ---- changes.c: which bricks count as changed ----
+
+// Called by cells_create.
+weir_status cells_set_threshold(fluid_cells *c, float threshold);
+
+// Where a solver notes the number of the change under way (world->change) for every brick in which an update changes anything. It counts
+// at once, or with weir_world_def.change_threshold if cells_tell_changes finds that it is enough.
+int64_t *cells_flags(const fluid_cells *c);
+
+// At the end of an update. On a device the machine has compared the bricks by then.
+void cells_tell_changes(fluid_cells *c);
+
+// Whether a brick is to be told at the end of the next update, however little it changes.
+bool cells_stale(const fluid_cells *c, int32_t brick);
+
+// For a fluid_view.
+void cells_read_told(const fluid_view *view, int32_t brick, int32_t *drops);
+
+// Whether all changes that count have been told of a brick whose values are here.
+bool cells_told_holds(const fluid_cells *c, int32_t brick);
 
 // ---- topology.c: which bricks are there ----
 

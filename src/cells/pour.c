@@ -101,6 +101,6 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
         else
             cells_ledger(c)->added += moved * unit;
         cells_count_brick(c, pool, brick);
-        pool->changed[brick] = world->change;
+        cells_flags(c)[brick] = world->change;
     }
 }

@@ -232,6 +232,15 @@ weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_
     return status;
 }
 
+// Of the bricks that were there those end that are not there now.
+static void tell_deaths(fluid_cells *c, const brick_pool *old)
+{
+    for (int32_t b = 1; b < c->pool.end; b++) deaths_remove(&c->deaths, c->pool.coord[b]);
+    for (int32_t b = 1; b < old->end; b++)
+        if (old->alive[b] && !bricks_find(&c->pool, old->coord[b]))
+            deaths_add(&c->deaths, &c->world->mem, old->coord[b], c->world->change);
+}
+
 // What was built for the old bricks is built anew, a capacity that was asked for stays, and peaks are those of the world.
 void cells_adopt(void *state, void *arrival)
 {
@@ -248,6 +257,7 @@ void cells_adopt(void *state, void *arrival)
     bricks_catch_up(&old);
     c->pool = *pool;
     *pool = old;
+    tell_deaths(c, &old);
 }
 
 void cells_discard(void *state, void *arrival)

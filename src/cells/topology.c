@@ -41,9 +41,14 @@ static weir_status add_birth(fluid_cells *c, birth_list *list, const birth *one)
     return WEIR_OK;
 }
 
-static void bear_all(brick_pool *pool, const birth_list *list)
+// To be born is a change: whoever keeps something per brick hears of every brick that comes, also of one that ended and came back.
+static void bear_all(fluid_cells *c, const birth_list *list)
 {
-    for (int32_t i = 0; i < list->count; i++) bricks_born(pool, list->items[i].coord, &list->items[i].open);
+    for (int32_t i = 0; i < list->count; i++) {
+        const int32_t brick = bricks_born(&c->pool, list->items[i].coord, &list->items[i].open);
+        c->pool.changed[brick] = c->world->change;
+        deaths_remove(&c->deaths, list->items[i].coord);
+    }
 }
 
 // ---- Births ----------------------------------------------------------------------------------------------------------------
@@ -177,9 +182,13 @@ static void spare_all(brick_pool *pool)
     pool->topology_dirty = true;
 }
 
-static void end_all(brick_pool *pool)
+static void end_all(fluid_cells *c)
 {
-    for (int32_t b = 0; (b = bricks_next(pool->wet_seen, DOOMED, b + 1, pool->end)) < pool->end;) bricks_die(pool, b);
+    brick_pool *pool = &c->pool;
+    for (int32_t b = 0; (b = bricks_next(pool->wet_seen, DOOMED, b + 1, pool->end)) < pool->end;) {
+        deaths_add(&c->deaths, &c->world->mem, pool->coord[b], c->world->change);
+        bricks_die(pool, b);
+    }
 }
 
 // ---- Boxes -----------------------------------------------------------------------------------------------------------------
@@ -239,8 +248,8 @@ weir_status cells_topology(fluid_cells *c)
         if (status != WEIR_OK) {
             spare_all(pool);
         } else {
-            if (deaths > 0) end_all(pool);
-            bear_all(pool, &births);
+            if (deaths > 0) end_all(c);
+            bear_all(c, &births);
             memcpy(pool->wet_seen, pool->wet, (size_t)pool->end);
             pool->topology_dirty = false;
             bricks_pack(pool);
@@ -264,7 +273,7 @@ weir_status cells_touch_some(fluid_cells *c, weir_box box, brick_filter *wanted,
         if (more > BRICK_MAX - pool->live) more = BRICK_MAX - pool->live;
         status = bricks_reserve(pool, (int32_t)more);
     }
-    if (status == WEIR_OK) bear_all(pool, &births);
+    if (status == WEIR_OK) bear_all(c, &births);
     free_births(c, &births);
     return status;
 }

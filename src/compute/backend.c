@@ -40,8 +40,10 @@ weir_status solver_state_reserve(void *state)
 weir_status solver_state_finish(solver_state *s)
 {
     weir_status status = s->machine->finish ? s->machine->finish(s->machine) : WEIR_OK;
-    if (status == WEIR_OK) cells_count_bytes(&s->cells, s->part->bytes(s));
-    return status;
+    if (status != WEIR_OK) return status;
+    cells_tell_changes(&s->cells);
+    cells_count_bytes(&s->cells, s->part->bytes(s));
+    return WEIR_OK;
 }
 
 const char *solver_state_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here)

@@ -65,7 +65,7 @@ weir_status solver_state_create(weir_world *world, const weir_world_def *def, si
 weir_status solver_state_reserve(void *state);
 const char *solver_state_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
 
-// The end of an update: what it cost, and whether a device failed meanwhile.
+// The end of an update: which bricks count as changed, what it cost, and whether a device failed meanwhile.
 weir_status solver_state_finish(solver_state *s);
 
 // Frees the part and then the state, of the size that it was made with.

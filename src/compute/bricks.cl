@@ -1,30 +1,30 @@
 // Kernels that carry bricks and what is known of them between the host and the device. One work-group per brick; a brick has `words` words of
 // four bytes in a channel.
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-pack_bricks(global const int *bricks, global const uint *channel, global uint *block, int first, int words)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pack_bricks(global const int *bricks, global const uint *channel,
+                                                                           global uint *block, int first, int words)
 {
     const int from = bricks[get_group_id(0)] * words, to = first + (int)get_group_id(0) * words;
     EACH(i, words) block[to + i] = channel[from + i];
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-unpack_bricks(global const int *bricks, global uint *channel, global const uint *block, int first, int words)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void unpack_bricks(global const int *bricks, global uint *channel,
+                                                                             global const uint *block, int first, int words)
 {
     const int to = bricks[get_group_id(0)] * words, from = first + (int)get_group_id(0) * words;
     EACH(i, words) channel[to + i] = block[from + i];
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-clear_bricks(global const int *bricks, global uint *channel, int words)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void clear_bricks(global const int *bricks, global uint *channel,
+                                                                            int words)
 {
     const int at = bricks[get_group_id(0)] * words;
     EACH(i, words) channel[at + i] = 0;
 }
 
 // Brick b goes to place[b]; 0: it is dead.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-move_bricks(global const int *place, global const uint *from, global uint *to, int words)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void move_bricks(global const int *place, global const uint *from,
+                                                                           global uint *to, int words)
 {
     const int brick = (int)get_group_id(0);
     if (place[brick] > 0) EACH(i, words) to[place[brick] * words + i] = from[brick * words + i];
@@ -64,11 +64,49 @@ place_bricks(global const int *list, global const int *near, global const uchar 
     places[i] = place;
 }
 
+// What the host says of some bricks, as 32 times each and its bits, added to what the move found out.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flag_bricks(global const int *flags, global int *tables,
+                                                                           int count)
+{
+    global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
+    const int i = (int)get_global_id(0);
+    if (i < count) brick_flags[flags[i] >> 5] |= (uchar)(flags[i] & 31);
+}
+
+// Which changes count (cells/changes.c). The mass has `bytes` per cell, each worth `unit` drops.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tell_changes(global const int *list, global const uchar *mass,
+                                                                            global ushort *told, global int *tables, int bytes,
+                                                                            int unit, int threshold)
+{
+    global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
+    local volatile int apart;
+    const int brick = list[get_group_id(0)], fact = brick_flags[brick], stale = fact & DEVICE_STALE;
+    if (!(fact & (DEVICE_CHANGED | DEVICE_STALE))) return;
+    ONCE apart = 0;
+    SYNC;
+    int steps[BRICK_CELLS / GROUP], n = 0;
+    EACH(cell, BRICK_CELLS)
+    {
+        const int at = brick * BRICK_CELLS + cell;
+        const int value = bytes == 4   ? ((global const int *)mass)[at]
+                          : bytes == 2 ? (int)((global const ushort *)mass)[at]
+                                       : (int)mass[at];
+        steps[n] = told_steps(value * unit);
+        if (stale || told_apart(steps[n], told[at]) >= threshold) RAISE(apart, 1);
+        n++;
+    }
+    SYNC;
+    if (!apart) return;
+    n = 0;
+    EACH(cell, BRICK_CELLS) told[brick * BRICK_CELLS + cell] = (ushort)steps[n++];
+    if (fact & DEVICE_CHANGED) ONCE brick_flags[brick] = (uchar)(fact | DEVICE_TELLS);
+}
+
 #define PAIR_BRICKS 36
 
 // Pairs of bricks side by side on x, each as the 36 bricks of both and around them, given the left ones.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-pair_bricks(global const int *lefts, global const int *near, global int *pairs)
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pair_bricks(global const int *lefts, global const int *near,
+                                                                           global int *pairs)
 {
     int left = lefts[get_group_id(0)], right = near[27 * left + 14];
     EACH(i, PAIR_BRICKS)

@@ -453,7 +453,7 @@ static void look_at_bricks(cpu_machine *cpu)
         .clear = cpu->clear,
         .next = cpu->next,
         .wet = pool->wet,
-        .changed = pool->changed,
+        .changed = cells_flags(cpu->cells),
         .change = cpu->world->change,
         .flags = (const float(*)[8])cpu->flags,
         .ones = cpu->ones,

@@ -96,13 +96,13 @@ static void begin(backend *base)
 }
 
 // Without branches, so that it is done many bricks at a time.
-static void take_flags(brick_pool *pool, const uint8_t *brick_flags, int64_t change)
+static void take_flags(brick_pool *pool, const uint8_t *brick_flags, int32_t counting, int64_t change)
 {
     const uint8_t *alive = pool->alive;
     uint8_t *wet = pool->wet;
     int64_t *changed = pool->changed;
     for (int32_t b = 1; b < pool->end; b++) wet[b] = alive[b] & (brick_flags[b] & DEVICE_WET);
-    for (int32_t b = 1; b < pool->end; b++) changed[b] = (alive[b] & brick_flags[b] >> 1) ? change : changed[b];
+    for (int32_t b = 1; b < pool->end; b++) changed[b] = (alive[b] & ((brick_flags[b] & counting) != 0)) ? change : changed[b];
 }
 
 static weir_status finish(backend *base)
@@ -116,7 +116,8 @@ static weir_status finish(backend *base)
     }
     weir_status status = queue_status(&o->queue);
     if (status != WEIR_OK) return status;
-    if (pool->live > 0) take_flags(pool, brick_flags, o->world->change);
+    if (pool->live > 0)
+        take_flags(pool, brick_flags, o->cells->told == CHANNEL_NONE ? DEVICE_CHANGED : DEVICE_TELLS, o->world->change);
     return WEIR_OK;
 }
 

@@ -18,6 +18,8 @@
     ITEM(take_rows)          \
     ITEM(place_bricks)       \
     ITEM(pair_bricks)        \
+    ITEM(flag_bricks)        \
+    ITEM(tell_changes)       \
     ITEM(forces)             \
     ITEM(drain_sides)
 
@@ -206,6 +208,10 @@ typedef struct device_bricks {
     void *host_block;  // the same here
     size_t host_bytes;
     pinned_memory tables_here;  // the header of the tables, and the flags
+    cl_mem flags;               // what the host says of bricks before their changes are told: 32 times a brick, and its bits
+    int64_t flags_bytes;
+    int32_t *flags_here;
+    int32_t flags_room;
     cl_event flags_read;
     cl_event *read_along;  // a read of the solver's that brings the flags along; NULL: none
     int64_t writes;        // of the queue when the flags were prefetched
@@ -224,7 +230,8 @@ void device_bricks_send(device_bricks *d);
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);
 void device_bricks_send_channel(device_bricks *d, int32_t channel);
 
-// Begins to read the flags that the move leaves of every brick; `on_transfer_queue` as in queue_read_later.
+// Begins to read the flags that the move leaves of every brick; `on_transfer_queue` as in queue_read_later. The new mass is to be in the
+// channel that takes it, and final: with a threshold of changes it is compared here with what was told.
 void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue);
 // Begins to read the header of the tables from a byte on, and the flags with it if they are wanted, in one read. *done, zero at first,
 // gets an event for queue_wait.

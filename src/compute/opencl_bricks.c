@@ -106,6 +106,7 @@ static void drop_scratch(device_bricks *d)
     int32_t channels[CHANNEL_MAX], count = cells_state_channels(d->cells, channels);
     uint64_t kept = 0;
     for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
+    if (d->cells->told != CHANNEL_NONE) kept |= (uint64_t)1 << d->cells->told;
     for (int32_t c = 0; c < d->channel_count; c++)
         if (!(kept >> c & 1)) queue_free(d->queue, &d->channel[c]);
     queue_free(d->queue, &d->block);
@@ -305,6 +306,21 @@ static bool pin_tables(device_bricks *d)
     return queue_pin(d->queue, &d->tables_here, bytes);
 }
 
+// Room for what the host says before changes are told.
+static bool reserve_flags(device_bricks *d)
+{
+    const int32_t room = d->cells->pool.capacity;
+    const size_t size = sizeof *d->flags_here;
+    if (d->cells->told == CHANNEL_NONE) return true;
+    if (d->flags_room < room) {
+        int32_t *flags = memory_resize(&d->world->mem, d->flags_here, (size_t)d->flags_room * size, (size_t)room * size);
+        if (!flags) return false;
+        d->flags_here = flags;
+        d->flags_room = room;
+    }
+    return queue_at_least(d->queue, &d->flags, &d->flags_bytes, room * (int64_t)size, 0);
+}
+
 weir_status device_bricks_prepare(device_bricks *d)
 {
     const brick_pool *pool = &d->cells->pool;
@@ -313,13 +329,14 @@ weir_status device_bricks_prepare(device_bricks *d)
     if (status == WEIR_OK && !room) status = make_room(d);
     if (status == WEIR_OK && !pin_tables(d))
         status = status_fail(WEIR_ERROR_MEMORY, "no memory for flags of %d bricks", pool->capacity);
+    if (status == WEIR_OK && !reserve_flags(d)) status = no_room(d);
     if (status == WEIR_OK && d->version != pool->version) status = send_rows(d);
     return status;
 }
 
 // ---- Values ----------------------------------------------------------------------------------------------------------------
 
-// The state of some bricks, packed: channel by channel, brick by brick.
+// The state of some bricks, and what was told of them, packed: channel by channel, brick by brick.
 typedef struct packed_state {
     int32_t channels[CHANNEL_MAX], channel_count;
     cl_int first[CHANNEL_MAX];  // word at which each channel begins
@@ -331,6 +348,7 @@ static packed_state make_packed(device_bricks *d, const int32_t *bricks, int32_t
 {
     packed_state p = {.bytes = 0};
     p.channel_count = state_channels(d, p.channels);
+    if (d->cells->told != CHANNEL_NONE && d->cells->told < d->channel_count) p.channels[p.channel_count++] = d->cells->told;
     for (int32_t c = 0; c < p.channel_count; c++) {
         p.first[c] = (cl_int)(p.bytes / 4);
         p.bytes += count * bytes_of(d, p.channels[c]);
@@ -443,6 +461,19 @@ static bool all_have_next(const device_bricks *d)
     return true;
 }
 
+// The scratch through which what was told moves: that of the mass.
+static int32_t told_scratch(const device_bricks *d)
+{
+    const int32_t next = cells_next(d->cells, d->cells->layout->mass);
+    return next != CHANNEL_NONE && bytes_of(d, next) >= bytes_of(d, d->cells->told) ? next : CHANNEL_NONE;
+}
+
+// Whether all that moves has a place to move to.
+static bool can_move(const device_bricks *d)
+{
+    return !d->lean && all_have_next(d) && (d->cells->told == CHANNEL_NONE || told_scratch(d) != CHANNEL_NONE);
+}
+
 static void repack(void *user, const int32_t *place, int32_t end)
 {
     device_bricks *d = user;
@@ -450,7 +481,7 @@ static void repack(void *user, const int32_t *place, int32_t end)
     if (end > d->capacity) end = d->capacity;  // bricks past that were never there
     int32_t *to = host_room(d, (size_t)end * 4);
     d->version = UINT64_MAX;
-    if (!to || d->lean || !all_have_next(d) || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
+    if (!to || !can_move(d) || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
         // Without room there they come here, move here, and are sent again.
         bricks_fetch_all(pool);
         for (int32_t b = 1; b < pool->end; b++)
@@ -468,6 +499,12 @@ static void repack(void *user, const int32_t *place, int32_t end)
         d->channel[from] = d->channel[to_channel];
         d->channel[to_channel] = swap;
     }
+    const int32_t told = d->cells->told;
+    if (told == CHANNEL_NONE) return;
+    const cl_int words = words_of(d, told);
+    cl_mem scratch = d->channel[told_scratch(d)];
+    LAUNCH(d->queue, move_bricks, end, A(d->names), A(d->channel[told]), A(scratch), A(words));
+    queue_copy(d->queue, scratch, d->channel[told], end * bytes_of(d, told));
 }
 
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel)
@@ -486,9 +523,33 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 // ---- Flags of bricks -------------------------------------------------------------------------------------------------------
 
+// With a threshold: adds to the facts which changes count. What emitters poured and what is stale the host knows.
+static void tell_changes(device_bricks *d)
+{
+    const fluid_cells *c = d->cells;
+    const brick_pool *pool = &c->pool;
+    if (c->told == CHANNEL_NONE) return;
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        const int32_t bits =
+            (cells_stale(c, b) ? DEVICE_STALE : 0) | (pool->flagged[b] == c->world->change ? DEVICE_CHANGED : 0);
+        if (pool->alive[b] && bits) d->flags_here[count++] = 32 * b + bits;
+    }
+    if (count > 0) {
+        const int32_t group = (int32_t)d->queue->group;
+        queue_write(d->queue, d->flags, 0, d->flags_here, count * (int64_t)sizeof *d->flags_here);
+        LAUNCH(d->queue, flag_bricks, (count + group - 1) / group, A(d->flags), A(d->tables), A(count));
+    }
+    const int32_t next = cells_next(c, c->layout->mass), mass = next == CHANNEL_NONE ? c->layout->mass : next;
+    const cl_int bytes = pool->channel_bytes[mass], unit = c->world->solver->unit, threshold = c->threshold;
+    LAUNCH(d->queue, tell_changes, d->live, A(d->list), A(d->channel[mass]), A(d->channel[c->told]), A(d->tables), A(bytes),
+           A(unit), A(threshold));
+}
+
 void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)
 {
     char *to = (char *)d->tables_here.data + DEVICE_BRICK_FLAGS;
+    tell_changes(d);
     d->writes = d->queue->writes;
     queue_read_later(d->queue, d->tables, DEVICE_BRICK_FLAGS, to, d->cells->pool.end, on_transfer_queue, &d->flags_read);
 }
@@ -496,7 +557,10 @@ void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)
 void device_bricks_prefetch_header(device_bricks *d, int64_t first, bool with_flags, bool on_transfer_queue, cl_event *done)
 {
     const int64_t end = with_flags ? DEVICE_BRICK_FLAGS + d->cells->pool.end : DEVICE_HEADER;
-    if (with_flags) d->writes = d->queue->writes;
+    if (with_flags) {
+        tell_changes(d);
+        d->writes = d->queue->writes;
+    }
     d->read_along = with_flags ? done : NULL;
     queue_read_later(d->queue, d->tables, first, (char *)d->tables_here.data + first, end - first, on_transfer_queue, done);
 }
@@ -557,7 +621,8 @@ const char *device_bricks_validate(const device_bricks *d)
 int64_t device_bricks_bytes(const device_bricks *d)
 {
     int64_t tables = 27 * 4 + 64 + 12 + 1 + 4 + (d->pairs ? 36 * 4 : 0);
-    return d->capacity * tables + d->needs.tables_bytes(d->room) + d->runs_bytes + d->names_bytes + d->block_bytes;
+    return d->capacity * tables + d->needs.tables_bytes(d->room) + d->runs_bytes + d->names_bytes + d->block_bytes +
+           d->flags_bytes;
 }
 
 void device_bricks_create(device_bricks *d, const device_needs *needs, opencl_queue *queue, fluid_cells *c)
@@ -572,10 +637,11 @@ void device_bricks_destroy(device_bricks *d)
     if (!d->queue) return;
     queue_wait(d->queue, &d->flags_read);
     for (int32_t c = 0; c < CHANNEL_MAX; c++) queue_free(d->queue, &d->channel[c]);
-    cl_mem *const buffers[] = {&d->near, &d->open,  &d->coords, &d->clear, &d->tables,
-                               &d->list, &d->pairs, &d->runs,   &d->names, &d->block};
+    cl_mem *const buffers[] = {&d->near,  &d->open, &d->coords, &d->clear, &d->tables, &d->list,
+                               &d->pairs, &d->runs, &d->names,  &d->block, &d->flags};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(d->queue, buffers[i]);
     memory_free(&d->world->mem, d->host_block, d->host_bytes);
+    memory_free(&d->world->mem, d->flags_here, (size_t)d->flags_room * sizeof *d->flags_here);
     memory_free(&d->world->mem, d->behind, (size_t)d->behind_room * sizeof *d->behind);
     queue_unpin(d->queue, &d->tables_here);
     d->cells->pool.remote = NULL;

@@ -62,5 +62,7 @@ typedef struct device_run {
 #define DEVICE_WET 1
 #define DEVICE_CHANGED 2
 #define DEVICE_DRAINED 4  // an open side took water from it, whose flow is still there
+#define DEVICE_STALE 8    // with a threshold of changes: the host says that it is to be told however little it changed
+#define DEVICE_TELLS 16   // and its change counts
 
 #endif

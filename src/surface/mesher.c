@@ -148,7 +148,7 @@ static void sum_up(void *context, int32_t begin, int32_t end, int32_t worker)
         mesher_entry *e = &m->entries[i];
         if (!(e->flags & ENTRY_CHANGED)) continue;
         e->flags &= ~(uint32_t)(ENTRY_HIGH | ENTRY_LOW);
-        e->flags |= is_wet(fluid, e) ? high_and_low(fluid_drops(fluid, e->brick, room), m->iso) : ENTRY_LOW;
+        e->flags |= is_wet(fluid, e) ? high_and_low(fluid_told_drops(fluid, e->brick, room), m->iso) : ENTRY_LOW;
     }
 }
 

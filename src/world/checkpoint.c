@@ -49,6 +49,7 @@ static void go_back(weir_world *world, const char *why)
     char reason[120];
     snprintf(reason, sizeof reason, "%s", why);
     int64_t update = world->update;
+    world->change++;
     world->solver->leave_device(world->state);
     world->gone = !c->bytes || c->stale || snapshot_restore(world, c->bytes, c->size) != WEIR_OK;
     if (world->gone) {

@@ -192,9 +192,9 @@ static weir_status fetch_region(weir_world *world, const world_edit *edit)
 
 static weir_status change_fluid(weir_world *world, const world_edit *edit)
 {
+    world->change++;  // bricks may come and go already while it is prepared
     weir_status status = world->solver->prepare(world->state, edit);
     if (status != WEIR_OK) return status;
-    world->change++;
     world->solver->apply(world->state, edit);
     return WEIR_OK;
 }

@@ -27,15 +27,24 @@ struct fluid_view {
     const int32_t (*near)[27];
     const brick_mask *open;
     const uint8_t *alive, *wet;  // 1: it is there; it holds fluid
-    const int64_t *changed;      // number of the change that last touched its fluid or terrain
+    const int64_t *changed;      // number of the change that made it or last touched its fluid or terrain
     int32_t *slot;               // where to find them by coordinate: coord_table.h
     uint32_t slot_mask;
+    // Bricks that ended and are not there now, each once, with indices from 1 on and in any order. NULL: the solver does not keep them, and
+    // weir_world_changed never tells of one that is gone.
+    const weir_coord *gone;
+    const int64_t *gone_change;  // number of the change in which it ended; 0: it is there again
+    int32_t gone_end;
+    int64_t gone_forgotten;  // number of the last change of which some may be missing here; 0: none are
 
     weir_material material;           // of all of it
     float speed;                      // cells per update that a flow of 1 moves
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
     // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.
     void (*read)(const fluid_view *view, fluid_part part, int32_t brick, int32_t first, int32_t count, void *values);
+    // With a threshold of what counts as a change (weir_world_def.change_threshold): the drops of a brick's 512 cells as they were when it
+    // last counted. Meshes are made of these, so that those of bricks side by side fit although some have drifted. NULL: as they are.
+    void (*read_told)(const fluid_view *view, int32_t brick, int32_t *drops);
     // Fetches the values of bricks that a device has, before they are read; NULL: they are here.
     void (*fetch)(const fluid_view *view, const int32_t *bricks, int32_t count);
     const void *owner;  // of the solver's
@@ -63,6 +72,14 @@ static inline const void *fluid_values(const fluid_view *view, fluid_part part, 
 static inline const int32_t *fluid_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
 {
     return fluid_values(view, FLUID_DROPS, brick, 0, BRICK_CELLS, room);
+}
+
+// The same as they were when the brick last counted as changed.
+static inline const int32_t *fluid_told_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
+{
+    if (!view->read_told) return fluid_drops(view, brick, room);
+    view->read_told(view, brick, room);
+    return room;
 }
 
 static inline int32_t fluid_drops_at(const fluid_view *view, int32_t brick, int32_t cell)

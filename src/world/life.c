@@ -142,6 +142,9 @@ static weir_status check_def(const weir_world_def *def)
     if (!(def->rate >= 0.0f) || def->rate > 1e6f)
         return status_fail(WEIR_ERROR_ARGUMENT, "a rate of %g updates per second; it must be from 0 (default) to 1000000",
                            (double)def->rate);
+    if (!(def->change_threshold >= 0.0f && def->change_threshold <= 1.0f))
+        return status_fail(WEIR_ERROR_ARGUMENT, "a change threshold of %g; it must be a fill from 0 (every change counts) to 1",
+                           (double)def->change_threshold);
     weir_status status = check_updates_per_step(def->updates_per_step, 0, " (default)");
     if (status != WEIR_OK) return status;
     if (def->checkpoint_every < -1)

@@ -466,63 +466,98 @@ weir_hit weir_world_ray(const weir_world *world, weir_point origin, weir_vec dir
 
 // ---- Bricks ----------------------------------------------------------------------------------------------------------------
 
-static void sift_down(weir_coord *heap, int32_t count, int32_t at)
+// A list that is being written in the caller's array: the first `room` bricks in coordinate order, as a heap with the last of them on top
+// while there may be more, so that no other memory is needed.
+typedef struct brick_list {
+    weir_brick_change *changes;  // one of both is where they go, if there is room for any
+    weir_coord *origins;
+    int32_t room, kept;
+    int32_t count;  // of all bricks, with or without room
+} brick_list;
+
+static weir_brick_change list_get(const brick_list *list, int32_t at)
 {
-    weir_coord moved = heap[at];
+    return list->changes ? list->changes[at] : (weir_brick_change){.origin = list->origins[at]};
+}
+
+static void list_put(brick_list *list, int32_t at, weir_brick_change item)
+{
+    if (list->changes)
+        list->changes[at] = item;
+    else
+        list->origins[at] = item.origin;
+}
+
+static bool list_in_order(const brick_list *list, int32_t a, int32_t b)
+{
+    return coord_compare(list_get(list, a).origin, list_get(list, b).origin) < 0;
+}
+
+static void sift_down(brick_list *list, int32_t count, int32_t at)
+{
+    const weir_brick_change moved = list_get(list, at);
     for (int32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && coord_compare(heap[child], heap[child + 1]) < 0) child++;
-        if (coord_compare(moved, heap[child]) >= 0) break;
-        heap[at] = heap[child];
+        if (child + 1 < count && list_in_order(list, child, child + 1)) child++;
+        if (coord_compare(moved.origin, list_get(list, child).origin) >= 0) break;
+        list_put(list, at, list_get(list, child));
     }
-    heap[at] = moved;
+    list_put(list, at, moved);
 }
 
-// Writes the first `room` origins, in coordinate order, of the bricks that changed after a mark, and returns how many there
-// are. The caller's array is a heap with the last of them on top while it is filled, so that no other memory is needed.
-static int32_t list_bricks(const fluid_view *view, int64_t mark, weir_coord *bricks, int32_t room)
+static void make_heap(brick_list *list)
 {
-    int32_t count = 0, kept = 0;
-    for (int32_t b = 1; b < view->end; b++) {
-        if (!view->alive[b] || view->changed[b] <= mark) continue;
-        count++;
-        weir_coord origin = {8 * view->coord[b].x, 8 * view->coord[b].y, 8 * view->coord[b].z};
-        if (kept < room) {
-            bricks[kept++] = origin;
-            if (kept < room) continue;
-            for (int32_t i = kept / 2 - 1; i >= 0; i--) sift_down(bricks, kept, i);
-        } else if (room > 0 && coord_compare(origin, bricks[0]) < 0) {
-            bricks[0] = origin;
-            sift_down(bricks, kept, 0);
-        }
-    }
-    if (kept < room) {
-        for (int32_t i = kept / 2 - 1; i >= 0; i--) sift_down(bricks, kept, i);
-    }
-    for (int32_t last = kept - 1; last > 0; last--) {
-        weir_coord greatest = bricks[0];
-        bricks[0] = bricks[last];
-        bricks[last] = greatest;
-        sift_down(bricks, last, 0);
-    }
-    return count;
+    for (int32_t i = list->kept / 2 - 1; i >= 0; i--) sift_down(list, list->kept, i);
 }
 
-// The mark moves on only when all have been written. Bricks that have died are not among them: a game that keeps something per
-// brick drops it when weir_world_bricks no longer lists the brick.
-int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_coord *bricks, int32_t room)
+static void list_add(brick_list *list, weir_coord brick, bool gone)
 {
-    assert(mark && room >= 0 && (bricks || room == 0));
+    const weir_brick_change item = {.origin = {8 * brick.x, 8 * brick.y, 8 * brick.z}, .gone = gone};
+    list->count++;
+    if (list->kept < list->room) {
+        list_put(list, list->kept++, item);
+        if (list->kept == list->room) make_heap(list);
+    } else if (list->room > 0 && coord_compare(item.origin, list_get(list, 0).origin) < 0) {
+        list_put(list, 0, item);
+        sift_down(list, list->kept, 0);
+    }
+}
+
+static int32_t list_finish(brick_list *list)
+{
+    if (list->kept < list->room) make_heap(list);
+    for (int32_t last = list->kept - 1; last > 0; last--) {
+        const weir_brick_change greatest = list_get(list, 0);
+        list_put(list, 0, list_get(list, last));
+        list_put(list, last, greatest);
+        sift_down(list, last, 0);
+    }
+    return list->count;
+}
+
+// The mark moves on only when all have been written.
+int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_brick_change *bricks, int32_t room)
+{
+    assert(mark && *mark >= 0 && room >= 0 && (bricks || room == 0));
     const fluid_view view = world_fluid(world);
-    int32_t count = list_bricks(&view, *mark, bricks, room);
-    if (count <= room) *mark = world->busy ? world->frozen.change : world->change;
-    return count;
+    brick_list list = {.changes = bricks, .room = room};
+    if (*mark != 0 && *mark < view.gone_forgotten) return -1;
+    for (int32_t b = 1; b < view.end; b++)
+        if (view.alive[b] && view.changed[b] > *mark) list_add(&list, view.coord[b], false);
+    // Who begins has nothing to drop.
+    for (int32_t i = 1; i < view.gone_end && *mark != 0; i++)
+        if (view.gone_change[i] > *mark) list_add(&list, view.gone[i], true);
+    if (list_finish(&list) <= room) *mark = world->busy ? world->frozen.change : world->change;
+    return list.count;
 }
 
 int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, int32_t room)
 {
     assert(room >= 0 && (bricks || room == 0));
     const fluid_view view = world_fluid(world);
-    return list_bricks(&view, INT64_MIN, bricks, room);
+    brick_list list = {.origins = bricks, .room = room};
+    for (int32_t b = 1; b < view.end; b++)
+        if (view.alive[b]) list_add(&list, view.coord[b], false);
+    return list_finish(&list);
 }
 
 // ---- Statistics ------------------------------------------------------------------------------------------------------------
@@ -534,6 +569,7 @@ weir_stats weir_world_stats(const weir_world *world)
     weir_stats stats = {
         .updates = world->update,
         .cells_updated = world->cells_updated,
+        .solved = true,
         .threads = workers_count(world->workers),
         .simd = world->simd,
         .bytes_to_device = world->account.sent,

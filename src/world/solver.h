@@ -43,7 +43,7 @@ struct solver_table {
     void (*terrain_changed)(void *state, weir_box bricks);
 
     // ---- Reading ----
-    // The fluid as it is, or as it was frozen last.
+    // The fluid as it is, or as it was frozen last. A solver that fills in no list of bricks that are gone works, and never tells of one.
     void (*view)(const void *state, bool frozen, fluid_view *view);
     // Copies what the view and the hash need, so that both can be had while an update runs. The memory is kept for the next time.
     weir_status (*freeze)(void *state);

@@ -134,6 +134,7 @@ static void stats(const void *state, weir_stats *all)
     cells_stats(state, all);
     all->cycles = m->cycles;
     all->residual = m->residual;
+    all->solved = m->residual < m->base.cells.world->params.momentum.tolerance;
 }
 
 static int32_t carried(const void *state)
