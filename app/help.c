@@ -75,7 +75,7 @@ static void print_bench_notes(void)
            "by a triad a[i] = b[i] + s * c[i] over three arrays of %d MiB, counted as STREAM does: 12 bytes\n"
            "per element of 4-byte floats, without the read that a write may cost the processor; on an OpenCL\n"
            "device by a copy between two buffers, bytes read and written both counted. An update\n"
-           "must at least read and write mass, pressure and three flows once, 40 bytes per cell, so\n"
+           "must at least read and write its state once, of both solvers 40 bytes per cell, so\n"
            "fraction_of_limit = 40 * cells_per_second / limit_bytes_per_second.\n"
            "\nmesh-dambreak meshes the water's surface after every update of dambreak; ms/update is the best\n"
            "time of the mesher alone, Mcells/s counts the cells of all live bricks, and 4 bytes per cell are\n"

@@ -196,7 +196,7 @@ static weir_status update(void *state)
     s->turn = (s->turn + 1) & 3;
     drain_sides(s);
     workers_run(s->cells.world->workers, count_bricks, s, s->cells.pool.end, 8);
-    cells_tell_changes(&s->cells);
+    cells_report_changes(&s->cells);
     cells_count_bytes(&s->cells, 0);
     return WEIR_OK;
 }

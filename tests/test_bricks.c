@@ -101,7 +101,7 @@ static void check_pool(const brick_pool *pool, const bool *there)
     }
     check_nothing(pool);
     assert_int_equal(pool->live, count);
-    assert_int_equal(pool->end - 1 - pool->trash_count, count);
+    assert_int_equal(pool->end - 1 - pool->free_count, count);
     assert_true(pool->end <= pool->capacity);
     assert_true(pool->peak_live >= count);
     assert_int_equal(bricks_bytes(pool), pool->mem->bytes);

@@ -66,7 +66,7 @@ static void a_material_that_makes_no_sense_is_refused(void **state)
         if (!strstr(weir_error_message(), wrong[i].sentence)) fail_msg("%zu: %s", i, weir_error_message());
         assert_int_equal(material, WEIR_NOTHING);
     }
-    char name[8];
+    char name[16];
     for (int32_t i = WEIR_MATERIALS_BUILT_IN; i < WEIR_MATERIAL_MAX; i++) {
         snprintf(name, sizeof name, "m%d", i);
         assert_ok(weir_world_add_material(world, &(weir_material_def){name, 1, 1, {0}}, NULL));

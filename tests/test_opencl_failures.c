@@ -352,6 +352,47 @@ static void a_checkpoint_is_of_the_state_that_was_loaded(void **state)
     assert_int_equal(memory.bytes, 0);
 }
 
+// A background step of several updates keeps one before each of them, of that update and not of the state that queries read.
+static void a_checkpoint_within_a_background_step_is_of_its_update(void **state)
+{
+    enum { STEP = 5, STEPS = 4 };
+    need_device();
+    test_memory memory = {0};
+    weir_world_def def = tank(&memory);
+    def.checkpoint_every = 1;
+    weir_world_def plain = def;
+    plain.backend = WEIR_BACKEND_CPU;
+    uint64_t hashes[STEP * STEPS + 1];
+    weir_world *cpu = test_make(&plain);
+    assert_ok(set_up(cpu));
+    for (int32_t i = 0; i <= STEP * STEPS; i++) {
+        hashes[i] = weir_world_hash(cpu);
+        test_step(cpu, 1);
+    }
+    weir_world_destroy(cpu);
+
+    def.updates_per_step = STEP;
+    int32_t within = 0;
+    for (int64_t n = 150; n < 600; n += test_device_length(60, 200)) {
+        weir_world *world = make_limited(&def, "WEIR_DEVICE_FAIL_AT", n);
+        assert_ok(set_up(world));
+        weir_status status = WEIR_OK;
+        for (int32_t i = 0; i < STEPS && status == WEIR_OK; i++) {
+            status = weir_world_step_begin(world);
+            if (status == WEIR_OK) status = weir_world_step_end(world);
+        }
+        assert_int_equal(status, WEIR_ERROR_DEVICE);
+        assert_non_null(strstr(weir_error_message(), "went back"));
+        const int64_t update = weir_world_stats(world).updates;
+        within += update % STEP != 0;
+        assert_true(weir_world_hash(world) == hashes[update]);
+        assert_int_equal(weir_world_ledger(world).drift, 0);
+        weir_world_destroy(world);
+    }
+    assert_true(within > 0);
+    assert_int_equal(memory.bytes, 0);
+}
+
 static void checkpoints_change_nothing(void **state)
 {
     need_device();
@@ -389,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_device_that_is_lost_behind_gives_the_checkpoint),
         cmocka_unit_test(without_checkpoints_a_lost_world_is_no_empty_one),
         cmocka_unit_test(a_checkpoint_is_of_the_state_that_was_loaded),
+        cmocka_unit_test(a_checkpoint_within_a_background_step_is_of_its_update),
         cmocka_unit_test(checkpoints_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static subject make_subject(weir_solver solver)
     if (solver == WEIR_SOLVER_MOMENTUM) s.momentum = ((momentum *)s.world->state)->cpu;
     s.cpu = s.momentum ? s.momentum->machine : ((classic *)s.world->state)->cpu->machine;
     assert_ptr_equal(s.cpu->world, s.world);
-    assert_true(s.pool->trash_count > 0);
+    assert_true(s.pool->free_count > 0);
     assert_null(world_validate(s.world, false));
     return s;
 }
@@ -105,7 +105,7 @@ static int32_t wet_brick(const subject *s)
 
 static int32_t dead_brick(const subject *s)
 {
-    return s->pool->trash[s->pool->trash_count - 1];
+    return s->pool->free_list[s->pool->free_count - 1];
 }
 
 // ---- Ways to break them ----------------------------------------------------------------------------------------------------
@@ -129,13 +129,13 @@ static void end_of_pool(subject *s)
 
 static void trash_twice(subject *s)
 {
-    assert_true(s->pool->trash_count > 1);
-    SET(s, s->pool->trash[0], s->pool->trash[1]);
+    assert_true(s->pool->free_count > 1);
+    SET(s, s->pool->free_list[0], s->pool->free_list[1]);
 }
 
 static void trash_of_a_live_brick(subject *s)
 {
-    SET(s, s->pool->trash[0], wet_brick(s));
+    SET(s, s->pool->free_list[0], wet_brick(s));
 }
 
 static void dead_brick_is_wet(subject *s)

@@ -133,7 +133,7 @@ WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_
 WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 
 // Gives an emitter, drain or force another box, an emitter or drain another rate, a force another acceleration, from the next update on.
-// What an emitter or drain still owes, less than a drop, it goes on owing, so that no drop is lost or doubled by the change.
+// What an emitter or drain still owes, less than the least its solver counts, it goes on owing, so that no drop is lost or doubled by the change.
 WEIR_API weir_status weir_world_move_source(weir_world *world, int32_t id, weir_box box);
 WEIR_API weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate);
 WEIR_API weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceleration);

@@ -22,7 +22,10 @@ enum {
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
 #define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
-#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(flagged) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(trash)
+#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(flagged) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(free_list)
+// Those that a brick takes along when it gets another index.
+#define CARRIED_TABLES(ITEM) \
+    ITEM(coord) ITEM(open) ITEM(wet) ITEM(wet_seen) ITEM(closed) ITEM(changed) ITEM(flagged) ITEM(place)
 #define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
 
 // ---- Blocks ----------------------------------------------------------------------------------------------------------------
@@ -165,8 +168,8 @@ static int64_t bytes_per_brick(const brick_pool *pool)
 // Moves the live bricks down over the dead ones, in their order.
 static void close_gaps(brick_pool *pool)
 {
-    // All of the trash goes, so its table can hold where each brick moves to.
-    int32_t *place = pool->trash;
+    // All of the free list goes, so its table can hold where each brick moves to.
+    int32_t *place = pool->free_list;
     int32_t end = 1;
     place[BRICK_NOTHING] = BRICK_NOTHING;
     for (int32_t b = 1; b < pool->end; b++)
@@ -180,20 +183,16 @@ static void close_gaps(brick_pool *pool)
         pool->dirty[to] = 1;
         if (to == b) continue;
         pool->pyramid_dirty[to] = 1;
-        pool->coord[to] = pool->coord[b];
-        pool->open[to] = pool->open[b];
+#define MOVE(table) pool->table[to] = pool->table[b];
+        CARRIED_TABLES(MOVE)
+#undef MOVE
         pool->alive[to] = 1;
-        pool->wet[to] = pool->wet[b];
-        pool->wet_seen[to] = pool->wet_seen[b];
-        pool->closed[to] = pool->closed[b];
-        pool->changed[to] = pool->changed[b];
-        pool->place[to] = pool->place[b];
         if (pool->place[b] == PLACE_THERE || pool->place[b] == PLACE_NOWHERE) continue;
         for (int32_t c = 0; c < pool->channel_count; c++)
             memcpy(bricks_values(pool, c, to), bricks_values(pool, c, b), bricks_channel_bytes(pool, c));
     }
     pool->end = end;
-    pool->trash_count = 0;
+    pool->free_count = 0;
 }
 
 // ---- Order -----------------------------------------------------------------------------------------------------------------
@@ -469,7 +468,7 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
 {
     assert(bricks_find(pool, coord) == BRICK_NOTHING);
     assert(pool->live + 1 < pool->capacity);
-    int32_t brick = pool->trash_count > 0 ? pool->trash[--pool->trash_count] : pool->end++;
+    int32_t brick = pool->free_count > 0 ? pool->free_list[--pool->free_count] : pool->end++;
     pool->coord[brick] = coord;
     pool->open[brick] = *open;
     pool->alive[brick] = 1;
@@ -509,7 +508,7 @@ void bricks_die(brick_pool *pool, int32_t brick)
     pool->alive[brick] = 0;
     pool->wet[brick] = 0;
     pool->wet_seen[brick] = 0;
-    pool->trash[pool->trash_count++] = brick;
+    pool->free_list[pool->free_count++] = brick;
     pool->live--;
     pool->topology_dirty = true;
     pool->version++;
@@ -567,18 +566,18 @@ static const char *validate_counts(const brick_pool *pool)
         live += pool->alive[b];
     }
     if (live != pool->live || live > pool->peak_live) return broken("%d bricks are alive and %d counted", live, pool->live);
-    if (pool->trash_count != pool->end - 1 - live)
-        return broken("%d bricks are dead and %d to be used again", pool->end - 1 - live, pool->trash_count);
+    if (pool->free_count != pool->end - 1 - live)
+        return broken("%d bricks are dead and %d to be used again", pool->end - 1 - live, pool->free_count);
     return NULL;
 }
 
 // Each dead brick once, and no other.
-static const char *validate_trash(const brick_pool *pool)
+static const char *validate_free_list(const brick_pool *pool)
 {
     uint8_t *met = calloc((size_t)pool->end, 1);
     const char *wrong = NULL;
-    for (int32_t i = 0; i < pool->trash_count && met && !wrong; i++) {
-        int32_t b = pool->trash[i];
+    for (int32_t i = 0; i < pool->free_count && met && !wrong; i++) {
+        int32_t b = pool->free_list[i];
         if (b < 1 || b >= pool->end || pool->alive[b] || met[b]++)
             wrong = broken("brick %d is to be used again, though it is alive, not there or listed twice", b);
     }
@@ -608,7 +607,7 @@ const char *bricks_validate(const brick_pool *pool)
     const char *wrong = validate_room(pool);
     if (!wrong) wrong = validate_nothing(pool);
     if (!wrong) wrong = validate_counts(pool);
-    if (!wrong) wrong = validate_trash(pool);
+    if (!wrong) wrong = validate_free_list(pool);
     if (!wrong && coord_slots_taken(pool->slot, pool->slot_mask, pool->end) != pool->live)
         wrong = broken("the slots of the pool do not hold its %d live bricks", pool->live);
     for (int32_t b = 1; b < pool->end && !wrong; b++)

@@ -50,15 +50,15 @@ typedef struct brick_pool {
     brick_mask *open;     // open cells
     uint8_t *alive;       // 1: the brick is there
     uint8_t *wet;         // 1: it holds mass
-    uint8_t *wet_seen;    // wet as world_topology saw it last
+    uint8_t *wet_seen;    // wet as cells_topology saw it last
     uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
     int64_t *changed;     // number of the change that made it or last touched its water or terrain
     int64_t *flagged;     // number of the update that last touched its water, where that may be too little to count (changes.c)
     uint8_t *place;       // brick_place; only with a remote
     uint8_t *dirty;       // 1: its neighbours or its open cells changed since they were sent to the device
     uint8_t *pyramid_dirty;  // 1: it was born, died or got another index since the pyramid was built
-    int32_t *trash;          // indices to be used again
-    int32_t trash_count;
+    int32_t *free_list;      // indices to be used again
+    int32_t free_count;
     int32_t *slot;  // hash table: brick index or 0
     uint32_t slot_mask;
     int32_t channel_count;
@@ -67,7 +67,7 @@ typedef struct brick_pool {
     uint64_t version;                    // grows whenever bricks are born, die or move, or their terrain changes
     int64_t bytes;                       // channels and tables
     int32_t least;                       // capacity below which the pool is not packed
-    bool topology_dirty;                 // bricks or terrain changed since world_topology ran; it has to look at every brick
+    bool topology_dirty;                 // bricks or terrain changed since cells_topology ran; it has to look at every brick
     const brick_remote *remote;          // that keeps the values; NULL: they are here
 } brick_pool;
 

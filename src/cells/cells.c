@@ -8,15 +8,34 @@ enum { COPY_GRAIN = 64 };  // bricks per piece of work
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
+// What a solver's table and its list of channels must keep to.
+static void must_fit(const solver_table *solver, const cell_layout *layout)
+{
+    const cell_channel *mass = &layout->channels[layout->mass];
+    assert(solver->unit > 0 && (solver->unit & (solver->unit - 1)) == 0);
+    assert(solver->cell_max >= WEIR_FULL && WEIR_FULL % solver->unit == 0);
+    assert(mass->type == CHANNEL_UNITS && mass->kept);
+    assert(mass->bytes == 4 || solver->cell_max / solver->unit < 1 << (8 * mass->bytes));
+    assert(solver->speed == 0 || (layout->flow != CHANNEL_NONE && solver->flow_max));
+    for (int32_t i = 0; i < layout->count; i++) {
+        const cell_channel *channel = &layout->channels[i];
+        assert(channel->bytes == 4 || ((channel->bytes == 1 || channel->bytes == 2) && channel->type != CHANNEL_FLOAT));
+        assert(channel->next < layout->count && (channel->next < 0 || layout->channels[channel->next].bytes == channel->bytes));
+        (void)channel;
+    }
+    (void)mass, (void)solver;
+}
+
 weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def *def, const cell_layout *layout)
 {
     uint8_t bytes[CHANNEL_MAX];
     c->world = world;
     c->layout = layout;
     c->material = WEIR_WATER;
-    c->told = CHANNEL_NONE;
+    c->reported = CHANNEL_NONE;
     if (layout->count > CHANNEL_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "a world of %d channels; there is room for %d", layout->count, CHANNEL_MAX);
+    must_fit(world->solver, layout);
     for (int32_t i = 0; i < layout->count; i++) bytes[i] = (uint8_t)layout->channels[i].bytes;
     weir_status status = bricks_create(&world->mem, def->reserve_bricks, layout->count, bytes, &c->pool);
     return status == WEIR_OK ? cells_set_threshold(c, def->change_threshold) : status;
@@ -71,6 +90,7 @@ double cells_value_max(const fluid_cells *c, int32_t channel)
 
 int32_t cells_next(const fluid_cells *c, int32_t channel)
 {
+    if (channel == CHANNEL_NONE) return CHANNEL_NONE;
     if (channel < c->layout->count) return c->layout->channels[channel].next;
     for (int32_t r = 0; r < c->rule_count; r++)
         for (int32_t i = 0; i < c->rules[r].def.channel_count; i++)
@@ -78,20 +98,25 @@ int32_t cells_next(const fluid_cells *c, int32_t channel)
     return CHANNEL_NONE;
 }
 
+static void *array_of(const fluid_cells *c, int32_t channel)
+{
+    return channel == CHANNEL_NONE ? NULL : c->pool.channel[channel];
+}
+
 cell_arrays cells_arrays(const fluid_cells *c)
 {
-    void *const *channel = c->pool.channel;
     const cell_layout *layout = c->layout;
-    cell_arrays now = {.mass = channel[layout->mass],
-                       .mass_next = channel[cells_next(c, layout->mass)],
-                       .pressure = channel[layout->pressure],
-                       .pressure_next = channel[cells_next(c, layout->pressure)]};
+    cell_arrays now = {.mass = array_of(c, layout->mass),
+                       .mass_next = array_of(c, cells_next(c, layout->mass)),
+                       .pressure = array_of(c, layout->pressure),
+                       .pressure_next = array_of(c, cells_next(c, layout->pressure))};
     for (int32_t axis = 0; axis < 3; axis++) {
-        now.flow[axis] = channel[layout->flow + axis];
-        now.flow_next[axis] = channel[cells_next(c, layout->flow + axis)];
-        now.moved[axis] = c->moved[axis] ? channel[c->moved[axis]] : NULL;
+        const int32_t flow = layout->flow == CHANNEL_NONE ? CHANNEL_NONE : layout->flow + axis;
+        now.flow[axis] = array_of(c, flow);
+        now.flow_next[axis] = array_of(c, cells_next(c, flow));
+        now.moved[axis] = c->moved[axis] ? array_of(c, c->moved[axis]) : NULL;
     }
-    assert(now.mass != now.mass_next && now.pressure != now.pressure_next && now.flow[0] != now.flow_next[0]);
+    assert(now.mass != now.mass_next);
     return now;
 }
 
@@ -202,7 +227,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .material = c->material,
         .speed = c->world->solver->speed,
         .read = is_drops(c) ? NULL : read_units,
-        .read_told = c->told == CHANNEL_NONE ? NULL : cells_read_told,
+        .read_reported = c->reported == CHANNEL_NONE ? NULL : cells_read_reported,
         .fetch = pool->remote ? fetch : NULL,
         .owner = c,
     };
@@ -240,10 +265,10 @@ weir_status cells_freeze(void *state)
     const int32_t count = cells_state_channels(c, channels);
     uint64_t kept = 0;
     for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
-    if (c->told != CHANNEL_NONE) kept |= (uint64_t)1 << c->told;
+    if (c->reported != CHANNEL_NONE) kept |= (uint64_t)1 << c->reported;
     weir_status status = bricks_mirror(&c->pool, kept, &c->frozen);
     if (status != WEIR_OK) return status;
-    c->frozen_told_change = c->told_change;
+    c->frozen_reported_change = c->reported_change;
     deaths_copy(&c->deaths, &c->world->mem, c->world->change, &c->frozen_deaths);
     copy_job job = {&c->pool, &c->frozen};
     workers_run(c->world->workers, copy_bricks, &job, c->pool.end, COPY_GRAIN);

@@ -18,9 +18,8 @@ typedef struct cell_channel {
     int32_t bytes;
     bool kept;     // part of the state; others are scratch between updates
     int32_t next;  // the channel that takes its new values in an update, CHANNEL_NONE if there is none
-    double
-        max;  // the largest value that is valid, or magnitude of a float; of mass, 0: what the solver's table says. In solid cells
-              // there is nothing but 0
+    // The largest value that is valid, or magnitude of a float; of mass, 0: what the solver's table says. In solid cells there is nothing but 0.
+    double max;
 } cell_channel;
 
 // A solver's channels, and which of them mean something to the world.
@@ -48,10 +47,10 @@ typedef struct fluid_cells {
     brick_pool pool;
     brick_pool frozen;  // for reading only, while a background step runs
     brick_deaths deaths, frozen_deaths;
-    int32_t told;       // channel of fills as they were told last (told.h); CHANNEL_NONE: every change counts
+    int32_t reported;   // channel of fills as they were reported last (reported.h); CHANNEL_NONE: every change counts
     int32_t threshold;  // that counts as a change, in steps of these
-    int64_t told_change,
-        frozen_told_change;  // number of the update up to which all is told; bricks that changed later are stale
+    // Number of the update up to which all is reported; bricks that changed later are stale.
+    int64_t reported_change, frozen_reported_change;
     cell_rule rules[RULE_MAX];
     int32_t rule_count;
     int32_t moved[3];      // channels of what crossed each low face in this update; 0 unless a rule asked for it
@@ -59,7 +58,7 @@ typedef struct fluid_cells {
     int64_t peak_bytes;    // of bricks and solver together
 } fluid_cells;
 
-// Where the channels of a solver with mass in drops, flow on faces and pressure are now.
+// Where the channels are now of a solver with mass in drops, flow on faces and pressure; NULL: it has none.
 typedef struct cell_arrays {
     int32_t *mass, *mass_next;
     float *flow[3], *flow_next[3];
@@ -130,20 +129,20 @@ int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick)
 weir_status cells_set_threshold(fluid_cells *c, float threshold);
 
 // Where a solver notes the number of the change under way (world->change) for every brick in which an update changes anything. It counts
-// at once, or with weir_world_def.change_threshold if cells_tell_changes finds that it is enough.
+// at once, or with weir_world_def.change_threshold if cells_report_changes finds that it is enough.
 int64_t *cells_flags(const fluid_cells *c);
 
 // At the end of an update. On a device the machine has compared the bricks by then.
-void cells_tell_changes(fluid_cells *c);
+void cells_report_changes(fluid_cells *c);
 
-// Whether a brick is to be told at the end of the next update, however little it changes.
+// Whether a brick is to be reported at the end of the next update, however little it changes.
 bool cells_stale(const fluid_cells *c, int32_t brick);
 
 // For a fluid_view.
-void cells_read_told(const fluid_view *view, int32_t brick, int32_t *drops);
+void cells_read_reported(const fluid_view *view, int32_t brick, int32_t *drops);
 
-// Whether all changes that count have been told of a brick whose values are here.
-bool cells_told_holds(const fluid_cells *c, int32_t brick);
+// Whether all changes that count have been reported of a brick whose values are here.
+bool cells_reported_holds(const fluid_cells *c, int32_t brick);
 
 // ---- topology.c: which bricks are there ----
 

@@ -2,12 +2,12 @@
 //
 // Water at rest goes on moving by a few drops. So a scratch channel holds the fill of every cell as it was when its brick last counted as
 // changed. A solver notes the bricks in which anything changed; at the end of the update these are compared, and those count in which a cell
-// is a threshold away from what was told. Then all of the brick is told, so that drift adds up and is told in the end.
+// is a threshold away from what was reported. Then all of the brick is reported, so that drift adds up and is reported in the end.
 //
-// An edit always counts, and so do births and loads. What they leave is stale: told at the end of the next update. Until then the brick is
+// An edit always counts, and so do births and loads. What they leave is stale: reported at the end of the next update. Until then the brick is
 // read as it is, and if that update changes it, it counts once more, whatever the change.
 #include "cells/cells.h"
-#include "cells/told.h"
+#include "cells/reported.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,33 +16,33 @@ enum { TELL_GRAIN = 64 };  // bricks per piece of work
 
 weir_status cells_set_threshold(fluid_cells *c, float threshold)
 {
-    c->told = CHANNEL_NONE;
+    c->reported = CHANNEL_NONE;
     if (threshold <= 0.0f) return WEIR_OK;
     c->threshold = (int32_t)ceilf(threshold * (WEIR_FULL >> TOLD_BITS));
     assert(c->threshold >= 1);
-    return bricks_add_channel(&c->pool, sizeof(uint16_t), &c->told);
+    return bricks_add_channel(&c->pool, sizeof(uint16_t), &c->reported);
 }
 
 int64_t *cells_flags(const fluid_cells *c)
 {
-    return c->told == CHANNEL_NONE ? c->pool.changed : c->pool.flagged;
+    return c->reported == CHANNEL_NONE ? c->pool.changed : c->pool.flagged;
 }
 
 bool cells_stale(const fluid_cells *c, int32_t brick)
 {
-    return c->pool.changed[brick] > c->told_change;
+    return c->pool.changed[brick] > c->reported_change;
 }
 
-static uint16_t *told_of(const fluid_cells *c, const brick_pool *pool, int32_t brick)
+static uint16_t *reported_of(const fluid_cells *c, const brick_pool *pool, int32_t brick)
 {
-    return bricks_values(pool, c->told, brick);
+    return bricks_values(pool, c->reported, brick);
 }
 
-static bool is_apart(const int32_t *drops, const uint16_t *told, int32_t threshold)
+static bool is_apart(const int32_t *drops, const uint16_t *reported, int32_t threshold)
 {
     int32_t most = 0;
     for (int32_t i = 0; i < BRICK_CELLS; i++) {
-        const int32_t apart = told_apart(told_steps(drops[i]), told[i]);
+        const int32_t apart = reported_apart(reported_steps(drops[i]), reported[i]);
         most = apart > most ? apart : most;
     }
     return most >= threshold;
@@ -59,36 +59,36 @@ static void tell_bricks(void *context, int32_t begin, int32_t end, int32_t worke
         const bool stale = cells_stale(c, b), flagged = pool->flagged[b] == change;
         if (!pool->alive[b] || !(stale || flagged)) continue;
         const int32_t *drops = cells_drops(c, pool, b, room);
-        uint16_t *told = told_of(c, pool, b);
-        const bool apart = !stale && is_apart(drops, told, c->threshold);
+        uint16_t *reported = reported_of(c, pool, b);
+        const bool apart = !stale && is_apart(drops, reported, c->threshold);
         if (stale ? flagged : apart) pool->changed[b] = change;
-        for (int32_t i = 0; i < BRICK_CELLS && (stale || apart); i++) told[i] = (uint16_t)told_steps(drops[i]);
+        for (int32_t i = 0; i < BRICK_CELLS && (stale || apart); i++) reported[i] = (uint16_t)reported_steps(drops[i]);
     }
 }
 
-void cells_tell_changes(fluid_cells *c)
+void cells_report_changes(fluid_cells *c)
 {
-    if (c->told == CHANNEL_NONE) return;
+    if (c->reported == CHANNEL_NONE) return;
     if (!c->pool.remote) workers_run(c->world->workers, tell_bricks, c, c->pool.end, TELL_GRAIN);
-    c->told_change = c->world->change;
+    c->reported_change = c->world->change;
 }
 
-void cells_read_told(const fluid_view *view, int32_t brick, int32_t *drops)
+void cells_read_reported(const fluid_view *view, int32_t brick, int32_t *drops)
 {
     const fluid_cells *c = view->owner;
     const bool frozen = view->alive == c->frozen.alive;
     const brick_pool *pool = frozen ? &c->frozen : &c->pool;
-    const bool stale = pool->changed[brick] > (frozen ? c->frozen_told_change : c->told_change);
+    const bool stale = pool->changed[brick] > (frozen ? c->frozen_reported_change : c->reported_change);
     int32_t room[BRICK_CELLS];
     const int32_t *now = stale ? cells_drops(c, pool, brick, room) : NULL;
-    const uint16_t *told = told_of(c, pool, brick);
-    // In steps either way: to become told must not look like a change.
-    for (int32_t i = 0; i < BRICK_CELLS; i++) drops[i] = (now ? told_steps(now[i]) : told[i]) << TOLD_BITS;
+    const uint16_t *reported = reported_of(c, pool, brick);
+    // In steps either way: to become reported must not look like a change.
+    for (int32_t i = 0; i < BRICK_CELLS; i++) drops[i] = (now ? reported_steps(now[i]) : reported[i]) << TOLD_BITS;
 }
 
-bool cells_told_holds(const fluid_cells *c, int32_t brick)
+bool cells_reported_holds(const fluid_cells *c, int32_t brick)
 {
     int32_t room[BRICK_CELLS];
-    if (c->told == CHANNEL_NONE || cells_stale(c, brick)) return true;
-    return !is_apart(cells_drops(c, &c->pool, brick, room), told_of(c, &c->pool, brick), c->threshold);
+    if (c->reported == CHANNEL_NONE || cells_stale(c, brick)) return true;
+    return !is_apart(cells_drops(c, &c->pool, brick, room), reported_of(c, &c->pool, brick), c->threshold);
 }

@@ -27,24 +27,31 @@ static int32_t neighbour_drops(const fluid_cells *c, const fluid_view *view, int
 
 // ---- Fills -----------------------------------------------------------------------------------------------------------------
 
-// Whether fluid is to be put into a brick.
-static bool brick_gets_fluid(const void *context, weir_coord brick)
-{
-    const world_edit *edit = context;
-    brick_mask cells;
-    if (!region_mask(&edit->place, brick, &cells)) return false;
-    for (int32_t z = 0; z < BRICK_EDGE; z++) {
-        for (uint64_t left = cells.plane[z]; left;)
-            if (edit_drops(edit, brick_cell(brick, region_take(&left) + 64 * z)) > 0) return true;
-    }
-    return false;
-}
-
 // To the nearest that the solver can count.
 static int32_t whole_units(const fluid_cells *c, int32_t drops)
 {
     const int32_t unit = c->world->solver->unit;
     return unit == 1 ? drops : (int32_t)(((int64_t)drops + unit / 2) / unit * unit);
+}
+
+typedef struct fill_request {
+    const fluid_cells *cells;
+    const world_edit *edit;
+} fill_request;
+
+// Whether fluid is to be put into a brick.
+static bool brick_gets_fluid(const void *context, weir_coord brick)
+{
+    const fill_request *request = context;
+    brick_mask mask;
+    if (!region_mask(&request->edit->place, brick, &mask)) return false;
+    for (int32_t z = 0; z < BRICK_EDGE; z++) {
+        for (uint64_t left = mask.plane[z]; left;) {
+            const weir_coord cell = brick_cell(brick, region_take(&left) + 64 * z);
+            if (whole_units(request->cells, edit_drops(request->edit, cell)) > 0) return true;
+        }
+    }
+    return false;
 }
 
 // Brings the cells of a mask to the drops that they are to have.
@@ -96,9 +103,9 @@ static void stop_dry_flow(fluid_cells *c, const fluid_view *view, int32_t brick,
     }
 }
 
-static bool fills_all(const world_edit *edit)
+static bool fills_all(const fluid_cells *c, const world_edit *edit)
 {
-    return !edit->values && edit->drops > 0;
+    return !edit->values && whole_units(c, edit->drops) > 0;
 }
 
 static void apply_fill(fluid_cells *c, const world_edit *edit)
@@ -109,7 +116,7 @@ static void apply_fill(fluid_cells *c, const world_edit *edit)
     region_walk walk = region_walk_live(&view, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;)
         if (region_mask(&edit->place, view.coord[brick], &mask)) fill_brick(c, brick, &mask, edit);
-    if (fills_all(edit) || c->layout->flow == CHANNEL_NONE) return;
+    if (fills_all(c, edit) || c->layout->flow == CHANNEL_NONE) return;
 
     walk = region_walk_live(&view, edit->place.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;)
@@ -268,8 +275,8 @@ weir_status cells_prepare(void *state, const world_edit *edit)
     fluid_cells *c = state;
     switch (edit->kind) {
     case EDIT_FILL:
-        if (fills_all(edit)) return cells_touch(c, edit->place.box);
-        return edit->values ? cells_touch_some(c, edit->place.box, brick_gets_fluid, edit) : WEIR_OK;
+        if (fills_all(c, edit)) return cells_touch(c, edit->place.box);
+        return edit->values ? cells_touch_some(c, edit->place.box, brick_gets_fluid, &(fill_request){c, edit}) : WEIR_OK;
     case EDIT_FLOW:
         // Fluid that was just filled in has no neighbour bricks yet, and so no upper faces at the rim of its own.
         return cells_topology(c);

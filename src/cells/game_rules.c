@@ -100,6 +100,15 @@ static weir_status check_rule(const fluid_cells *c, const weir_rule_def *def)
         return status_fail(WEIR_ERROR_ARGUMENT,
                            "rule \"%s\" wants to see what moved, which is there only at WEIR_PLACE_AFTER_MOVE", def->name);
     }
+    const cell_layout *layout = c->layout;
+    const bool counts_drops = layout->channels[layout->mass].bytes == 4 && c->world->solver->unit == 1;
+    const bool blind = (def->sees & WEIR_SEES_FLOW && layout->flow == CHANNEL_NONE) ||
+                       (def->sees & WEIR_SEES_PRESSURE && layout->pressure == CHANNEL_NONE) ||
+                       (def->sees & WEIR_SEES_MOVED && layout->flow == CHANNEL_NONE) ||
+                       (def->sees & (WEIR_SEES_FILL | WEIR_SEES_MOVED) && !counts_drops);
+    if (blind)
+        return status_fail(WEIR_ERROR_UNSUPPORTED, "rule \"%s\" wants to see 0x%x, which a world of %s cannot show", def->name,
+                           def->sees, c->world->solver->name);
     status = check_device(def);
     return status == WEIR_OK ? check_channels(c, def) : status;
 }

@@ -84,8 +84,8 @@ static const char *validate_values(const fluid_cells *c, int32_t brick, int64_t 
     int64_t drops = 0;
     for (int32_t i = 0; i < BRICK_CELLS; i++) drops += mass[i];
     *held += drops;
-    if (!cells_told_holds(c, brick))
-        return broken("brick %d has changed by more than the threshold, which was not told", brick);
+    if (!cells_reported_holds(c, brick))
+        return broken("brick %d has changed by more than the threshold, which was not reported", brick);
     if ((drops > 0) == (pool->wet[brick] != 0)) return NULL;
     const weir_coord at = pool->coord[brick];
     return broken("the brick at (%d, %d, %d) holds %lld drops and is noted as %s", at.x, at.y, at.z, (long long)drops,
@@ -120,7 +120,7 @@ static bool is_taken(const fluid_cells *c, uint64_t *taken, int32_t channel)
     return false;
 }
 
-// Every channel that is not the solver's belongs to one rule, to what crosses faces or to what was told.
+// Every channel that is not the solver's belongs to one rule, to what crosses faces or to what was reported.
 static const char *validate_rules(const fluid_cells *c)
 {
     int32_t left = c->pool.channel_count - c->layout->count;
@@ -133,8 +133,8 @@ static const char *validate_rules(const fluid_cells *c)
     }
     for (int32_t axis = 0; axis < 3 && c->moved[0]; axis++, left--)
         if (is_taken(c, &taken, c->moved[axis])) return broken("what crosses faces has no channel of its own");
-    if (c->told != CHANNEL_NONE && (left--, is_taken(c, &taken, c->told)))
-        return broken("what was told has no channel of its own");
+    if (c->reported != CHANNEL_NONE && (left--, is_taken(c, &taken, c->reported)))
+        return broken("what was reported has no channel of its own");
     return left == 0 ? NULL : broken("%d channels belong to nobody", left);
 }
 

@@ -8,11 +8,12 @@
 weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const cell_layout *layout,
                                 const solver_part *cpu, const solver_part *opencl, void **state)
 {
-    solver_state *s = memory_alloc_zero(&world->mem, bytes);
     *state = NULL;
+    if (def->backend == WEIR_BACKEND_OPENCL && !opencl)
+        return status_fail(WEIR_ERROR_UNSUPPORTED, "the solver %s does not run on OpenCL", world->solver->name);
+    solver_state *s = memory_alloc_zero(&world->mem, bytes);
     if (!s) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     s->part = def->backend == WEIR_BACKEND_OPENCL ? opencl : cpu;
-    assert(s->part);
     weir_status status = cells_create(&s->cells, world, def, layout);
     if (status == WEIR_OK) status = s->part->create(s, def->device);
     if (status == WEIR_OK)
@@ -41,7 +42,7 @@ weir_status solver_state_finish(solver_state *s)
 {
     weir_status status = s->machine->finish ? s->machine->finish(s->machine) : WEIR_OK;
     if (status != WEIR_OK) return status;
-    cells_tell_changes(&s->cells);
+    cells_report_changes(&s->cells);
     cells_count_bytes(&s->cells, s->part->bytes(s));
     return WEIR_OK;
 }

@@ -74,14 +74,14 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flag_bricks(globa
 }
 
 // Which changes count (cells/changes.c). The mass has `bytes` per cell, each worth `unit` drops.
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tell_changes(global const int *list, global const uchar *mass,
-                                                                            global ushort *told, global int *tables, int bytes,
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void report_changes(global const int *list, global const uchar *mass,
+                                                                            global ushort *reported, global int *tables, int bytes,
                                                                             int unit, int threshold)
 {
     global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
     local volatile int apart;
-    const int brick = list[get_group_id(0)], fact = brick_flags[brick], stale = fact & DEVICE_STALE;
-    if (!(fact & (DEVICE_CHANGED | DEVICE_STALE))) return;
+    const int brick = list[get_group_id(0)], flags = brick_flags[brick], stale = flags & DEVICE_STALE;
+    if (!(flags & (DEVICE_CHANGED | DEVICE_STALE))) return;
     ONCE apart = 0;
     SYNC;
     int steps[BRICK_CELLS / GROUP], n = 0;
@@ -91,15 +91,15 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tell_changes(glob
         const int value = bytes == 4   ? ((global const int *)mass)[at]
                           : bytes == 2 ? (int)((global const ushort *)mass)[at]
                                        : (int)mass[at];
-        steps[n] = told_steps(value * unit);
-        if (stale || told_apart(steps[n], told[at]) >= threshold) RAISE(apart, 1);
+        steps[n] = reported_steps(value * unit);
+        if (stale || reported_apart(steps[n], reported[at]) >= threshold) RAISE(apart, 1);
         n++;
     }
     SYNC;
     if (!apart) return;
     n = 0;
-    EACH(cell, BRICK_CELLS) told[brick * BRICK_CELLS + cell] = (ushort)steps[n++];
-    if (fact & DEVICE_CHANGED) ONCE brick_flags[brick] = (uchar)(fact | DEVICE_TELLS);
+    EACH(cell, BRICK_CELLS) reported[brick * BRICK_CELLS + cell] = (ushort)steps[n++];
+    if (flags & DEVICE_CHANGED) ONCE brick_flags[brick] = (uchar)(flags | DEVICE_REPORTS);
 }
 
 #define PAIR_BRICKS 36

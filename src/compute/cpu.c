@@ -179,6 +179,9 @@ int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained)
     const weir_world *world = cpu->world;
     const brick_pool *pool = &cpu->cells->pool;
     const weir_box box = world->terrain.bounds;
+    const int32_t next = cells_next(cpu->cells, cpu->cells->layout->mass);
+    const int32_t mass_channel = next == CHANNEL_NONE ? cpu->cells->layout->mass : next;
+    assert(pool->channel_bytes[mass_channel] == 4 && world->solver->unit == 1);
     int64_t all = 0;
     if (drained) memset(drained, 0, (size_t)pool->end);
     for (int32_t b = 1; b < pool->end; b++) {
@@ -187,7 +190,7 @@ int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained)
         if (o.x >= box.min.x && o.y >= box.min.y && o.z >= box.min.z && o.x + 8 <= box.max.x && o.y + 8 <= box.max.y &&
             o.z + 8 <= box.max.z)
             continue;
-        int32_t *mass = bricks_ints(pool, cells_next(cpu->cells, cpu->cells->layout->mass), b);
+        int32_t *mass = bricks_ints(pool, mass_channel, b);
         int32_t left = 0;
         int64_t taken = 0;
         for (int32_t i = 0; i < BRICK_CELLS; i++) {

@@ -117,7 +117,7 @@ static weir_status finish(backend *base)
     weir_status status = queue_status(&o->queue);
     if (status != WEIR_OK) return status;
     if (pool->live > 0)
-        take_flags(pool, brick_flags, o->cells->told == CHANNEL_NONE ? DEVICE_CHANGED : DEVICE_TELLS, o->world->change);
+        take_flags(pool, brick_flags, o->cells->reported == CHANNEL_NONE ? DEVICE_CHANGED : DEVICE_REPORTS, o->world->change);
     return WEIR_OK;
 }
 
@@ -160,18 +160,19 @@ opencl_channels opencl_find_channels(const opencl_machine *o)
 {
     const fluid_cells *cells = o->cells;
     const cell_layout *layout = cells->layout;
-    const cl_mem *c = o->bricks.channel;
-    opencl_channels now = {.mass = c[layout->mass],
-                           .mass_next = c[cells_next(cells, layout->mass)],
-                           .pressure = c[layout->pressure],
-                           .pressure_next = c[cells_next(cells, layout->pressure)],
-                           .divergence = c[layout->flow],
-                           .floor = c[layout->flow + 1]};
+    const device_bricks *d = &o->bricks;
+    opencl_channels now = {.mass = device_channel(d, layout->mass),
+                           .mass_next = device_channel(d, cells_next(cells, layout->mass)),
+                           .pressure = device_channel(d, layout->pressure),
+                           .pressure_next = device_channel(d, cells_next(cells, layout->pressure))};
     for (int axis = 0; axis < 3; axis++) {
-        now.flow[axis] = c[layout->flow + axis];
-        now.next[axis] = c[cells_next(cells, layout->flow + axis)];
-        now.moved[axis] = cells->moved[axis] ? c[cells->moved[axis]] : NULL;
+        const int32_t flow = layout->flow == CHANNEL_NONE ? CHANNEL_NONE : layout->flow + axis;
+        now.flow[axis] = device_channel(d, flow);
+        now.next[axis] = device_channel(d, cells_next(cells, flow));
+        now.moved[axis] = cells->moved[axis] ? device_channel(d, cells->moved[axis]) : NULL;
     }
+    now.divergence = now.flow[0];
+    now.floor = now.flow[1];
     return now;
 }
 
@@ -191,8 +192,8 @@ void opencl_forces(opencl_machine *o)
     assert(count <= o->forces_room);
     o->numbers.source_count = count;
     queue_write(&o->queue, o->forces, 0, forces, count * (int64_t)sizeof *forces);
-    LAUNCH(&o->queue, forces, d->live, A(d->list), A(d->near), A(d->open), A(d->coords), A(c.mass_next), NEXT, A(o->forces),
-           A(o->numbers));
+    LAUNCH(&o->queue, forces, d->live, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->coords), ARG(c.mass_next), NEXT_ARGS(c),
+           ARG(o->forces), ARG(o->numbers));
 }
 
 // Only bricks that reach over the bounds can lose water.
@@ -216,7 +217,8 @@ int64_t opencl_drain_sides(opencl_machine *o)
     int64_t *drops = o->drops, taken = 0;
     assert(count <= pool->live);
     queue_write(&o->queue, o->outer, 0, outer, count * 4);
-    LAUNCH(&o->queue, drain_sides, count, A(o->outer), A(d->coords), A(c.mass_next), A(d->tables), A(o->drained), A(bounds));
+    LAUNCH(&o->queue, drain_sides, count, ARG(o->outer), ARG(d->coords), ARG(c.mass_next), ARG(d->tables), ARG(o->drained),
+           ARG(bounds));
     queue_read(&o->queue, o->drained, 0, drops, count * 8);
     for (int32_t i = 0; i < count; i++) {
         assert(drops[i] >= 0);

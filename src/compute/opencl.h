@@ -19,7 +19,7 @@
     ITEM(place_bricks)       \
     ITEM(pair_bricks)        \
     ITEM(flag_bricks)        \
-    ITEM(tell_changes)       \
+    ITEM(report_changes)     \
     ITEM(forces)             \
     ITEM(drain_sides)
 
@@ -146,7 +146,7 @@ void queue_launch(opencl_queue *q, int32_t kernel, size_t items, size_t group, c
 void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, size_t items, size_t group, const kernel_arg *args,
                         int32_t count);
 
-// LAUNCH(q, forces, groups, A(list), A(near), ...)
+// LAUNCH(q, forces, groups, ARG(list), ARG(near), ...)
 #define LAUNCH_ITEMS(q, name, items, group, ...)                                                                        \
     do {                                                                                                                \
         const kernel_arg launch_args[] = {__VA_ARGS__};                                                                 \
@@ -160,7 +160,7 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
 // For kernels with a group per brick of a coarse level.
 #define LAUNCH_CELLS(q, name, bricks, ...) \
     LAUNCH_ITEMS(q, name, (size_t)(bricks) * (q)->cell_group, (q)->cell_group, __VA_ARGS__)
-#define A(value)                \
+#define ARG(value)              \
     {                           \
         sizeof(value), &(value) \
     }
@@ -244,6 +244,12 @@ int64_t device_bricks_bytes(const device_bricks *d);  // of tables, without the 
 // NULL, or what is broken of what the host keeps of the bricks there.
 const char *device_bricks_validate(const device_bricks *d);
 
+// The buffer of a channel; NULL for CHANNEL_NONE.
+static inline cl_mem device_channel(const device_bricks *d, int32_t channel)
+{
+    return channel == CHANNEL_NONE ? NULL : d->channel[channel];
+}
+
 // ---- opencl_rules.c --------------------------------------------------------------------------------------------------------
 
 // A game's rules that gave a text for devices, by their numbers in the world.
@@ -310,9 +316,9 @@ typedef struct opencl_channels {
 
 opencl_channels opencl_find_channels(const opencl_machine *o);
 
-#define FLOW A(c.flow[0]), A(c.flow[1]), A(c.flow[2])
-#define NEXT A(c.next[0]), A(c.next[1]), A(c.next[2])
-#define MOVED A(c.moved[0]), A(c.moved[1]), A(c.moved[2])
+#define FLOW_ARGS(c) ARG((c).flow[0]), ARG((c).flow[1]), ARG((c).flow[2])
+#define NEXT_ARGS(c) ARG((c).next[0]), ARG((c).next[1]), ARG((c).next[2])
+#define MOVED_ARGS(c) ARG((c).moved[0]), ARG((c).moved[1]), ARG((c).moved[2])
 
 // Forces and noise, and open sides, after the move; the second returns the drops that they took.
 void opencl_forces(opencl_machine *o);

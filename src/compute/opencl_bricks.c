@@ -106,7 +106,7 @@ static void drop_scratch(device_bricks *d)
     int32_t channels[CHANNEL_MAX], count = cells_state_channels(d->cells, channels);
     uint64_t kept = 0;
     for (int32_t i = 0; i < count; i++) kept |= (uint64_t)1 << channels[i];
-    if (d->cells->told != CHANNEL_NONE) kept |= (uint64_t)1 << d->cells->told;
+    if (d->cells->reported != CHANNEL_NONE) kept |= (uint64_t)1 << d->cells->reported;
     for (int32_t c = 0; c < d->channel_count; c++)
         if (!(kept >> c & 1)) queue_free(d->queue, &d->channel[c]);
     queue_free(d->queue, &d->block);
@@ -248,8 +248,8 @@ static void launch_rows(device_bricks *d, int32_t rows)
         c[i] = d->channel[channels[i < count ? i : 0]];
         words[i] = i < count ? words_of(d, channels[i]) : 0;
     }
-    LAUNCH(d->queue, take_rows, rows, A(d->block), A(d->near), A(d->open), A(d->coords), A(d->clear), A(c[0]), A(c[1]), A(c[2]),
-           A(c[3]), A(c[4]), A(c[5]), A(c[6]), A(c[7]), A(words));
+    LAUNCH(d->queue, take_rows, rows, ARG(d->block), ARG(d->near), ARG(d->open), ARG(d->coords), ARG(d->clear), ARG(c[0]),
+           ARG(c[1]), ARG(c[2]), ARG(c[3]), ARG(c[4]), ARG(c[5]), ARG(c[6]), ARG(c[7]), ARG(words));
 }
 
 // Rows of changed bricks and the list of live ones.
@@ -284,13 +284,13 @@ static weir_status send_rows(device_bricks *d)
     }
     assert(d->live == pool->live && pool->end <= d->capacity && pool->end <= d->room);
     queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
-    LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, A(d->list), A(d->near),
-           A(d->clear), A(d->tables), A(d->room), A(d->live));
+    LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, ARG(d->list),
+           ARG(d->near), ARG(d->clear), ARG(d->tables), ARG(d->room), ARG(d->live));
     if (d->needs.pairs) {
         d->pair_count = pair_bricks(pool, list);
         assert(d->pair_count <= d->live && 2 * d->pair_count >= d->live);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
-        LAUNCH(d->queue, pair_bricks, d->pair_count, A(d->names), A(d->near), A(d->pairs));
+        LAUNCH(d->queue, pair_bricks, d->pair_count, ARG(d->names), ARG(d->near), ARG(d->pairs));
     }
     weir_status status = queue_status(d->queue);
     if (status == WEIR_OK && d->live > 0) status = send_runs(d);
@@ -306,12 +306,12 @@ static bool pin_tables(device_bricks *d)
     return queue_pin(d->queue, &d->tables_here, bytes);
 }
 
-// Room for what the host says before changes are told.
+// Room for what the host says before changes are reported.
 static bool reserve_flags(device_bricks *d)
 {
     const int32_t room = d->cells->pool.capacity;
     const size_t size = sizeof *d->flags_here;
-    if (d->cells->told == CHANNEL_NONE) return true;
+    if (d->cells->reported == CHANNEL_NONE) return true;
     if (d->flags_room < room) {
         int32_t *flags = memory_resize(&d->world->mem, d->flags_here, (size_t)d->flags_room * size, (size_t)room * size);
         if (!flags) return false;
@@ -336,7 +336,7 @@ weir_status device_bricks_prepare(device_bricks *d)
 
 // ---- Values ----------------------------------------------------------------------------------------------------------------
 
-// The state of some bricks, and what was told of them, packed: channel by channel, brick by brick.
+// The state of some bricks, and what was reported of them, packed: channel by channel, brick by brick.
 typedef struct packed_state {
     int32_t channels[CHANNEL_MAX], channel_count;
     cl_int first[CHANNEL_MAX];  // word at which each channel begins
@@ -348,7 +348,8 @@ static packed_state make_packed(device_bricks *d, const int32_t *bricks, int32_t
 {
     packed_state p = {.bytes = 0};
     p.channel_count = state_channels(d, p.channels);
-    if (d->cells->told != CHANNEL_NONE && d->cells->told < d->channel_count) p.channels[p.channel_count++] = d->cells->told;
+    if (d->cells->reported != CHANNEL_NONE && d->cells->reported < d->channel_count)
+        p.channels[p.channel_count++] = d->cells->reported;
     for (int32_t c = 0; c < p.channel_count; c++) {
         p.first[c] = (cl_int)(p.bytes / 4);
         p.bytes += count * bytes_of(d, p.channels[c]);
@@ -377,7 +378,8 @@ static void fetch(void *user, const int32_t *bricks, int32_t count)
         const int32_t channel = p.channels[c];
         const cl_int words = words_of(d, channel);
         if (p.values)
-            LAUNCH(d->queue, pack_bricks, count, A(d->names), A(d->channel[channel]), A(d->block), A(p.first[c]), A(words));
+            LAUNCH(d->queue, pack_bricks, count, ARG(d->names), ARG(d->channel[channel]), ARG(d->block), ARG(p.first[c]),
+                   ARG(words));
         for (int32_t i = 0; i < count && !p.values; i++)
             queue_read(d->queue, d->channel[channel], bricks[i] * bytes_of(d, channel), bricks_values(pool, channel, bricks[i]),
                        bytes_of(d, channel));
@@ -401,7 +403,8 @@ static void send_values(device_bricks *d, const int32_t *bricks, int32_t count)
         const int32_t channel = p.channels[c];
         const cl_int words = words_of(d, channel);
         if (p.values)
-            LAUNCH(d->queue, unpack_bricks, count, A(d->names), A(d->channel[channel]), A(d->block), A(p.first[c]), A(words));
+            LAUNCH(d->queue, unpack_bricks, count, ARG(d->names), ARG(d->channel[channel]), ARG(d->block), ARG(p.first[c]),
+                   ARG(words));
         for (int32_t i = 0; i < count && !p.values; i++)
             queue_write(d->queue, d->channel[channel], bricks[i] * bytes_of(d, channel),
                         bricks_values(pool, channel, bricks[i]), bytes_of(d, channel));
@@ -417,7 +420,7 @@ static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
     bool named = name_bricks(d, bricks, count);
     for (int32_t c = CLEARED_CHANNELS; c < channel_count; c++) {
         const cl_int words = words_of(d, channels[c]);
-        if (named) LAUNCH(d->queue, clear_bricks, count, A(d->names), A(d->channel[channels[c]]), A(words));
+        if (named) LAUNCH(d->queue, clear_bricks, count, ARG(d->names), ARG(d->channel[channels[c]]), ARG(words));
         for (int32_t i = 0; i < count && !named; i++)
             queue_write(d->queue, d->channel[channels[c]], bricks[i] * bytes_of(d, channels[c]), zeros,
                         bytes_of(d, channels[c]));
@@ -425,7 +428,7 @@ static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 }
 
 // Sends or clears the bricks that are in one place, many at a time.
-static void settle(device_bricks *d, brick_place place, void (*act)(device_bricks *, const int32_t *, int32_t))
+static void act_on(device_bricks *d, brick_place place, void (*act)(device_bricks *, const int32_t *, int32_t))
 {
     enum { BATCH = 1024 };
     brick_pool *pool = &d->cells->pool;
@@ -441,8 +444,8 @@ static void settle(device_bricks *d, brick_place place, void (*act)(device_brick
 
 void device_bricks_send(device_bricks *d)
 {
-    settle(d, PLACE_HERE, send_values);
-    settle(d, PLACE_NOWHERE, clear_values);
+    act_on(d, PLACE_HERE, send_values);
+    act_on(d, PLACE_NOWHERE, clear_values);
     memset(d->cells->pool.place, PLACE_THERE, (size_t)d->cells->pool.end);
     d->cells->pool.place[BRICK_NOTHING] = PLACE_BOTH;
 }
@@ -461,17 +464,17 @@ static bool all_have_next(const device_bricks *d)
     return true;
 }
 
-// The scratch through which what was told moves: that of the mass.
-static int32_t told_scratch(const device_bricks *d)
+// The scratch through which what was reported moves: that of the mass.
+static int32_t reported_scratch(const device_bricks *d)
 {
     const int32_t next = cells_next(d->cells, d->cells->layout->mass);
-    return next != CHANNEL_NONE && bytes_of(d, next) >= bytes_of(d, d->cells->told) ? next : CHANNEL_NONE;
+    return next != CHANNEL_NONE && bytes_of(d, next) >= bytes_of(d, d->cells->reported) ? next : CHANNEL_NONE;
 }
 
 // Whether all that moves has a place to move to.
 static bool can_move(const device_bricks *d)
 {
-    return !d->lean && all_have_next(d) && (d->cells->told == CHANNEL_NONE || told_scratch(d) != CHANNEL_NONE);
+    return !d->lean && all_have_next(d) && (d->cells->reported == CHANNEL_NONE || reported_scratch(d) != CHANNEL_NONE);
 }
 
 static void repack(void *user, const int32_t *place, int32_t end)
@@ -494,17 +497,17 @@ static void repack(void *user, const int32_t *place, int32_t end)
     for (int32_t c = 0; c < channel_count; c++) {
         int32_t from = channels[c], to_channel = cells_next(d->cells, from);
         const cl_int words = words_of(d, from);
-        LAUNCH(d->queue, move_bricks, end, A(d->names), A(d->channel[from]), A(d->channel[to_channel]), A(words));
+        LAUNCH(d->queue, move_bricks, end, ARG(d->names), ARG(d->channel[from]), ARG(d->channel[to_channel]), ARG(words));
         cl_mem swap = d->channel[from];
         d->channel[from] = d->channel[to_channel];
         d->channel[to_channel] = swap;
     }
-    const int32_t told = d->cells->told;
-    if (told == CHANNEL_NONE) return;
-    const cl_int words = words_of(d, told);
-    cl_mem scratch = d->channel[told_scratch(d)];
-    LAUNCH(d->queue, move_bricks, end, A(d->names), A(d->channel[told]), A(scratch), A(words));
-    queue_copy(d->queue, scratch, d->channel[told], end * bytes_of(d, told));
+    const int32_t reported = d->cells->reported;
+    if (reported == CHANNEL_NONE) return;
+    const cl_int words = words_of(d, reported);
+    cl_mem scratch = d->channel[reported_scratch(d)];
+    LAUNCH(d->queue, move_bricks, end, ARG(d->names), ARG(d->channel[reported]), ARG(scratch), ARG(words));
+    queue_copy(d->queue, scratch, d->channel[reported], end * bytes_of(d, reported));
 }
 
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel)
@@ -523,12 +526,12 @@ void device_bricks_send_channel(device_bricks *d, int32_t channel)
 
 // ---- Flags of bricks -------------------------------------------------------------------------------------------------------
 
-// With a threshold: adds to the facts which changes count. What emitters poured and what is stale the host knows.
-static void tell_changes(device_bricks *d)
+// With a threshold: adds to the flags which changes count. What emitters poured and what is stale the host knows.
+static void report_changes(device_bricks *d)
 {
     const fluid_cells *c = d->cells;
     const brick_pool *pool = &c->pool;
-    if (c->told == CHANNEL_NONE) return;
+    if (c->reported == CHANNEL_NONE) return;
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
         const int32_t bits =
@@ -538,18 +541,18 @@ static void tell_changes(device_bricks *d)
     if (count > 0) {
         const int32_t group = (int32_t)d->queue->group;
         queue_write(d->queue, d->flags, 0, d->flags_here, count * (int64_t)sizeof *d->flags_here);
-        LAUNCH(d->queue, flag_bricks, (count + group - 1) / group, A(d->flags), A(d->tables), A(count));
+        LAUNCH(d->queue, flag_bricks, (count + group - 1) / group, ARG(d->flags), ARG(d->tables), ARG(count));
     }
     const int32_t next = cells_next(c, c->layout->mass), mass = next == CHANNEL_NONE ? c->layout->mass : next;
     const cl_int bytes = pool->channel_bytes[mass], unit = c->world->solver->unit, threshold = c->threshold;
-    LAUNCH(d->queue, tell_changes, d->live, A(d->list), A(d->channel[mass]), A(d->channel[c->told]), A(d->tables), A(bytes),
-           A(unit), A(threshold));
+    LAUNCH(d->queue, report_changes, d->live, ARG(d->list), ARG(d->channel[mass]), ARG(d->channel[c->reported]), ARG(d->tables),
+           ARG(bytes), ARG(unit), ARG(threshold));
 }
 
 void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)
 {
     char *to = (char *)d->tables_here.data + DEVICE_BRICK_FLAGS;
-    tell_changes(d);
+    report_changes(d);
     d->writes = d->queue->writes;
     queue_read_later(d->queue, d->tables, DEVICE_BRICK_FLAGS, to, d->cells->pool.end, on_transfer_queue, &d->flags_read);
 }
@@ -558,7 +561,7 @@ void device_bricks_prefetch_header(device_bricks *d, int64_t first, bool with_fl
 {
     const int64_t end = with_flags ? DEVICE_BRICK_FLAGS + d->cells->pool.end : DEVICE_HEADER;
     if (with_flags) {
-        tell_changes(d);
+        report_changes(d);
         d->writes = d->queue->writes;
     }
     d->read_along = with_flags ? done : NULL;

@@ -76,9 +76,13 @@ bool device_rules_run(device_rules *r, device_bricks *d, const cell_rule *rule)
     const weir_world *world = d->world;
     const int32_t i = (int32_t)(rule - d->cells->rules);
     if (!r->kernel[i]) return false;
-    const cl_mem *c = d->channel, *flow = c + rule_flow_seen(d->cells, rule), none = NULL;
-    cl_mem moved[3], old[WEIR_RULE_CHANNELS] = {none}, next[WEIR_RULE_CHANNELS] = {none};
-    for (int axis = 0; axis < 3; axis++) moved[axis] = d->cells->moved[axis] ? c[d->cells->moved[axis]] : none;
+    const cl_mem *c = d->channel, none = NULL, pressure = device_channel(d, d->cells->layout->pressure);
+    const int32_t flow_seen = rule_flow_seen(d->cells, rule);
+    cl_mem flow[3], moved[3], old[WEIR_RULE_CHANNELS] = {none}, next[WEIR_RULE_CHANNELS] = {none};
+    for (int axis = 0; axis < 3; axis++) {
+        flow[axis] = flow_seen == CHANNEL_NONE ? none : c[flow_seen + axis];
+        moved[axis] = d->cells->moved[axis] ? c[d->cells->moved[axis]] : none;
+    }
     for (int32_t k = 0; k < rule->def.channel_count; k++) {
         old[k] = c[rule->values[k]];
         next[k] = c[rule->next[k]];
@@ -87,29 +91,29 @@ bool device_rules_run(device_rules *r, device_bricks *d, const cell_rule *rule)
     if (rule->def.user_bytes > 0) memcpy(user, rule->def.user, rule->def.user_bytes);
     const cl_long update = world->update;
     const size_t user_bytes = rule->def.user_bytes > 0 ? rule->def.user_bytes : 4;
-    const kernel_arg args[] = {A(d->list),
-                               A(d->near),
-                               A(d->open),
-                               A(d->coords),
-                               A(c[rule_mass_seen(d->cells, rule)]),
-                               A(c[d->cells->layout->mass]),
-                               A(flow[0]),
-                               A(flow[1]),
-                               A(flow[2]),
-                               A(moved[0]),
-                               A(moved[1]),
-                               A(moved[2]),
-                               A(c[d->cells->layout->pressure]),
-                               A(old[0]),
-                               A(old[1]),
-                               A(old[2]),
-                               A(old[3]),
-                               A(next[0]),
-                               A(next[1]),
-                               A(next[2]),
-                               A(next[3]),
+    const kernel_arg args[] = {ARG(d->list),
+                               ARG(d->near),
+                               ARG(d->open),
+                               ARG(d->coords),
+                               ARG(c[rule_mass_seen(d->cells, rule)]),
+                               ARG(c[d->cells->layout->mass]),
+                               ARG(flow[0]),
+                               ARG(flow[1]),
+                               ARG(flow[2]),
+                               ARG(moved[0]),
+                               ARG(moved[1]),
+                               ARG(moved[2]),
+                               ARG(pressure),
+                               ARG(old[0]),
+                               ARG(old[1]),
+                               ARG(old[2]),
+                               ARG(old[3]),
+                               ARG(next[0]),
+                               ARG(next[1]),
+                               ARG(next[2]),
+                               ARG(next[3]),
                                {user_bytes, user},
-                               A(update)};
+                               ARG(update)};
     d->queue->rule = rule->name;
     queue_launch_other(d->queue, r->kernel[i], rule->name, (size_t)d->live * d->queue->group, d->queue->group, args,
                        (int32_t)(sizeof args / sizeof *args));

@@ -61,8 +61,8 @@ typedef struct device_run {
 // Bits of what a device says of a brick after a move.
 #define DEVICE_WET 1
 #define DEVICE_CHANGED 2
-#define DEVICE_DRAINED 4  // an open side took water from it, whose flow is still there
-#define DEVICE_STALE 8    // with a threshold of changes: the host says that it is to be told however little it changed
-#define DEVICE_TELLS 16   // and its change counts
+#define DEVICE_DRAINED 4   // an open side took water from it, whose flow is still there
+#define DEVICE_STALE 8     // with a threshold of changes: the host says that it is to be told however little it changed
+#define DEVICE_REPORTS 16  // and its change counts
 
 #endif

@@ -35,14 +35,14 @@ static void gather_open(const brick_pool *pool, int32_t brick, float *tile)
 
 int32_t rule_mass_seen(const fluid_cells *c, const cell_rule *rule)
 {
-    const int32_t mass = c->layout->mass;
-    return rule->def.place == WEIR_PLACE_AFTER_MOVE ? cells_next(c, mass) : mass;
+    const int32_t mass = c->layout->mass, next = cells_next(c, mass);
+    return rule->def.place == WEIR_PLACE_AFTER_MOVE && next != CHANNEL_NONE ? next : mass;
 }
 
 int32_t rule_flow_seen(const fluid_cells *c, const cell_rule *rule)
 {
-    const int32_t flow = c->layout->flow;
-    return rule->def.place == WEIR_PLACE_AFTER_MOVE ? cells_next(c, flow) : flow;
+    const int32_t flow = c->layout->flow, next = cells_next(c, flow);
+    return rule->def.place == WEIR_PLACE_AFTER_MOVE && next != CHANNEL_NONE ? next : flow;
 }
 
 static void run_on_brick(const fluid_cells *c, const cell_rule *rule, int32_t brick)

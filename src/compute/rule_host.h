@@ -4,7 +4,7 @@
 
 #include "cells/cells.h"
 
-// Which channel a rule sees as fill, and which as flow on the x axis: after the move the new ones.
+// Which channel a rule sees as fill, and which as flow on the x axis (CHANNEL_NONE: there is none): after the move the new ones.
 int32_t rule_mass_seen(const fluid_cells *c, const cell_rule *rule);
 int32_t rule_flow_seen(const fluid_cells *c, const cell_rule *rule);
 

@@ -26,8 +26,7 @@ weir_status world_keep(weir_world *world)
     if (world->lost[0] || !world_check(world)) return world_lost(world);
     if (!is_due(world)) return WEIR_OK;
     double start = clock_seconds();
-    world_fetch_all(world);
-    solver_catch_up(world);
+    world_fetch_state(world);
     if (world->lost[0] || !world_check(world)) return world_lost(world);
     world_checkpoint *c = &world->checkpoint;
     if (snapshot_keep(world, &c->bytes, &c->room, &c->size) != WEIR_OK) {
@@ -67,6 +66,7 @@ static void go_back(weir_world *world, const char *why)
 bool world_check(weir_world *world)
 {
     if (!solver_is_remote(world) || world->solver->device_status(world->state) == WEIR_OK) return true;
+    if (world->busy) return false;  // queries read what going back would replace, so weir_world_step_end does it
     go_back(world, weir_error_message());
     return false;
 }
@@ -79,6 +79,7 @@ bool world_check_query(const weir_world *world)
 
 weir_status world_lost(const weir_world *world)
 {
+    if (!world->lost[0]) return world->solver->device_status(world->state);
     return status_fail(WEIR_ERROR_DEVICE, "%s", world->lost);
 }
 

@@ -44,7 +44,7 @@ struct fluid_view {
     void (*read)(const fluid_view *view, fluid_part part, int32_t brick, int32_t first, int32_t count, void *values);
     // With a threshold of what counts as a change (weir_world_def.change_threshold): the drops of a brick's 512 cells as they were when it
     // last counted. Meshes are made of these, so that those of bricks side by side fit although some have drifted. NULL: as they are.
-    void (*read_told)(const fluid_view *view, int32_t brick, int32_t *drops);
+    void (*read_reported)(const fluid_view *view, int32_t brick, int32_t *drops);
     // Fetches the values of bricks that a device has, before they are read; NULL: they are here.
     void (*fetch)(const fluid_view *view, const int32_t *bricks, int32_t count);
     const void *owner;  // of the solver's
@@ -77,8 +77,8 @@ static inline const int32_t *fluid_drops(const fluid_view *view, int32_t brick, 
 // The same as they were when the brick last counted as changed.
 static inline const int32_t *fluid_told_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
 {
-    if (!view->read_told) return fluid_drops(view, brick, room);
-    view->read_told(view, brick, room);
+    if (!view->read_reported) return fluid_drops(view, brick, room);
+    view->read_reported(view, brick, room);
     return room;
 }
 

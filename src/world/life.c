@@ -369,6 +369,8 @@ weir_status weir_world_step_end(weir_world *world)
     background *task = world->background;
     pthread_join(task->thread, NULL);
     world->busy = false;
+    if (!world_check(world)) task->status = world_lost(world);
+    if (task->status == WEIR_ERROR_DEVICE) snprintf(task->message, sizeof task->message, "%s", world->lost);
     if (task->run.due > 0) book_advance(world, &task->run, task->status);
     weir_status edits = world_apply_queue(world);
     return task->status == WEIR_OK ? edits : status_fail(task->status, "%s", task->message);

@@ -41,6 +41,7 @@ weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *
     world_material *added = &materials[(*count)++];
     *added = (world_material){.def = *def};
     strcpy(added->name, def->name);
+    added->def.name = NULL;                                        // the caller's
     for (int32_t i = 0; i < 3; i++) added->def.colour[i] += 0.0f;  // minus zero becomes zero
     return WEIR_OK;
 }
@@ -54,9 +55,9 @@ void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *coun
     (void)status;
 }
 
-bool world_can_hold(const weir_world *world, weir_material material)
+bool materials_can_hold(const weir_world *world, int32_t count, weir_material material)
 {
-    if (material <= WEIR_NOTHING || material >= world->material_count) return false;
+    if (material <= WEIR_NOTHING || material >= count) return false;
     return world->solver->can_hold ? world->solver->can_hold(world->state, material) : material == WEIR_WATER;
 }
 

@@ -277,12 +277,16 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
         if (materials_add(a->materials, &a->material_count, &def) != WEIR_OK)
             return snapshot_damaged(r, "%s", weir_error_message());
     }
+    int64_t total[4] = {0};
     for (int32_t i = WEIR_WATER; i < a->material_count; i++) {
         int64_t account[4];
         for (int32_t k = 0; k < 4; k++) account[k] = get_i64(r);
         for (int32_t k = 0; k < 4; k++)
             if (account[k] < 0 || account[k] > ACCOUNT_MAX) return snapshot_damaged(r, "the account of drops is out of range");
         a->ledger[i] = (world_ledger){account[0], account[1], account[2], account[3]};
+        for (int32_t k = 0; k < 4; k++) total[k] += account[k];
+        if (total[0] > ACCOUNT_MAX || total[1] > ACCOUNT_MAX || total[2] > ACCOUNT_MAX || total[3] > ACCOUNT_MAX)
+            return snapshot_damaged(r, "the account of drops is out of range");
     }
     return r->ended ? snapshot_ends_early(r) : WEIR_OK;
 }
@@ -295,13 +299,6 @@ static weir_status get_carried(snapshot_reader *r, const weir_world *world, arri
     return WEIR_OK;
 }
 
-// Whether the solver could hold a material of the file.
-static bool can_hold(const weir_world *world, const arrival *a, weir_material material)
-{
-    if (material <= WEIR_NOTHING || material >= a->material_count) return false;
-    return world->solver->can_hold ? world->solver->can_hold(world->state, material) : material == WEIR_WATER;
-}
-
 static bool source_sound(const weir_world *world, const arrival *a, const world_source *s, int32_t last_id)
 {
     const float force[3] = {s->force.x, s->force.y, s->force.z};
@@ -309,10 +306,11 @@ static bool source_sound(const weir_world *world, const arrival *a, const world_
         if (!(force[i] >= -1 && force[i] <= 1)) return false;
     }
     if (s->id <= last_id || s->id >= a->next_source_id || !box_sound(s->box)) return false;
-    if (s->kind == SOURCE_FORCE) return true;
+    if (s->kind == SOURCE_FORCE) return world->solver->speed > 0 && s->rate == 0 && s->owed == 0;
     bool rated =
         s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < world->solver->unit;
-    return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS && (s->kind == SOURCE_DRAIN || can_hold(world, a, s->material));
+    return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS &&
+           (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->material_count, s->material));
 }
 
 static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a)
@@ -454,7 +452,7 @@ static weir_status load_payload(weir_world *world, const char *path, const uint8
     // only values of rules, and the world would not go on as the saved one.
     if (status == WEIR_OK) move_in(world, &a);
     discard(world, &a);
-    world_check_change(world);
+    if (status == WEIR_OK) world_check_change(world);
     return status;
 }
 

@@ -25,7 +25,9 @@ enum { CHUNK_BYTES = 1 << 18, ZSTD_LEVEL = 3 };
 // Without a chunk it only counts the payload, which tells its size before it is packed.
 struct snapshot_writer {
     memory *mem;
-    weir_write *write;  // takes what is stored; NULL: that is only counted and hashed
+    size_t scratch_used, scratch_peak;  // bytes, now and at most
+    char *reserve;                      // that much, if it was made beforehand so that writing cannot fail
+    weir_write *write;                  // takes what is stored; NULL: that is only counted and hashed
     void *user;
     uint8_t *block;  // takes the payload as it is
     uint8_t *chunk;  // CHUNK_BYTES of payload on their way
@@ -170,21 +172,22 @@ static void put_vec(snapshot_writer *w, weir_vec v)
 void snapshot_put_values(snapshot_writer *w, const void *values, int32_t count, int32_t bytes)
 {
     enum { PART = 512 };
-    uint8_t raw[PART * 4];
-    const uint8_t *from = values;
+    uint8_t raw[4 * PART];
     for (int32_t at = 0; at < count; at += PART) {
         const int32_t here = count - at < PART ? count - at : PART;
-        for (int32_t i = 0; i < here; i++, from += bytes) {
-            uint8_t one = 0;
-            uint16_t two = 0;
-            uint32_t four = 0;
-            if (bytes == 1)
-                memcpy(&one, from, 1), four = one;
-            else if (bytes == 2)
-                memcpy(&two, from, 2), four = two;
-            else
-                memcpy(&four, from, 4);
-            store_number(raw + bytes * i, four, bytes);
+        const uint8_t *from = (const uint8_t *)values + (size_t)at * (size_t)bytes;
+        for (int32_t i = 0; i < here; i++) {
+            uint16_t two;
+            uint32_t four;
+            if (bytes == 4) {
+                memcpy(&four, from + 4 * i, sizeof four);
+                store_number(raw + 4 * i, four, 4);
+            } else if (bytes == 2) {
+                memcpy(&two, from + 2 * i, sizeof two);
+                store_number(raw + 2 * i, two, 2);
+            } else {
+                raw[i] = from[i];
+            }
         }
         snapshot_put_bytes(w, raw, (size_t)here * (size_t)bytes);
     }
@@ -192,6 +195,10 @@ void snapshot_put_values(snapshot_writer *w, const void *values, int32_t count, 
 
 void *snapshot_scratch(snapshot_writer *w, size_t bytes)
 {
+    const size_t begin = w->scratch_used, size = (bytes + 15) / 16 * 16;
+    w->scratch_used += size;
+    if (w->scratch_used > w->scratch_peak) w->scratch_peak = w->scratch_used;
+    if (w->reserve) return w->reserve + begin;
     void *block = memory_alloc(w->mem, bytes);
     if (!block && bytes > 0) w->failure = WEIR_ERROR_MEMORY;
     return block;
@@ -199,7 +206,8 @@ void *snapshot_scratch(snapshot_writer *w, size_t bytes)
 
 void snapshot_scratch_free(snapshot_writer *w, void *block, size_t bytes)
 {
-    memory_free(w->mem, block, bytes);
+    w->scratch_used -= (bytes + 15) / 16 * 16;
+    if (!w->reserve) memory_free(w->mem, block, bytes);
 }
 
 // ---- What is written -------------------------------------------------------------------------------------------------------
@@ -353,9 +361,11 @@ static void close_writer(memory *mem, snapshot_writer *w)
 
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size)
 {
+    // All that can fail comes first: the block may hold an older checkpoint.
     snapshot_writer counter = {.mem = &world->mem};
     put_world(&counter, world);
-    bool done = counter.failure == WEIR_OK;
+    char *reserve = memory_alloc(&world->mem, counter.scratch_peak);
+    bool done = counter.failure == WEIR_OK && (reserve || counter.scratch_peak == 0);
     if (done && *room < counter.size) {
         size_t larger = (size_t)counter.size + (size_t)counter.size / 8;
         uint8_t *grown = memory_alloc(&world->mem, larger);
@@ -367,11 +377,12 @@ weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size
         }
     }
     if (done) {
-        snapshot_writer w = {.mem = &world->mem, .block = *block};
+        snapshot_writer w = {.mem = &world->mem, .reserve = reserve, .block = *block};
         put_world(&w, world);
-        done = w.failure == WEIR_OK;
-        *size = done ? (size_t)w.size : 0;
+        assert(w.failure == WEIR_OK && w.size == counter.size && w.scratch_peak == counter.scratch_peak);
+        *size = (size_t)w.size;
     }
+    memory_free(&world->mem, reserve, counter.scratch_peak);
     return done ? WEIR_OK
                 : status_fail(WEIR_ERROR_MEMORY, "no memory for a checkpoint of update %lld", (long long)world->update);
 }

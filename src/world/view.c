@@ -11,20 +11,33 @@ fluid_view world_fluid(const weir_world *world)
     return view;
 }
 
-fluid_view world_fetch_all(const weir_world *world)
+static void fetch_all(const fluid_view *view)
 {
     enum { BATCH = 1024 };
-    fluid_view view = world_fluid(world);
     int32_t bricks[BATCH], count = 0;
-    if (!view.fetch) return view;
-    for (int32_t b = 1; b < view.end; b++) {
-        if (view.alive[b]) bricks[count++] = b;
+    if (!view->fetch) return;
+    for (int32_t b = 1; b < view->end; b++) {
+        if (view->alive[b]) bricks[count++] = b;
         if (count < BATCH) continue;
-        fluid_fetch(&view, bricks, count);
+        fluid_fetch(view, bricks, count);
         count = 0;
     }
-    fluid_fetch(&view, bricks, count);
+    fluid_fetch(view, bricks, count);
+}
+
+fluid_view world_fetch_all(const weir_world *world)
+{
+    fluid_view view = world_fluid(world);
+    fetch_all(&view);
     return world_check_query(world) ? view : world_fluid(world);
+}
+
+void world_fetch_state(weir_world *world)
+{
+    fluid_view view;
+    world->solver->view(world->state, false, &view);
+    fetch_all(&view);
+    solver_catch_up(world);
 }
 
 static weir_status freeze_sources(weir_world *world)
@@ -46,8 +59,7 @@ static weir_status freeze_sources(weir_world *world)
 
 weir_status world_freeze(weir_world *world)
 {
-    world_fetch_all(world);
-    solver_catch_up(world);
+    world_fetch_state(world);
     if (world->lost[0] || !world_check(world)) return world_lost(world);
     weir_status status = freeze_sources(world);
     if (status == WEIR_OK) status = world->solver->freeze(world->state);

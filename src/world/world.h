@@ -23,7 +23,7 @@ typedef struct world_source {
 } world_source;
 
 typedef struct world_material {
-    weir_material_def def;  // its name is the one below
+    weir_material_def def;  // but for its name
     char name[32];
 } world_material;
 
@@ -110,6 +110,8 @@ struct weir_world {
 fluid_view world_fluid(const weir_world *world);
 // The same with all values here.
 fluid_view world_fetch_all(const weir_world *world);
+// Brings all values of the state here, also while a background step runs, by whom it is called then. The device may be lost meanwhile.
+void world_fetch_state(weir_world *world);
 
 // ---- sources.c ----
 
@@ -138,11 +140,12 @@ void world_thaw(weir_world *world);
 
 // Before an update: refuses if the device was lost; keeps a checkpoint if it is time for one.
 weir_status world_keep(weir_world *world);
-// Whether the device that has the values is well. If not the world goes back to its checkpoint: bricks are then others than before.
+// Whether the device that has the values is well. If not the world goes back to its checkpoint, in a background step when that ends: bricks
+// are then others than before.
 bool world_check(weir_world *world);
 // The same in a query, when the bricks it needs have been brought and none has been looked at yet.
 bool world_check_query(const weir_world *world);
-// WEIR_ERROR_DEVICE and the sentence of the loss.
+// WEIR_ERROR_DEVICE and the sentence of the loss: what the world became, or, before it went back, what the device said.
 weir_status world_lost(const weir_world *world);
 void world_free_checkpoint(weir_world *world);
 
@@ -153,8 +156,8 @@ void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *coun
 // Adds one whose name and numbers are checked; on a failure nothing is changed.
 weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *count, const weir_material_def *def);
 
-// Whether the solver's fluid can be of a material, which need not be one.
-bool world_can_hold(const weir_world *world, weir_material material);
+// Whether the solver's fluid can be of a material, which need not be one of so many.
+bool materials_can_hold(const weir_world *world, int32_t count, weir_material material);
 // What a material should be held of, by its account.
 int64_t world_ledger_held(const world_ledger *ledger);
 

@@ -44,7 +44,7 @@ static weir_status check_flow(const void *values, size_t index, weir_coord cell,
 weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill)
 {
     assert(fill);
-    world_edit edit = {.kind = EDIT_FILL, .material = WEIR_WATER};
+    world_edit edit = {.kind = EDIT_FILL, .material = world_fluid(world).material};
     const float most = (float)world->solver->cell_max / WEIR_FULL;
     weir_status status = edit_place_values(world, box, fill, sizeof *fill, &edit);
     if (status == WEIR_OK) status = check_values(box, fill, most, check_fill);

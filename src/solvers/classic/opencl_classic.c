@@ -45,8 +45,8 @@ void classic_opencl_move(void *solver)
     opencl_machine *machine = ((classic *)solver)->opencl->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH(&machine->queue, classic_move, d->pair_count, A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->tables), A(d->open),
-           A(d->clear), A(d->pairs), A(machine->numbers));
+    LAUNCH(&machine->queue, classic_move, d->pair_count, ARG(c.mass), FLOW_ARGS(c), ARG(c.mass_next), NEXT_ARGS(c),
+           MOVED_ARGS(c), ARG(d->tables), ARG(d->open), ARG(d->clear), ARG(d->pairs), ARG(machine->numbers));
 }
 
 void classic_opencl_open_sides(void *solver)
@@ -69,8 +69,8 @@ static void iterate_pressure(classic_opencl *o, int32_t count, bool follows)
     const size_t items = (size_t)d->run_count * DEVICE_MARCH_GROUP;
     for (o->rest += count; o->rest >= 2; o->rest -= 2, follows = false) {
         opencl_channels c = opencl_find_channels(machine);
-        const kernel_arg args[] = {A(d->runs),    A(d->near),      A(d->open),        A(d->clear),
-                                   A(c.pressure), A(c.divergence), A(c.pressure_next)};
+        const kernel_arg args[] = {ARG(d->runs),    ARG(d->near),      ARG(d->open),        ARG(d->clear),
+                                   ARG(c.pressure), ARG(c.divergence), ARG(c.pressure_next)};
         queue_launch(&machine->queue, follows ? KERNEL_classic_follow : KERNEL_classic_pressure, items, DEVICE_MARCH_GROUP,
                      args, (int32_t)(sizeof args / sizeof *args));
         opencl_swap_pressure(machine);
@@ -88,8 +88,8 @@ void classic_opencl_divergence(void *solver)
     opencl_channels c = opencl_find_channels(machine);
     cl_int follows = iterations - 1 >= 2;
     device_bricks_prefetch_flags(d, d->live >= machine->transfer_bricks);
-    LAUNCH_ROWS_BY(&machine->queue, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, A(d->open), A(c.mass_next), NEXT,
-                   A(c.divergence), A(c.pressure), A(d->tables), A(d->room), A(follows), A(d->live));
+    LAUNCH_ROWS_BY(&machine->queue, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, ARG(d->open), ARG(c.mass_next),
+                   NEXT_ARGS(c), ARG(c.divergence), ARG(c.pressure), ARG(d->tables), ARG(d->room), ARG(follows), ARG(d->live));
     o->rest = 0;
     iterate_pressure(o, iterations - 1, follows);
 }
@@ -107,9 +107,9 @@ void classic_opencl_gradient(void *solver)
     device_bricks *d = &machine->bricks;
     iterate_pressure(o, ((classic *)solver)->iterations, false);
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH_ITEMS(&machine->queue, classic_gradient, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, A(d->runs),
-                 A(d->near), A(d->open), A(d->clear), A(c.pressure), A(c.divergence), A(c.pressure_next), NEXT,
-                 A(machine->numbers), A(o->rest));
+    LAUNCH_ITEMS(&machine->queue, classic_gradient, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, ARG(d->runs),
+                 ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.pressure), ARG(c.divergence), ARG(c.pressure_next),
+                 NEXT_ARGS(c), ARG(machine->numbers), ARG(o->rest));
     if (o->rest > 0) opencl_swap_pressure(machine);
     opencl_swap_mass(machine);
     opencl_swap_flow(machine);

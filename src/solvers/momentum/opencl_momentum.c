@@ -213,7 +213,7 @@ static weir_status build_pyramid(momentum_opencl *o)
         p->tail = first_of_tail(p, pool);
         write_tree(p, pool, told);
         queue_write(&o->machine->queue, p->tree, (int64_t)p->told * 4, told, size.told * 4);
-        LAUNCH_ROWS(&o->machine->queue, grow_tree, bricks, A(p->cells), A(p->tree), A(levels), A(bricks));
+        LAUNCH_ROWS(&o->machine->queue, grow_tree, bricks, ARG(p->cells), ARG(p->tree), ARG(levels), ARG(bricks));
         p->fresh = true;
         p->version = pool->version;
     }
@@ -332,7 +332,7 @@ static weir_status reserve(void *solver)
     return status;
 }
 
-#define CYCLE A(d->tables), A(o->cycle)
+#define CYCLE ARG(d->tables), ARG(o->cycle)
 
 void momentum_opencl_move(void *solver)
 {
@@ -340,9 +340,9 @@ void momentum_opencl_move(void *solver)
     opencl_machine *machine = o->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, A(d->runs), A(d->near),
-                 A(d->open), A(d->clear), A(c.mass), FLOW, A(c.mass_next), NEXT, MOVED, A(d->tables), A(machine->numbers),
-                 A(o->limits));
+    LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, ARG(d->runs), ARG(d->near),
+                 ARG(d->open), ARG(d->clear), ARG(c.mass), FLOW_ARGS(c), ARG(c.mass_next), NEXT_ARGS(c), MOVED_ARGS(c),
+                 ARG(d->tables), ARG(machine->numbers), ARG(o->limits));
 }
 
 void momentum_opencl_open_sides(void *solver)
@@ -356,8 +356,8 @@ void momentum_opencl_viscosity(void *solver)
     opencl_machine *machine = ((momentum *)solver)->opencl->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH(&machine->queue, viscosity, d->live, A(d->list), A(d->near), A(d->open), A(d->clear), A(c.mass_next), NEXT, FLOW,
-           A(machine->world->params.momentum.viscosity));
+    LAUNCH(&machine->queue, viscosity, d->live, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.mass_next),
+           NEXT_ARGS(c), FLOW_ARGS(c), ARG(machine->world->params.momentum.viscosity));
     opencl_swap_flow(machine);
 }
 
@@ -388,9 +388,9 @@ void momentum_opencl_divergence(void *solver)
     const weir_momentum_params *p = &machine->world->params.momentum;
     begin_cycles(o);
     if (!reads_once(o)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
-    LAUNCH_ROWS(&machine->queue, divergence, d->live, A(d->near), A(d->open), A(c.mass_next), NEXT, A(c.pressure),
-                A(c.divergence), A(c.floor), A(c.pressure_next), A(d->tables), A(machine->numbers), A(p->excess_rate),
-                A(p->excess_cap), A(o->smooths), A(d->room), A(d->live));
+    LAUNCH_ROWS(&machine->queue, divergence, d->live, ARG(d->near), ARG(d->open), ARG(c.mass_next), NEXT_ARGS(c),
+                ARG(c.pressure), ARG(c.divergence), ARG(c.floor), ARG(c.pressure_next), ARG(d->tables), ARG(machine->numbers),
+                ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->smooths), ARG(d->room), ARG(d->live));
 }
 
 static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
@@ -398,8 +398,8 @@ static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int smooths = o->smooths;
-    LAUNCH_ROWS(&o->machine->queue, smooth, d->live, A(d->open), A(from), A(c.divergence), A(c.floor), A(to), CYCLE, A(d->room),
-                A(smooths), A(d->live));
+    LAUNCH_ROWS(&o->machine->queue, smooth, d->live, ARG(d->open), ARG(from), ARG(c.divergence), ARG(c.floor), ARG(to), CYCLE,
+                ARG(d->room), ARG(smooths), ARG(d->live));
 }
 
 void momentum_opencl_smooth(void *solver)
@@ -422,8 +422,8 @@ void momentum_opencl_restrict_fine(void *solver)
     device_bricks *d = &o->machine->bricks;
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
-    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, A(c.pressure_next), A(c.divergence), A(d->open), A(p->cells),
-                A(p->level[0]), A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(d->live));
+    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, ARG(c.pressure_next), ARG(c.divergence), ARG(d->open),
+                ARG(p->cells), ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(d->live));
     if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), reads_once(o) && o->cycle.index == 0);
 }
 
@@ -441,10 +441,10 @@ static void level_down(momentum_opencl *o, cl_int level)
     cl_int is_top = level == p->tables.top, smooths = is_top ? 0 : o->smooths;
     assert(bricks >= 1);
     if (level == 1)
-        LAUNCH_ROWS(q, first_down, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths));
+        LAUNCH_ROWS(q, first_down, bricks, ARG(p->cells), ARG(here[0]), ARG(here[1]), ARG(p->tree), CYCLE, ARG(smooths));
     else
-        LAUNCH_CELLS(q, level_down, bricks, A(p->cells), A(here[-1]), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(is_top),
-                     A(smooths));
+        LAUNCH_CELLS(q, level_down, bricks, ARG(p->cells), ARG(here[-1]), ARG(here[0]), ARG(here[1]), ARG(p->tree), CYCLE,
+                     ARG(is_top), ARG(smooths));
 }
 
 static void level_back(momentum_opencl *o, cl_int level)
@@ -457,10 +457,11 @@ static void level_back(momentum_opencl *o, cl_int level)
     cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, smooths = o->smooths;
     cl_int above = level + 1 == p->tables.top ? DEVICE_ERROR : DEVICE_ERROR_NEXT;
     if (level == 1)
-        LAUNCH_ROWS(q, first_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(smooths), A(above));
+        LAUNCH_ROWS(q, first_smooth, bricks, ARG(p->cells), ARG(here[0]), ARG(here[1]), ARG(p->tree), CYCLE, ARG(smooths),
+                    ARG(above));
     else
-        LAUNCH_CELLS(q, level_smooth, bricks, A(p->cells), A(here[0]), A(here[1]), A(p->tree), CYCLE, A(from), A(to),
-                     A(smooths), A(above));
+        LAUNCH_CELLS(q, level_smooth, bricks, ARG(p->cells), ARG(here[0]), ARG(here[1]), ARG(p->tree), CYCLE, ARG(from),
+                     ARG(to), ARG(smooths), ARG(above));
 }
 
 // Jacobi sweeps on a coarsest level of bricks far apart. They see each other's results, so each is a launch.
@@ -471,8 +472,8 @@ static void sweep_coarsest(momentum_opencl *o)
     const device_level *here = &p->level[p->tables.top];
     cl_int from = DEVICE_ERROR, to = DEVICE_ERROR_NEXT, sweeps = 1, above = -1;
     for (int32_t i = 0; i < COARSEST_SWEEPS; i++) {
-        LAUNCH_CELLS(&o->machine->queue, level_smooth, here->count - 1, A(p->cells), A(*here), A(*here), A(p->tree), CYCLE,
-                     A(from), A(to), A(sweeps), A(above));
+        LAUNCH_CELLS(&o->machine->queue, level_smooth, here->count - 1, ARG(p->cells), ARG(*here), ARG(*here), ARG(p->tree),
+                     CYCLE, ARG(from), ARG(to), ARG(sweeps), ARG(above));
         cl_int swap = from;
         from = to;
         to = swap;
@@ -485,8 +486,8 @@ static void coarse_tail(momentum_opencl *o)
     device_bricks *d = &o->machine->bricks;
     const device_level *here = &p->level[p->tail];
     cl_int level = p->tail, top = p->tables.top, smooths = o->smooths, sweeps = COARSEST_SWEEPS;
-    LAUNCH_CELLS(&o->machine->queue, coarse_tail, 1, A(p->cells), A(here[-1]), A(here[0]), A(p->tree), CYCLE, A(p->box),
-                 A(p->split), A(level), A(top), A(smooths), A(sweeps));
+    LAUNCH_CELLS(&o->machine->queue, coarse_tail, 1, ARG(p->cells), ARG(here[-1]), ARG(here[0]), ARG(p->tree), CYCLE,
+                 ARG(p->box), ARG(p->split), ARG(level), ARG(top), ARG(smooths), ARG(sweeps));
 }
 
 void momentum_opencl_coarse_levels(void *solver)
@@ -510,8 +511,8 @@ void momentum_opencl_correct(void *solver)
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int top = p->tables.top;
-    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->live, A(c.pressure_next), A(c.floor), A(p->cells), A(p->level[0]),
-                A(p->level[1]), A(p->tree), CYCLE, A(d->room), A(top), A(o->machine->numbers.head), A(d->live));
+    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->live, ARG(c.pressure_next), ARG(c.floor), ARG(p->cells), ARG(p->level[0]),
+                ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(top), ARG(o->machine->numbers.head), ARG(d->live));
 }
 
 // ---- Local relaxation ------------------------------------------------------------------------------------------------------
@@ -528,14 +529,14 @@ static void local_relax(momentum *m)
         take_stats(m);
         if (!rule_residual_is_large(stats_of(o, o->cycle.index).begun, o->cycle.tolerance)) return;
     }
-    LAUNCH_ROWS(q, find_unconverged, d->live, A(d->open), A(c.pressure), A(c.divergence), CYCLE, A(d->room));
+    LAUNCH_ROWS(q, find_unconverged, d->live, ARG(d->open), ARG(c.pressure), ARG(c.divergence), CYCLE, ARG(d->room));
     if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), false);
     cl_int sweeps = o->smooths;
     int32_t several = d->live < DEVICE_RELAX_BRICKS ? d->live : DEVICE_RELAX_BRICKS;
     for (cl_int round = 0; round < LOCAL_RELAX_ROUNDS; round++)
-        LAUNCH_ROWS(q, local_relax, several, A(d->near), A(d->clear), A(d->open), A(c.pressure), A(c.pressure_next),
-                    A(c.divergence), A(c.floor), CYCLE, A(d->room), A(round), A(sweeps));
-    LAUNCH_ROWS(q, copy_newest, several, A(c.pressure), A(c.pressure_next), CYCLE, A(d->room));
+        LAUNCH_ROWS(q, local_relax, several, ARG(d->near), ARG(d->clear), ARG(d->open), ARG(c.pressure), ARG(c.pressure_next),
+                    ARG(c.divergence), ARG(c.floor), CYCLE, ARG(d->room), ARG(round), ARG(sweeps));
+    LAUNCH_ROWS(q, copy_newest, several, ARG(c.pressure), ARG(c.pressure_next), CYCLE, ARG(d->room));
 }
 
 // The device need not know yet whether another cycle is needed: it may be told to run one, and does nothing in it if it is not.
@@ -556,8 +557,8 @@ void momentum_opencl_gradient(void *solver)
     momentum_opencl *o = ((momentum *)solver)->opencl;
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
-    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, A(d->open), A(c.pressure), NEXT, FLOW,
-                   A(d->tables), A(o->machine->numbers), A(d->room), A(d->live));
+    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, ARG(d->open), ARG(c.pressure), NEXT_ARGS(c),
+                   FLOW_ARGS(c), ARG(d->tables), ARG(o->machine->numbers), ARG(d->room), ARG(d->live));
     if (o->cycle.speculative) prefetch_stats(o, false, false);
     opencl_swap_mass(o->machine);
 }

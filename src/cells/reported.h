@@ -1,20 +1,20 @@
 // The fill of a cell as it is kept to tell what has changed, in 2 bytes: in steps of 1/16384, up to just below 4.
-#ifndef WEIR_CELLS_TOLD_H
-#define WEIR_CELLS_TOLD_H
+#ifndef WEIR_CELLS_REPORTED_H
+#define WEIR_CELLS_REPORTED_H
 
 #include "cells/language.h"
 
 #define TOLD_BITS 8     // a step is so many bits of drops
 #define TOLD_MAX 65535  // what is above counts as this
 
-RULE int told_steps(int drops)
+RULE int reported_steps(int drops)
 {
     const int steps = drops >> TOLD_BITS;
     return steps < TOLD_MAX ? steps : TOLD_MAX;
 }
 
 // How far two such fills are apart.
-RULE int told_apart(int a, int b)
+RULE int reported_apart(int a, int b)
 {
     return a < b ? b - a : a - b;
 }
