@@ -31,7 +31,9 @@ static void print_param(const weir_param *param)
 static void print_params(void)
 {
     weir_param param;
-    printf("\nParameters for --set, their defaults and their ranges:\n");
+    printf("\nSolvers, the default first:");
+    for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++) printf("%s %s", s ? "," : "", weir_solver_name((weir_solver)s));
+    printf("\n\nParameters for --set, their defaults and their ranges:\n");
     for (int32_t i = 0; weir_params_shared(i, &param); i++) print_param(&param);
     for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++) {
         const char *name = weir_solver_name((weir_solver)s);
@@ -65,18 +67,18 @@ static void print_run_notes(void)
 
 static void print_bench_notes(void)
 {
-    printf("\nNAME is a benchmark's name or some words of it: block-32 means momentum-block-32 and classic-block-32,\n"
-           "classic all that run with classic.\n"
+    printf("\nNAME is a benchmark's name or some words of it: block-32 means that of every\n"
+           "solver, and the name of a solver all that run with it.\n"
            "\nEvery benchmark runs some updates to warm up, then batches of updates; update_ms is the median\n"
            "batch's time per update. The block-N ones are a full block of N^3 cells; the others are scenes\n"
            "at about the thesis's peak number of cells, but for tsunami, which is smaller unless --full is\n"
-           "given. classic runs with 8 iterations, as in the thesis.\n"
+           "given. Every solver runs with its default parameters.\n"
            "\nlimit_bytes_per_second is what the memory gives, measured in the same run with the same threads\n"
            "by a triad a[i] = b[i] + s * c[i] over three arrays of %d MiB, counted as STREAM does: 12 bytes\n"
            "per element of 4-byte floats, without the read that a write may cost the processor; on an OpenCL\n"
            "device by a copy between two buffers, bytes read and written both counted. An update\n"
-           "must at least read and write its state once, of both solvers 40 bytes per cell, so\n"
-           "fraction_of_limit = 40 * cells_per_second / limit_bytes_per_second.\n"
+           "must at least read its state once and write it once, which takes so many bytes per cell, so\n"
+           "fraction_of_limit = those bytes * cells_per_second / limit_bytes_per_second.\n"
            "\nmesh-dambreak meshes the water's surface after every update of dambreak; ms/update is the best\n"
            "time of the mesher alone, Mcells/s counts the cells of all live bricks, and 4 bytes per cell are\n"
            "what it must read.\n"

@@ -400,7 +400,7 @@ static int read_help(app_options *options, const char *text)
 // ---- The table -------------------------------------------------------------------------------------------------------------
 
 static const option_def table[] = {
-    {"solver", "S", "laws of the water: momentum (default) or classic", FOR_RUN, read_solver},
+    {"solver", "S", "laws of the water: one of the solvers below", FOR_RUN, read_solver},
     {"backend", "B", "where to compute: cpu (default) or opencl", FOR_RUN | FOR_BENCH, read_backend},
     {"device", "D", "device of the backend: a number, gpu, cpu, or a part of its name; see 'weir devices'", FOR_RUN | FOR_BENCH,
      read_device},

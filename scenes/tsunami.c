@@ -8,7 +8,7 @@
 //      +----------------------------------------+
 //      0        1          2.5                  4   times size; twice size in z
 //
-// Peak cells under momentum: 0.9 million at size 64 and 11.3 million, as in the thesis, at size 178, when the flood has passed the
+// Peak cells with the default solver: 0.9 million at size 64 and 11.3 million, as in the thesis, at size 178, when the flood has passed the
 // buildings.
 #include "scenes/scene.h"
 

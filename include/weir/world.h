@@ -65,7 +65,7 @@ WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
-// A world has water from the beginning. Which materials its fluid can be is up to its solver: momentum and classic move water alone, and
+// A world has water from the beginning. Which materials its fluid can be is up to its solver: those there are move water alone, and
 // refuse to be filled with another.
 
 // Adds a material; its number is the next one. Names must differ. Fails while a background step runs.
@@ -106,11 +106,11 @@ WEIR_API weir_status weir_world_build_shares(weir_world *world, weir_box box, co
 // Tells Weir that the game's own terrain has changed in a box, so that it asks again there.
 WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 
-// Sets the flow of the water in a box, in cells per update, each component within max_flow (classic: half of it).
+// Sets the flow of the water in a box, in cells per update, each component within what its solver moves.
 WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
 
 // The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
-// Fills may be as large as a cell of this solver can hold (momentum: just below 4, up to which a float counts every drop); what is
+// Fills may be as large as a cell of this solver can hold, which the sentence of a refusal tells; what is
 // written into solid cells has no effect. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
 // the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
 // the cell and the value.

@@ -12,13 +12,13 @@
 #include <assert.h>
 #include <math.h>
 
-enum { TELL_GRAIN = 64 };  // bricks per piece of work
+enum { REPORT_GRAIN = 64 };  // bricks per piece of work
 
 weir_status cells_set_threshold(fluid_cells *c, float threshold)
 {
     c->reported = CHANNEL_NONE;
     if (threshold <= 0.0f) return WEIR_OK;
-    c->threshold = (int32_t)ceilf(threshold * (WEIR_FULL >> TOLD_BITS));
+    c->threshold = (int32_t)ceilf(threshold * (WEIR_FULL >> REPORTED_BITS));
     assert(c->threshold >= 1);
     return bricks_add_channel(&c->pool, sizeof(uint16_t), &c->reported);
 }
@@ -48,7 +48,7 @@ static bool is_apart(const int32_t *drops, const uint16_t *reported, int32_t thr
     return most >= threshold;
 }
 
-static void tell_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
+static void report_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
     fluid_cells *c = context;
@@ -69,21 +69,21 @@ static void tell_bricks(void *context, int32_t begin, int32_t end, int32_t worke
 void cells_report_changes(fluid_cells *c)
 {
     if (c->reported == CHANNEL_NONE) return;
-    if (!c->pool.remote) workers_run(c->world->workers, tell_bricks, c, c->pool.end, TELL_GRAIN);
+    if (!c->pool.remote) workers_run(c->world->workers, report_bricks, c, c->pool.end, REPORT_GRAIN);
     c->reported_change = c->world->change;
 }
 
 void cells_read_reported(const fluid_view *view, int32_t brick, int32_t *drops)
 {
     const fluid_cells *c = view->owner;
-    const bool frozen = view->alive == c->frozen.alive;
-    const brick_pool *pool = frozen ? &c->frozen : &c->pool;
+    const brick_pool *pool = cells_viewed(view);
+    const bool frozen = pool == &c->frozen;
     const bool stale = pool->changed[brick] > (frozen ? c->frozen_reported_change : c->reported_change);
     int32_t room[BRICK_CELLS];
     const int32_t *now = stale ? cells_drops(c, pool, brick, room) : NULL;
     const uint16_t *reported = reported_of(c, pool, brick);
     // In steps either way: to become reported must not look like a change.
-    for (int32_t i = 0; i < BRICK_CELLS; i++) drops[i] = (now ? reported_steps(now[i]) : reported[i]) << TOLD_BITS;
+    for (int32_t i = 0; i < BRICK_CELLS; i++) drops[i] = (now ? reported_steps(now[i]) : reported[i]) << REPORTED_BITS;
 }
 
 bool cells_reported_holds(const fluid_cells *c, int32_t brick)

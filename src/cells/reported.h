@@ -4,13 +4,13 @@
 
 #include "cells/language.h"
 
-#define TOLD_BITS 8     // a step is so many bits of drops
-#define TOLD_MAX 65535  // what is above counts as this
+#define REPORTED_BITS 8     // a step is so many bits of drops
+#define REPORTED_MAX 65535  // what is above counts as this
 
 RULE int reported_steps(int drops)
 {
-    const int steps = drops >> TOLD_BITS;
-    return steps < TOLD_MAX ? steps : TOLD_MAX;
+    const int steps = drops >> REPORTED_BITS;
+    return steps < REPORTED_MAX ? steps : REPORTED_MAX;
 }
 
 // How far two such fills are apart.

@@ -13,7 +13,6 @@
 
 enum {
     HASH_GRAIN = 64,  // bricks per piece of work
-    BRICK_COORD_MAX = WEIR_COORD_LIMIT / 8,
     NAME_BYTES = 64
 };
 
@@ -88,13 +87,8 @@ static void put_names(const fluid_cells *c, snapshot_writer *w)
     int32_t count = 0;
     for (int32_t r = 0; r < c->rule_count; r++) count += c->rules[r].def.channel_count;
     snapshot_put_number(w, (uint32_t)count, 4);
-    for (int32_t r = 0; r < c->rule_count; r++) {
-        for (int32_t i = 0; i < c->rules[r].def.channel_count; i++) {
-            const char *name = c->rules[r].channel_names[i];
-            snapshot_put_number(w, strlen(name), 1);
-            snapshot_put_bytes(w, name, strlen(name));
-        }
-    }
+    for (int32_t r = 0; r < c->rule_count; r++)
+        for (int32_t i = 0; i < c->rules[r].def.channel_count; i++) snapshot_put_name(w, c->rules[r].channel_names[i]);
 }
 
 void cells_save(const void *state, snapshot_writer *w)
@@ -138,13 +132,10 @@ static weir_status get_names(const fluid_cells *c, snapshot_reader *r, cells_arr
     int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (count < 0 || count > CHANNEL_MAX - of_layout) return snapshot_damaged(r, "it claims %d channels of rules", count);
     for (int32_t i = 0; i < count; i++) {
-        char name[NAME_BYTES] = "";
-        size_t length = (size_t)snapshot_get_number(r, 1);
-        const uint8_t *letters = snapshot_get_bytes(r, length);
-        if (!letters) return snapshot_ends_early(r);
-        if (length == 0 || length >= sizeof name || memchr(letters, 0, length))
-            return snapshot_damaged(r, "channel %d has no sound name", i + 1);
-        memcpy(name, letters, length);
+        char name[NAME_BYTES];
+        snapshot_get_name(r, name, sizeof name);
+        if (snapshot_ended(r)) return snapshot_ends_early(r);
+        if (!name[0]) return snapshot_damaged(r, "channel %d has no sound name", i + 1);
         int32_t channel = cells_find_channel(c, name);
         if (channel < 0) {
             return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot has a channel \"%s\", and no rule of this world does",
@@ -186,8 +177,7 @@ static weir_status check_value(const fluid_cells *c, const snapshot_reader *r, c
 static weir_status get_brick(const fluid_cells *c, snapshot_reader *r, const terrain *t, cells_arrival *a)
 {
     const weir_coord at = snapshot_get_coord(r);
-    const int32_t max = BRICK_COORD_MAX;
-    if (at.x < -max || at.x > max || at.y < -max || at.y > max || at.z < -max || at.z > max)
+    if (!snapshot_brick_sound(at))
         return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
     if (bricks_find(&a->pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
     brick_mask open;

@@ -13,7 +13,7 @@ typedef struct pass {
     void (*on_opencl)(void *solver);
 } pass;
 
-// PASS("open sides", momentum, open_sides): how it runs is momentum_cpu_open_sides and momentum_opencl_open_sides.
+// PASS("open sides", NAME, open_sides): how it runs is NAME_cpu_open_sides and NAME_opencl_open_sides.
 #if WEIR_HAVE_OPENCL
 #define PASS(text, solver, name)                          \
     {                                                     \

@@ -34,6 +34,7 @@ typedef struct snapshot_writer snapshot_writer;
 void snapshot_put_bytes(snapshot_writer *w, const void *bytes, size_t size);
 void snapshot_put_number(snapshot_writer *w, uint64_t value, int32_t bytes);
 void snapshot_put_coord(snapshot_writer *w, weir_coord c);
+void snapshot_put_name(snapshot_writer *w, const char *name);
 // Values of 1, 2 or 4 bytes.
 void snapshot_put_values(snapshot_writer *w, const void *values, int32_t count, int32_t bytes);
 
@@ -49,6 +50,8 @@ typedef struct snapshot_reader snapshot_reader;
 const uint8_t *snapshot_get_bytes(snapshot_reader *r, size_t size);  // NULL past the end
 uint64_t snapshot_get_number(snapshot_reader *r, int32_t bytes);
 weir_coord snapshot_get_coord(snapshot_reader *r);
+// With its length before it, in a byte. Empty past the end, or if it is no name or has no room.
+void snapshot_get_name(snapshot_reader *r, char *name, size_t room);
 bool snapshot_get_values(snapshot_reader *r, void *values, int32_t count, int32_t bytes);  // false past the end
 size_t snapshot_left(const snapshot_reader *r);
 bool snapshot_ended(const snapshot_reader *r);
@@ -59,6 +62,13 @@ __attribute__((format(printf, 2, 3))) weir_status snapshot_damaged(const snapsho
 weir_status snapshot_ends_early(const snapshot_reader *r);
 
 // ---- Both ----
+
+// Whether a brick could lie there in any world.
+static inline bool snapshot_brick_sound(weir_coord c)
+{
+    const int32_t max = WEIR_COORD_LIMIT / BRICK_EDGE;
+    return c.x >= -max && c.x <= max && c.y >= -max && c.y <= max && c.z >= -max && c.z <= max;
+}
 
 // The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought,
 // and the world have caught up.

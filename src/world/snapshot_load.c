@@ -18,9 +18,8 @@
 enum {
     ZSTD_BLOCK_LEAST = 4,       // a block of a zstd frame takes at least this many bytes
     ZSTD_BLOCK_MOST = 1 << 17,  // and unpacks to at most this many, which bounds what a file can claim
-    BRICK_COORD_MAX = WEIR_COORD_LIMIT / 8,
-    NAME_BYTES = 64,       // of a solver, with its end
-    STREAM_ROOM = 1 << 16  // bytes, at first, for what a function of the game's gives
+    NAME_BYTES = 64,            // of a solver, with its end
+    STREAM_ROOM = 1 << 16       // bytes, at first, for what a function of the game's gives
 };
 
 #define ACCOUNT_MAX ((int64_t)1 << 61)  // so that sums of the account stay within 64 bits
@@ -109,6 +108,16 @@ static weir_vec get_vec(snapshot_reader *r)
     return v;
 }
 
+void snapshot_get_name(snapshot_reader *r, char *name, size_t room)
+{
+    const size_t length = (size_t)snapshot_get_number(r, 1);
+    const uint8_t *letters = snapshot_get_bytes(r, length);
+    name[0] = '\0';
+    if (!letters || length >= room || memchr(letters, 0, length)) return;
+    memcpy(name, letters, length);
+    name[length] = '\0';
+}
+
 bool snapshot_get_values(snapshot_reader *r, void *values, int32_t count, int32_t bytes)
 {
     const uint8_t *from = snapshot_get_bytes(r, (size_t)count * (size_t)bytes);
@@ -176,23 +185,6 @@ static bool box_sound(weir_box box)
     return true;
 }
 
-static bool brick_coord_sound(weir_coord c)
-{
-    const int32_t max = BRICK_COORD_MAX;
-    return c.x >= -max && c.x <= max && c.y >= -max && c.y <= max && c.z >= -max && c.z <= max;
-}
-
-// A name with its length before it. Empty if it has ended, or the name is not one.
-static void get_name(snapshot_reader *r, char *name, size_t room)
-{
-    size_t length = (size_t)snapshot_get_number(r, 1);
-    const uint8_t *letters = snapshot_get_bytes(r, length);
-    name[0] = '\0';
-    if (!letters || length >= room || memchr(letters, 0, length)) return;
-    memcpy(name, letters, length);
-    name[length] = '\0';
-}
-
 static int32_t find_param(const solver_table *solver, const char *name)
 {
     const param_def *p;
@@ -211,7 +203,7 @@ static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_
     const int32_t count = get_i32(r);
     for (int32_t k = 0; k < count && !r->ended; k++) {
         char name[NAME_BYTES];
-        get_name(r, name, sizeof name);
+        snapshot_get_name(r, name, sizeof name);
         const uint32_t bits = get_u32(r);
         if (r->ended) break;
         const int32_t i = find_param(solver, name);
@@ -231,7 +223,7 @@ static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_
 static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)
 {
     char solver[NAME_BYTES];
-    get_name(r, solver, sizeof solver);
+    snapshot_get_name(r, solver, sizeof solver);
     weir_box bounds = get_box(r);
     uint32_t open_sides = get_u32(r);
     if (r->ended) return snapshot_ends_early(r);
@@ -267,7 +259,7 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
     materials_create(a->materials, &a->material_count);
     for (int32_t i = 0; i < added; i++) {
         char name[sizeof a->materials->name];
-        get_name(r, name, sizeof name);
+        snapshot_get_name(r, name, sizeof name);
         if (!r->ended && !name[0]) return snapshot_damaged(r, "material %d has no sound name", i + 1);
         weir_material_def def = {.name = name};
         def.density = get_float(r);
@@ -376,7 +368,7 @@ static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arri
     for (int32_t i = 0; i < count; i++) {
         weir_coord c = snapshot_get_coord(r);
         if (r->ended) return snapshot_ends_early(r);
-        if (!brick_coord_sound(c))
+        if (!snapshot_brick_sound(c))
             return snapshot_damaged(r, "the terrain brick (%d, %d, %d) lies outside any world", c.x, c.y, c.z);
         if (i > 0 && coord_compare(last, c) >= 0)
             return snapshot_damaged(r, "the terrain brick (%d, %d, %d) is out of order", c.x, c.y, c.z);

@@ -119,7 +119,8 @@ static void store_number(uint8_t *to, uint64_t value, int32_t bytes)
 void snapshot_put_number(snapshot_writer *w, uint64_t value, int32_t bytes)
 {
     uint8_t raw[8];
-    store_number(raw, value, bytes);
+    assert(bytes > 0 && bytes <= 8);
+    store_number(raw, value, 8);
     snapshot_put_bytes(w, raw, (size_t)bytes);
 }
 
@@ -150,7 +151,7 @@ void snapshot_put_coord(snapshot_writer *w, weir_coord c)
     put_i32(w, c.z);
 }
 
-static void put_name(snapshot_writer *w, const char *name)
+void snapshot_put_name(snapshot_writer *w, const char *name)
 {
     snapshot_put_number(w, strlen(name), 1);
     snapshot_put_bytes(w, name, strlen(name));
@@ -219,7 +220,7 @@ static void put_params(snapshot_writer *w, const weir_world *world)
     put_i32(w, count);
     for (int32_t i = 0; i < count; i++) {
         const param_def *p = params_field(world->solver, i);
-        put_name(w, p->name);
+        snapshot_put_name(w, p->name);
         put_u32(w, param_bits(p, &world->params));
     }
 }
@@ -273,7 +274,7 @@ static void put_materials(snapshot_writer *w, const weir_world *world)
     put_i32(w, world->material_count - WEIR_MATERIALS_BUILT_IN);
     for (int32_t i = WEIR_MATERIALS_BUILT_IN; i < world->material_count; i++) {
         const world_material *material = &world->materials[i];
-        put_name(w, material->name);
+        snapshot_put_name(w, material->name);
         put_float(w, material->def.density);
         put_float(w, material->def.viscosity);
         for (int32_t k = 0; k < 3; k++) put_float(w, material->def.colour[k]);
@@ -288,7 +289,7 @@ static void put_materials(snapshot_writer *w, const weir_world *world)
 
 static void put_world(snapshot_writer *w, const weir_world *world)
 {
-    put_name(w, world->solver->name);
+    snapshot_put_name(w, world->solver->name);
     put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
     put_params(w, world);
