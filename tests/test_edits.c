@@ -393,6 +393,7 @@ static weir_status edit_emitter(weir_world *world)
 // What an update does for emitters and drains before anything moves.
 static weir_status act_sources(weir_world *world)
 {
+    world->change++;
     weir_status status = cells_reserve(world->state);
     if (status == WEIR_OK) world_apply_sources(world);
     return status;

@@ -30,6 +30,7 @@ static const param_def DUST = {"dust", PARAM_float, offsetof(weir_params, moment
 static const solver_table nobodys = {.id = WEIR_SOLVER_MOMENTUM,
                                      .params = {&DUST, 1},
                                      .unit = 1,
+                                     .cell_max = WEIR_FULL,
                                      .view = cells_view,
                                      .freeze = cells_freeze,
                                      .hash = cells_hash,
@@ -40,6 +41,7 @@ static void make_world(weir_world *world, weir_box bounds, uint32_t open_sides, 
 {
     memset(world, 0, sizeof *world);
     world->solver = &nobodys;
+    world->change = 1;
     world->mem = memory_make(counted ? test_memory_hooks(counted) : (weir_allocator){0});
     assert_int_equal(workers_create(&world->mem, 1, (weir_jobs){0}, &world->workers), WEIR_OK);
     terrain_create(&world->mem, bounds, open_sides, NULL, NULL, &world->terrain);
