@@ -228,6 +228,53 @@ static void what_sand_cannot_do_is_refused_with_a_sentence(void **state)
     assert_null(world);
 }
 
+// Fails with a long sentence, which ends in a full stop.
+static weir_status fail_at_length(void)
+{
+    char words[401];
+    memset(words, 'w', sizeof words);
+    strcpy(words + 399, ".");
+    return status_fail(WEIR_ERROR_LIMIT, "%s", words);
+}
+
+static weir_status fail_to_reserve(void *state)
+{
+    (void)state;
+    return fail_at_length();
+}
+
+static weir_status fail_to_prepare(void *state, const world_edit *edit)
+{
+    (void)state, (void)edit;
+    return fail_at_length();
+}
+
+static void assert_whole_sentence(const char *beginning)
+{
+    const char *sentence = weir_error_message();
+    assert_memory_equal(sentence, beginning, strlen(beginning));
+    assert_int_equal(sentence[strlen(sentence) - 1], '.');
+}
+
+static void long_sentences_arrive_whole(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    solver_table stubborn = sand_solver;
+    stubborn.prepare = fail_to_prepare;
+    weir_world *world;
+    assert_ok(world_create_with(&def, &stubborn, &world));
+    assert_ok(weir_world_step_begin(world));
+    assert_ok(weir_world_fill(world, test_box(0, 0, 0, 1, 1, 1), WEIR_WATER, 1));
+    assert_ok(weir_world_fill(world, test_box(0, 1, 0, 1, 2, 1), WEIR_WATER, 1));
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_LIMIT);
+    assert_whole_sentence("edit 1 of 2 that waited");
+    stubborn.reserve = fail_to_reserve;
+    assert_ok(weir_world_step_begin(world));
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_LIMIT);
+    assert_whole_sentence("www");
+    weir_world_destroy(world);
+}
+
 static void keep_line(void *user, weir_log_level level, const char *line)
 {
     if (level == WEIR_LOG_INFO) snprintf(user, 128, "%s", line);
@@ -875,6 +922,7 @@ int main(void)
         cmocka_unit_test(sources_move_whole_grains_and_owe_the_rest),
         cmocka_unit_test(terrain_is_dug_from_under_sand_and_built_over_it),
         cmocka_unit_test(what_sand_cannot_do_is_refused_with_a_sentence),
+        cmocka_unit_test(long_sentences_arrive_whole),
         cmocka_unit_test(the_log_tells_the_solver),
         cmocka_unit_test(one_and_four_threads_give_one_hash),
         cmocka_unit_test(the_order_of_bricks_does_not_show),

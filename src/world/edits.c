@@ -310,7 +310,7 @@ weir_status world_apply_queue(weir_world *world)
 {
     assert(!world->busy);
     weir_status first = WEIR_OK;
-    char sentence[256] = "";
+    char sentence[STATUS_BYTES] = "";
     for (int32_t i = 0; i < world->queue_count; i++) {
         weir_status status = apply(world, &world->queue[i]);
         if (status != WEIR_OK) fail_queued(world, i, status);

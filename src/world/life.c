@@ -28,7 +28,7 @@ typedef struct background {
     pthread_t thread;
     atomic_bool finished;
     weir_status status;
-    char message[256];
+    char message[STATUS_BYTES];
 } background;
 
 static weir_status run_update(weir_world *world)
@@ -402,7 +402,7 @@ bool world_clip(const weir_world *world, weir_box *box)
 void world_log(const weir_world *world, weir_log_level level, const char *format, ...)
 {
     if (!world->logger.write) return;
-    char line[256];
+    char line[STATUS_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);

@@ -95,7 +95,7 @@ struct weir_world {
     device_account account;
     world_checkpoint checkpoint;
     int32_t checkpoint_every;  // as in weir_world_def
-    char lost[256];            // not empty: the device was lost, and this is the sentence
+    char lost[STATUS_BYTES];   // not empty: the device was lost, and this is the sentence
     bool gone;                 // and the values are gone with it
     void *background;          // the thread of a background step: see life.c
     double rule_seconds[WEIR_RULE_TIMES];
