@@ -596,6 +596,40 @@ static void a_saved_world_goes_on_as_it_would_have(void **state)
     weir_world_destroy(from_file);
 }
 
+static bool holds_heavy(const void *state, weir_material material, const weir_material_def *def)
+{
+    (void)state, (void)material;
+    return def->density > 2;
+}
+
+// A number means what the snapshot's table says, whatever the world's own has there.
+static void emitters_are_judged_by_the_materials_that_come_with_them(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
+    const weir_material_def mud = {"mud", 3, 1, {0, 0, 0}}, foam = {"foam", 0.5f, 1, {1, 1, 1}};
+    solver_table heavy = sand_solver;
+    heavy.can_hold = holds_heavy;
+    weir_material first, second;
+    weir_world *of_mud, *of_foam;
+    assert_ok(world_create_with(&def, &heavy, &of_mud));
+    assert_ok(world_create_with(&def, &heavy, &of_foam));
+    assert_ok(weir_world_add_material(of_mud, &mud, &first));
+    assert_ok(weir_world_add_material(of_foam, &foam, &second));
+    assert_int_equal(first, second);
+    assert_ok(weir_world_add_emitter(of_mud, test_box(0, 0, 0, 1, 1, 1), first, 1, NULL));
+    assert_refused(weir_world_add_emitter(of_foam, test_box(0, 0, 0, 1, 1, 1), second, 1, NULL), WEIR_ERROR_UNSUPPORTED,
+                   "a world of sand cannot hold foam");
+    test_bytes bytes = save(of_mud);
+    assert_ok(weir_world_load_memory(of_foam, bytes.at, bytes.size));
+    assert_int_equal(weir_world_find_material(of_foam, "mud"), first);
+    // And one that moves water alone takes none of it.
+    heavy.can_hold = NULL;
+    assert_refused(weir_world_load_memory(of_mud, bytes.at, bytes.size), WEIR_ERROR_FORMAT, "makes no sense");
+    free(bytes.at);
+    weir_world_destroy(of_mud);
+    weir_world_destroy(of_foam);
+}
+
 static void sand_and_water_do_not_load_each_other(void **state)
 {
     const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
@@ -933,6 +967,7 @@ int main(void)
         cmocka_unit_test(sand_is_meshed_where_it_moves),
         cmocka_unit_test(sand_is_drawn_in_every_look),
         cmocka_unit_test(a_saved_world_goes_on_as_it_would_have),
+        cmocka_unit_test(emitters_are_judged_by_the_materials_that_come_with_them),
         cmocka_unit_test(sand_and_water_do_not_load_each_other),
         cmocka_unit_test(hostile_grains_are_refused),
         cmocka_unit_test(sand_survives_memory_that_fails_anywhere),

@@ -260,7 +260,7 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
     for (int32_t i = 0; i < added; i++) {
         char name[sizeof a->materials->name];
         snapshot_get_name(r, name, sizeof name);
-        if (!r->ended && !name[0]) return snapshot_damaged(r, "material %d has no sound name", i + 1);
+        if (!r->ended && !name[0]) return snapshot_damaged(r, "material %d has no sound name", i + WEIR_MATERIALS_BUILT_IN);
         weir_material_def def = {.name = name};
         def.density = get_float(r);
         def.viscosity = get_float(r);
@@ -302,7 +302,7 @@ static bool source_sound(const weir_world *world, const arrival *a, const world_
     bool rated =
         s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < world->solver->unit;
     return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS &&
-           (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->material_count, s->material));
+           (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->materials, a->material_count, s->material));
 }
 
 static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a)

@@ -21,8 +21,9 @@ struct solver_table {
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
-    // Whether its fluid can be of a material; NULL: of water alone.
-    bool (*can_hold)(const void *state, weir_material material);
+    // Whether its fluid can be of a material, given what that is: it may come with a snapshot, and not be the world's yet. NULL: of water
+    // alone.
+    bool (*can_hold)(const void *state, weir_material material, const weir_material_def *def);
 
     // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
