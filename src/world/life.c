@@ -43,9 +43,7 @@ static weir_status run_update(weir_world *world)
     world_apply_sources(world);
     status = solver->update(world->state);
     if (status != WEIR_OK) return status;
-    fluid_view view;
-    solver->view(world->state, false, &view);
-    world->cells_updated += (int64_t)view.live * BRICK_CELLS;
+    world->cells_updated += (int64_t)solver_view(world, false).live * BRICK_CELLS;
     world->update++;
     return WEIR_OK;
 }

@@ -46,6 +46,7 @@ struct solver_table {
 
     // ---- Reading ----
     // The fluid as it is, or as it was frozen last. A solver that fills in no list of bricks that are gone works, and never tells of one.
+    // The view is zero before.
     void (*view)(const void *state, bool frozen, fluid_view *view);
     // Copies what the view and the hash need, so that both can be had while an update runs. The memory is kept for the next time.
     weir_status (*freeze)(void *state);
@@ -97,6 +98,13 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
 static inline float solver_flow_max(const weir_world *world)
 {
     return world->solver->flow_max ? world->solver->flow_max(&world->params) * world->solver->speed : 0;
+}
+
+static inline fluid_view solver_view(const weir_world *world, bool frozen)
+{
+    fluid_view view = {0};
+    world->solver->view(world->state, frozen, &view);
+    return view;
 }
 
 static inline int32_t solver_carried(const weir_world *world)
