@@ -171,8 +171,6 @@ opencl_channels opencl_find_channels(const opencl_machine *o)
         now.next[axis] = device_channel(d, cells_next(cells, flow));
         now.moved[axis] = cells->moved[axis] ? device_channel(d, cells->moved[axis]) : NULL;
     }
-    now.divergence = now.flow[0];
-    now.floor = now.flow[1];
     return now;
 }
 
