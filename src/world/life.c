@@ -99,6 +99,11 @@ const char *weir_solver_name(weir_solver solver)
     return (unsigned)solver < WEIR_SOLVER_COUNT ? solver_list[solver]->name : NULL;
 }
 
+const char *weir_solver_help(weir_solver solver)
+{
+    return (unsigned)solver < WEIR_SOLVER_COUNT ? solver_list[solver]->help : NULL;
+}
+
 weir_world_def weir_world_def_default(void)
 {
     return (weir_world_def){.rate = 100.0f, .updates_per_step = 1};

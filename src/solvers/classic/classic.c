@@ -117,6 +117,7 @@ extern const solver_table solver_classic;
 const solver_table solver_classic = {
     .id = WEIR_SOLVER_CLASSIC,
     .name = "classic",
+    .help = "van der Scheer's automaton, corrected so that it works: slower, more viscous water",
     .unit = 1,
     .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
     .flow_max = flow_max,

@@ -161,6 +161,7 @@ extern const solver_table solver_momentum;
 const solver_table solver_momentum = {
     .id = WEIR_SOLVER_MOMENTUM,
     .name = "momentum",
+    .help = "water that keeps its momentum, levels through pipes and shoots from holes",
     .unit = 1,
     .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
     .flow_max = flow_max,
