@@ -63,7 +63,7 @@ static bool is_wet(const fluid_view *fluid, const mesher_entry *e)
     return e->brick && fluid->wet[e->brick];
 }
 
-// A brick that died has no mark of its own, nor has one that died and was born again: they are told by what was seen of them.
+// A brick that died has no number of a change: it is told by what was seen of it. So is one that became wet or dry by too little to count.
 static void find_changes(weir_mesher *m, const fluid_view *fluid)
 {
     for (int32_t i = 0; i < m->entry_count; i++) {
