@@ -59,8 +59,7 @@ typedef struct solver_state {
 } solver_state;
 
 // Makes a state of so many bytes, zero but for its beginning, with its part on the machine that the definition asks for; NULL: it
-// does not run there. The other
-// functions are those of a solver_table, for every state that begins so.
+// does not run there. The other functions are those of a solver_table, for every state that begins so.
 weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const cell_layout *layout,
                                 const solver_part *cpu, const solver_part *opencl, void **state);
 weir_status solver_state_reserve(void *state);

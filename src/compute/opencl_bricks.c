@@ -194,8 +194,8 @@ static void keep_line(device_bricks *d, int32_t brick)
     d->behind[brick] = pool->alive[brick] ? 2 * after + (before == BRICK_NOTHING) : 0;
 }
 
-// The live bricks as runs. Long ones do less work twice, but there must be enough of them
-// to keep the device busy; and the last ones are short, so that all of its processors end at about the same time.
+// The live bricks as runs. Long ones do less work twice, but there must be enough of them to keep the device busy; and the last ones are
+// short, so that all of its processors end at about the same time.
 static weir_status send_runs(device_bricks *d)
 {
     const brick_pool *pool = &d->cells->pool;

@@ -113,6 +113,10 @@ fluid_view world_fetch_all(const weir_world *world);
 // Brings all values of the state here, also while a background step runs, by whom it is called then. The device may be lost meanwhile.
 void world_fetch_state(weir_world *world);
 
+// Copies what queries read into world->frozen and has the solver do the same. Before busy is set: it uses the workers.
+weir_status world_freeze(weir_world *world);
+void world_thaw(weir_world *world);
+
 // ---- sources.c ----
 
 enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter or drain
@@ -129,12 +133,6 @@ void world_apply_sources(weir_world *world);
 weir_status world_apply_queue(weir_world *world);
 // Frees the queue and the sources.
 void world_free_edits(weir_world *world);
-
-// ---- view.c ----
-
-// Copies what queries read into world->frozen and has the solver do the same. Before busy is set: it uses the workers.
-weir_status world_freeze(weir_world *world);
-void world_thaw(weir_world *world);
 
 // ---- checkpoint.c ----
 
