@@ -75,7 +75,7 @@ static inline const int32_t *fluid_drops(const fluid_view *view, int32_t brick, 
 }
 
 // The same as they were when the brick last counted as changed.
-static inline const int32_t *fluid_told_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
+static inline const int32_t *fluid_reported_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
 {
     if (!view->read_reported) return fluid_drops(view, brick, room);
     view->read_reported(view, brick, room);

@@ -432,7 +432,7 @@ static void move_in(weir_world *world, arrival *a)
     world->solver->adopt(world->state, a->fluid);
     if (world->solver->set_carried) world->solver->set_carried(world->state, a->carried);
     world->checkpoint.stale = true;
-    world->gone = false;
+    world->values_lost = false;
     *a = old;
 }
 

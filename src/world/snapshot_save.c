@@ -415,7 +415,7 @@ static weir_status begin_saving(const weir_world *world, const char *name, savin
     world_fetch_all(world);
     solver_catch_up(world);
     world_check_query(world);
-    if (world->gone) return world_lost(world);
+    if (world->values_lost) return world_lost(world);
     *to = (saving){.mem = world->mem};
     snapshot_writer counter = {.mem = &to->mem};
     to->w.mem = &to->mem;

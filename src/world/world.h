@@ -96,7 +96,7 @@ struct weir_world {
     world_checkpoint checkpoint;
     int32_t checkpoint_every;  // as in weir_world_def
     char lost[STATUS_BYTES];   // not empty: the device was lost, and this is the sentence
-    bool gone;                 // and the values are gone with it
+    bool values_lost;          // and the values with it
     void *background;          // the thread of a background step: see life.c
     double rule_seconds[WEIR_RULE_TIMES];
     const char *rule_names[WEIR_RULE_TIMES];
