@@ -178,24 +178,20 @@ int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained)
 {
     const weir_world *world = cpu->world;
     const brick_pool *pool = &cpu->cells->pool;
-    const weir_box box = world->terrain.bounds;
+    const rule_box bounds = backend_box(world->terrain.bounds);
     const int32_t next = cells_next(cpu->cells, cpu->cells->layout->mass);
     const int32_t mass_channel = next == CHANNEL_NONE ? cpu->cells->layout->mass : next;
     assert(pool->channel_bytes[mass_channel] == 4 && world->solver->unit == 1);
     int64_t all = 0;
     if (drained) memset(drained, 0, (size_t)pool->end);
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || !pool->wet[b]) continue;
-        weir_coord o = {pool->coord[b].x * 8, pool->coord[b].y * 8, pool->coord[b].z * 8};
-        if (o.x >= box.min.x && o.y >= box.min.y && o.z >= box.min.z && o.x + 8 <= box.max.x && o.y + 8 <= box.max.y &&
-            o.z + 8 <= box.max.z)
-            continue;
+        if (!pool->alive[b] || !pool->wet[b] || !backend_reaches_out(bounds, pool->coord[b])) continue;
         int32_t *mass = bricks_ints(pool, mass_channel, b);
         int32_t left = 0;
         int64_t taken = 0;
         for (int32_t i = 0; i < BRICK_CELLS; i++) {
-            weir_coord c = {o.x + (i & 7), o.y + (i >> 3 & 7), o.z + (i >> 6)};
-            if (!terrain_inside(&world->terrain, c)) {
+            const weir_coord c = brick_cell(pool->coord[b], i);
+            if (rule_side_takes(bounds, c.x, c.y, c.z)) {
                 assert(mass[i] >= 0);
                 taken += mass[i];
                 mass[i] = 0;

@@ -284,7 +284,7 @@ typedef struct opencl_machine {
     int64_t drained_bytes;
     cl_mem outer;  // bricks that reach over the bounds
     int64_t outer_bytes;
-    device_force *forces_here;  // what goes to these buffers, or comes from them
+    rule_region *forces_here;  // what goes to these buffers, or comes from them
     int32_t forces_room;
     int32_t *outer_here;
     int64_t *drops;
