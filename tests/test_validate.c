@@ -375,7 +375,7 @@ static void level_too_many(subject *s)
 
 static void coarse_nothing_holds_something(subject *s)
 {
-    SET(s, pyramid_cells(level_of(s, 1), PYRAMID_ERROR, BRICK_NOTHING)[100], 1.0f);
+    SET(s, pyramid_cells(level_of(s, 1), LEVEL_ERROR, BRICK_NOTHING)[100], 1.0f);
 }
 
 static void brick_in_two_runs(subject *s)

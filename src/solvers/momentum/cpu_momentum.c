@@ -185,9 +185,9 @@ static void over_level(momentum_cpu *cpu, level_kernel *kernel, int32_t level)
 
 static void swap_errors(pyramid_level *level)
 {
-    float *swap = level->channel[PYRAMID_ERROR];
-    level->channel[PYRAMID_ERROR] = level->channel[PYRAMID_ERROR_NEXT];
-    level->channel[PYRAMID_ERROR_NEXT] = swap;
+    float *swap = level->channel[LEVEL_ERROR];
+    level->channel[LEVEL_ERROR] = level->channel[LEVEL_ERROR_NEXT];
+    level->channel[LEVEL_ERROR_NEXT] = swap;
 }
 
 // The coarsest level, nearly solved. A level of a single brick does all sweeps in one visit.
@@ -416,7 +416,7 @@ static weir_status create(void *solver, const char *device)
     cpu->kernels = kernels[cpu->machine->width];
     cpu->ready = UINT64_MAX;
     assert(cpu->kernels);
-    pyramid_create(mem, false, &cpu->levels);
+    pyramid_create(mem, LEVEL_CHANNELS, &cpu->levels);
     cpu->sixths = memory_alloc(mem, cpu->kernels->tile_size);
     if (!cpu->sixths) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     for (size_t i = 0; i < cpu->kernels->tile_size / sizeof *cpu->sixths; i++) cpu->sixths[i] = 1.0f / 6.0f;

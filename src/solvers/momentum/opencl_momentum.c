@@ -604,7 +604,7 @@ static weir_status create(void *solver, const char *device)
     momentum *m = solver;
     momentum_opencl *o = m->opencl = memory_alloc_zero(&m->base.cells.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
-    pyramid_create(&m->base.cells.world->mem, true, &o->pyramid.tables);
+    pyramid_create(&m->base.cells.world->mem, 0, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     o->speculative_bricks = opencl_bricks_from("WEIR_DEVICE_SPECULATIVE", SPECULATIVE_BRICKS);
     const device_needs needs = {.tables_bytes = tables_bytes, .run_axis = 2, .catch_up = take_stats, .solver = m};
