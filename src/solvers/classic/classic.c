@@ -5,7 +5,7 @@
 #include "world/solver.h"
 #include <assert.h>
 
-enum { SWEEP_ITERATIONS = 4 };  // most pressure iterations in one sweep: as far as a sweep looks around its box
+enum { SWEEP_ITERATIONS = 4 };  // most pressure iterations in one sweep: as far as a sweep looks around its column
 
 static const pass MOVE = PASS("mass and flow advection", classic, move);
 static const pass OPEN_SIDES = PASS("open sides", classic, open_sides);
