@@ -31,9 +31,10 @@ static void print_param(const weir_param *param)
 static void print_params(void)
 {
     weir_param param;
-    printf("\nSolvers, the default first:");
-    for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++) printf("%s %s", s ? "," : "", weir_solver_name((weir_solver)s));
-    printf("\n\nParameters for --set, their defaults and their ranges:\n");
+    printf("\nSolvers for --solver, the default first:\n");
+    for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++)
+        printf("  %-12s %s\n", weir_solver_name((weir_solver)s), weir_solver_help((weir_solver)s));
+    printf("\nParameters for --set, their defaults and their ranges:\n");
     for (int32_t i = 0; weir_params_shared(i, &param); i++) print_param(&param);
     for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++) {
         const char *name = weir_solver_name((weir_solver)s);

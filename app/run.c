@@ -335,7 +335,7 @@ static void write_transfer(report_file *report, const run_record *record)
             (double)(last->bytes_to_device - first->bytes_to_device + last->bytes_from_device - first->bytes_from_device) /
             updates;
         double cells = (double)(last->cells_updated - first->cells_updated) / updates;
-        share = cells > 0 ? per_update / (last->cell_bytes * cells) : 0;
+        share = cells > 0 && last->cell_bytes > 0 ? per_update / (last->cell_bytes * cells) : 0;
     }
     report_object(report, "transfer");
     report_integer(report, "to_device", last->bytes_to_device);

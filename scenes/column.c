@@ -6,11 +6,11 @@
 
 #define FRONTS 3
 
-typedef struct column_notes {
+typedef struct column_state {
     double last;            // front after the last update, in cells
     double passed[FRONTS];  // time at which it passed Z = 2, 3, 4, in updates
     int32_t count;
-} column_notes;
+} column_state;
 
 static int32_t width(int32_t size)
 {
@@ -41,22 +41,22 @@ static double front(const scene_run *run)
 
 static void after(scene_run *run)
 {
-    column_notes *notes = run->notes;
-    if (notes->count == FRONTS) return;
-    double now = front(run), last = notes->last;
-    notes->last = now;
-    while (notes->count < FRONTS && now >= (2 + notes->count) * run->size) {
-        double part = ((2 + notes->count) * run->size - last) / (now - last);
-        notes->passed[notes->count++] = (double)run->update - 1 + part;
+    column_state *state = run->state;
+    if (state->count == FRONTS) return;
+    double now = front(run), last = state->last;
+    state->last = now;
+    while (state->count < FRONTS && now >= (2 + state->count) * run->size) {
+        double part = ((2 + state->count) * run->size - last) / (now - last);
+        state->passed[state->count++] = (double)run->update - 1 + part;
     }
 }
 
 static void measure(scene_run *run)
 {
-    const column_notes *notes = run->notes;
+    const column_state *state = run->state;
     static const char *const names[FRONTS] = {"front_2", "front_3", "front_4"};
     double scale = sqrt(2 * -weir_world_params(run->world).gravity.y / run->size);
-    for (int32_t i = 0; i < FRONTS; i++) scene_set_probe(run, names[i], i < notes->count ? notes->passed[i] * scale : NAN);
+    for (int32_t i = 0; i < FRONTS; i++) scene_set_probe(run, names[i], i < state->count ? state->passed[i] * scale : NAN);
 }
 
 const scene_def column_scene = {
@@ -71,7 +71,7 @@ const scene_def column_scene = {
     .probes = {{"front_2", "time t*sqrt(2g/a) at which the front stood at 2a", true},
                {"front_3", "the same at 3a", true},
                {"front_4", "the same at 4a", true}},
-    .notes_size = sizeof(column_notes),
+    .state_size = sizeof(column_state),
     .define = define,
     .set_up = set_up,
     .after = after,

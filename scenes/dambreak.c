@@ -10,10 +10,10 @@
 
 #include <math.h>
 
-typedef struct dambreak_notes {
+typedef struct dambreak_state {
     int64_t impact;  // update at which the water met the obstacle, 0: not yet
     int32_t climb;   // layers of the far wall that the water has reached
-} dambreak_notes;
+} dambreak_state;
 
 static weir_box obstacle(int32_t size)
 {
@@ -34,26 +34,26 @@ static void set_up(scene_run *run)
 
 static void after(scene_run *run)
 {
-    dambreak_notes *notes = run->notes;
+    dambreak_state *state = run->state;
     weir_box front = obstacle(run->size);
     front.max.x = front.min.x;
     front.min.x--;
-    if (notes->impact == 0 && weir_world_box_sum(run->world, front).max_fill > 0.5f) notes->impact = run->update;
+    if (state->impact == 0 && weir_world_box_sum(run->world, front).max_fill > 0.5f) state->impact = run->update;
 
     // The water climbs without gaps, so only the next layer needs a look.
     int32_t wall = 2 * run->size - 1;
-    while (notes->climb < run->size) {
-        weir_box layer = scene_box(wall, wall + 1, notes->climb, notes->climb + 1, 0, run->size);
+    while (state->climb < run->size) {
+        weir_box layer = scene_box(wall, wall + 1, state->climb, state->climb + 1, 0, run->size);
         if (weir_world_box_sum(run->world, layer).max_fill <= 0.5f) break;
-        notes->climb++;
+        state->climb++;
     }
 }
 
 static void measure(scene_run *run)
 {
-    const dambreak_notes *notes = run->notes;
-    scene_set_probe(run, "impact", notes->impact ? (double)notes->impact : NAN);
-    scene_set_probe(run, "climb", notes->climb);
+    const dambreak_state *state = run->state;
+    scene_set_probe(run, "impact", state->impact ? (double)state->impact : NAN);
+    scene_set_probe(run, "climb", state->climb);
 }
 
 const scene_def dambreak_scene = {
@@ -66,7 +66,7 @@ const scene_def dambreak_scene = {
     .updates = 1000,
     .probes = {{"impact", "update at which the water met the cube", true},
                {"climb", "highest point reached on the far wall, cells", true}},
-    .notes_size = sizeof(dambreak_notes),
+    .state_size = sizeof(dambreak_state),
     .define = define,
     .set_up = set_up,
     .after = after,

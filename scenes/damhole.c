@@ -18,10 +18,10 @@ typedef struct geometry {
     int32_t hole, low, high;              // height of a hole; lowest layer of either
 } geometry;
 
-typedef struct damhole_notes {
+typedef struct damhole_state {
     double low, high;  // sums of the mean speed per update
     int64_t count;
-} damhole_notes;
+} damhole_state;
 
 static geometry geometry_of(int32_t size)
 {
@@ -81,19 +81,19 @@ static void after(scene_run *run)
 {
     if (!scene_second_half(run)) return;
     geometry shape = geometry_of(run->size);
-    damhole_notes *notes = run->notes;
-    notes->low += mean_outflow(run, &shape, shape.low);
-    notes->high += mean_outflow(run, &shape, shape.high);
-    notes->count++;
+    damhole_state *state = run->state;
+    state->low += mean_outflow(run, &shape, shape.low);
+    state->high += mean_outflow(run, &shape, shape.high);
+    state->count++;
 }
 
 static void measure(scene_run *run)
 {
     geometry shape = geometry_of(run->size);
-    const damhole_notes *notes = run->notes;
-    double count = notes->count ? (double)notes->count : NAN;
-    scene_set_probe(run, "speed_high", notes->high / count);
-    scene_set_probe(run, "speed_low", notes->low / count);
+    const damhole_state *state = run->state;
+    double count = state->count ? (double)state->count : NAN;
+    scene_set_probe(run, "speed_high", state->high / count);
+    scene_set_probe(run, "speed_low", state->low / count);
     scene_set_probe(run, "depth_high", run->size - (shape.high + 0.5 * shape.hole));
     scene_set_probe(run, "depth_low", run->size - (shape.low + 0.5 * shape.hole));
 }
@@ -111,7 +111,7 @@ const scene_def damhole_scene = {
                {"speed_low", "the same of the hole low down"},
                {"depth_high", "cells from the surface down to the middle of the hole high up"},
                {"depth_low", "the same of the hole low down"}},
-    .notes_size = sizeof(damhole_notes),
+    .state_size = sizeof(damhole_state),
     .define = define,
     .set_up = set_up,
     .before = before,

@@ -5,9 +5,9 @@
 
 #define WIDTH 16
 
-typedef struct pool_notes {
+typedef struct pool_state {
     double max_flow;
-} pool_notes;
+} pool_state;
 
 static void define(int32_t size, weir_world_def *def)
 {
@@ -27,14 +27,14 @@ static double max_flow(const scene_run *run)
 
 static void after(scene_run *run)
 {
-    pool_notes *notes = run->notes;
+    pool_state *state = run->state;
     // Unrest lasts for many updates; every tenth is enough to see it.
-    if (scene_second_half(run) && run->update % 10 == 0) notes->max_flow = fmax(notes->max_flow, max_flow(run));
+    if (scene_second_half(run) && run->update % 10 == 0) state->max_flow = fmax(state->max_flow, max_flow(run));
 }
 
 static void measure(scene_run *run)
 {
-    const pool_notes *notes = run->notes;
+    const pool_state *state = run->state;
     double lowest = INFINITY, highest = -INFINITY;
     for (int32_t z = 0; z < WIDTH; z++) {
         for (int32_t x = 0; x < WIDTH; x++) {
@@ -43,7 +43,7 @@ static void measure(scene_run *run)
             highest = fmax(highest, height);
         }
     }
-    scene_set_probe(run, "max_flow", fmax(notes->max_flow, max_flow(run)));
+    scene_set_probe(run, "max_flow", fmax(state->max_flow, max_flow(run)));
     scene_set_probe(run, "level_spread", highest - lowest);
 }
 
@@ -57,7 +57,7 @@ const scene_def pool_scene = {
     .updates = 2000,
     .probes = {{"max_flow", "largest flow of any cell in the second half of the run, cells per update"},
                {"level_spread", "difference between the highest and the lowest column, cells"}},
-    .notes_size = sizeof(pool_notes),
+    .state_size = sizeof(pool_state),
     .define = define,
     .set_up = set_up,
     .after = after,

@@ -131,17 +131,17 @@ weir_status scene_open(const scene_def *def, const scene_options *options, scene
     }
 
     scene_run *made = calloc(1, sizeof *made);
-    void *notes = calloc(1, def->notes_size ? def->notes_size : 1);
-    if (!made || !notes) {
+    void *state = calloc(1, def->state_size ? def->state_size : 1);
+    if (!made || !state) {
         free(made);
-        free(notes);
-        return fail(WEIR_ERROR_MEMORY, "memory ran out for the notes of scene %s", def->name);
+        free(state);
+        return fail(WEIR_ERROR_MEMORY, "memory ran out for the state of scene %s", def->name);
     }
     made->def = def;
     made->size = size;
     made->seed = options->seed;
     made->planned = options->updates ? options->updates : def->updates;
-    made->notes = notes;
+    made->state = state;
     for (int32_t i = 0; i < SCENE_PROBES; i++) made->probes[i] = NAN;
 
     weir_status status = open_world(made, options);
@@ -157,7 +157,7 @@ void scene_close(scene_run *run)
 {
     if (!run) return;
     weir_world_destroy(run->world);
-    free(run->notes);
+    free(run->state);
     free(run);
 }
 

@@ -37,7 +37,7 @@ typedef struct scene_def {
     int32_t size, size_min, size_max;          // default and range
     int32_t updates;                           // default length of a run
     scene_probe_def probes[SCENE_PROBES + 1];  // ends with an empty one
-    size_t notes_size;                         // bytes of run->notes, zero at the start
+    size_t state_size;                         // bytes of run->state, zero at the start
     weir_vec view;                             // direction in which the camera of its pictures looks; 0: the default
 
     // Sets bounds, open sides and what parameters the scene needs; def->params holds the defaults.
@@ -84,7 +84,7 @@ struct scene_run {
     int64_t planned;              // updates that the run is meant to last
     int64_t first, update;        // number of the world's update at the start of this run (0 unless loaded), and now
     double step_seconds;          // what the last update took, the scene's own work left out
-    void *notes;                  // the scene's own
+    void *state;                  // the scene's own
     double probes[SCENE_PROBES];  // in the order of def->probes; NaN: not known
 };
 

@@ -9,10 +9,10 @@
 
 #include <math.h>
 
-typedef struct shallowwave_notes {
+typedef struct shallowwave_state {
     double crest;     // highest surface above the still level at the shelf's beginning
     int64_t arrival;  // update at which it had risen by a quarter of the shelf's depth, 0: not yet
-} shallowwave_notes;
+} shallowwave_state;
 
 static int32_t still_level(int32_t size)
 {
@@ -48,19 +48,19 @@ static void set_up(scene_run *run)
 
 static void after(scene_run *run)
 {
-    shallowwave_notes *notes = run->notes;
+    shallowwave_state *state = run->state;
     int32_t size = run->size, x = size * 5 / 2;
     double depth = still_level(size) - shelf_height(size);
     double rise = weir_world_column(run->world, x, width(size) / 2, 0, size) - depth;
-    notes->crest = fmax(notes->crest, rise);
-    if (notes->arrival == 0 && rise > 0.25 * depth) notes->arrival = run->update;
+    state->crest = fmax(state->crest, rise);
+    if (state->arrival == 0 && rise > 0.25 * depth) state->arrival = run->update;
 }
 
 static void measure(scene_run *run)
 {
-    const shallowwave_notes *notes = run->notes;
-    scene_set_probe(run, "crest", notes->crest);
-    scene_set_probe(run, "arrival", notes->arrival ? (double)notes->arrival : NAN);
+    const shallowwave_state *state = run->state;
+    scene_set_probe(run, "crest", state->crest);
+    scene_set_probe(run, "arrival", state->arrival ? (double)state->arrival : NAN);
 }
 
 const scene_def shallowwave_scene = {
@@ -74,7 +74,7 @@ const scene_def shallowwave_scene = {
     .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"crest", "highest rise of the water at the shelf's beginning, cells", true},
                {"arrival", "update at which the wave arrived there", true}},
-    .notes_size = sizeof(shallowwave_notes),
+    .state_size = sizeof(shallowwave_state),
     .define = define,
     .set_up = set_up,
     .after = after,

@@ -7,11 +7,11 @@
 #define PI 3.14159265358979323846
 #define CROSSINGS 6  // five half periods; later swings are small and tell less
 
-typedef struct slosh_notes {
+typedef struct slosh_state {
     double last;  // centre of mass after the last update, from the middle
     double crossings[CROSSINGS];
     int32_t count;
-} slosh_notes;
+} slosh_state;
 
 static int32_t mean_depth(int32_t size)
 {
@@ -76,19 +76,19 @@ static double centre_of_mass(const scene_run *run)
 
 static void after(scene_run *run)
 {
-    slosh_notes *notes = run->notes;
-    if (notes->count == CROSSINGS) return;
-    double now = centre_of_mass(run), last = notes->last;
-    notes->last = now;
-    if (now * last < 0) notes->crossings[notes->count++] = (double)run->update - now / (now - last);
+    slosh_state *state = run->state;
+    if (state->count == CROSSINGS) return;
+    double now = centre_of_mass(run), last = state->last;
+    state->last = now;
+    if (now * last < 0) state->crossings[state->count++] = (double)run->update - now / (now - last);
 }
 
 static void measure(scene_run *run)
 {
-    const slosh_notes *notes = run->notes;
-    int32_t halves = notes->count - 1;
+    const slosh_state *state = run->state;
+    int32_t halves = state->count - 1;
     double k = PI / run->size, g = -weir_world_params(run->world).gravity.y;
-    scene_set_probe(run, "period", halves > 0 ? 2 * (notes->crossings[halves] - notes->crossings[0]) / halves : NAN);
+    scene_set_probe(run, "period", halves > 0 ? 2 * (state->crossings[halves] - state->crossings[0]) / halves : NAN);
     scene_set_probe(run, "period_theory", 2 * PI / sqrt(g * k * tanh(k * mean_depth(run->size))));
 }
 
@@ -102,7 +102,7 @@ const scene_def slosh_scene = {
     .updates = 1200,
     .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"period", "period of the swing, updates"}, {"period_theory", "the same by linear theory, updates"}},
-    .notes_size = sizeof(slosh_notes),
+    .state_size = sizeof(slosh_state),
     .define = define,
     .set_up = set_up,
     .after = after,

@@ -14,9 +14,9 @@
 
 #include <math.h>
 
-typedef struct tsunami_notes {
+typedef struct tsunami_state {
     int64_t impact;  // update at which the water reached the first row of buildings, 0: not yet
-} tsunami_notes;
+} tsunami_state;
 
 static int32_t first_row(int32_t size)
 {
@@ -62,18 +62,18 @@ static void set_up(scene_run *run)
 
 static void after(scene_run *run)
 {
-    tsunami_notes *notes = run->notes;
-    if (notes->impact) return;
+    tsunami_state *state = run->state;
+    if (state->impact) return;
     int32_t x = first_row(run->size) - 1;
     weir_box front = scene_box(x, x + 1, 0, run->size / 16, 0, 2 * run->size);
-    if (weir_world_box_sum(run->world, front).max_fill > 0.5f) notes->impact = run->update;
+    if (weir_world_box_sum(run->world, front).max_fill > 0.5f) state->impact = run->update;
 }
 
 static void measure(scene_run *run)
 {
-    const tsunami_notes *notes = run->notes;
+    const tsunami_state *state = run->state;
     int32_t size = run->size;
-    scene_set_probe(run, "impact", notes->impact ? (double)notes->impact : NAN);
+    scene_set_probe(run, "impact", state->impact ? (double)state->impact : NAN);
     scene_set_probe(run, "flood", scene_volume(run, scene_box(first_row(size), 4 * size, 0, size, 0, 2 * size)));
 }
 
@@ -87,7 +87,7 @@ const scene_def tsunami_scene = {
     .updates = 1000,
     .probes = {{"impact", "update at which the water reached the first row of buildings", true},
                {"flood", "water among and behind the buildings, cells"}},
-    .notes_size = sizeof(tsunami_notes),
+    .state_size = sizeof(tsunami_state),
     .define = define,
     .set_up = set_up,
     .after = after,

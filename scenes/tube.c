@@ -12,11 +12,11 @@ typedef struct geometry {
     int32_t arm, pipe, depth, pipe_height, length;
 } geometry;
 
-typedef struct tube_notes {
+typedef struct tube_state {
     int32_t sign;  // of the last difference that was more than noise
     int32_t swings;
     int64_t settled;  // last update at which the levels were more than a quarter of a cell apart
-} tube_notes;
+} tube_state;
 
 static geometry geometry_of(int32_t size)
 {
@@ -49,23 +49,23 @@ static double level(const scene_run *run, const geometry *shape, int32_t x)
 static void after(scene_run *run)
 {
     geometry shape = geometry_of(run->size);
-    tube_notes *notes = run->notes;
+    tube_state *state = run->state;
     double difference = level(run, &shape, 0) - level(run, &shape, shape.arm + shape.pipe);
-    if (fabs(difference) > 0.25) notes->settled = run->update;
+    if (fabs(difference) > 0.25) state->settled = run->update;
     if (fabs(difference) <= 1e-3) return;
     int32_t sign = difference > 0 ? 1 : -1;
-    if (sign == -notes->sign) notes->swings++;
-    notes->sign = sign;
+    if (sign == -state->sign) state->swings++;
+    state->sign = sign;
 }
 
 static void measure(scene_run *run)
 {
     geometry shape = geometry_of(run->size);
-    const tube_notes *notes = run->notes;
+    const tube_state *state = run->state;
     scene_set_probe(run, "level_left", level(run, &shape, 0));
     scene_set_probe(run, "level_right", level(run, &shape, shape.arm + shape.pipe));
-    scene_set_probe(run, "swings", notes->swings);
-    scene_set_probe(run, "settled", notes->settled < run->update ? (double)notes->settled : NAN);
+    scene_set_probe(run, "swings", state->swings);
+    scene_set_probe(run, "settled", state->settled < run->update ? (double)state->settled : NAN);
 }
 
 const scene_def tube_scene = {
@@ -81,7 +81,7 @@ const scene_def tube_scene = {
                {"level_right", "mean surface height of the right arm, cells"},
                {"swings", "how often the difference of the levels changed sign", true},
                {"settled", "last update at which the levels were more than 0.25 apart", true}},
-    .notes_size = sizeof(tube_notes),
+    .state_size = sizeof(tube_state),
     .define = define,
     .set_up = set_up,
     .after = after,

@@ -206,6 +206,7 @@ static weir_status update(void *state)
 const solver_table sand_solver = {
     .id = WEIR_SOLVER_COUNT,  // of no list
     .name = "sand",
+    .help = "grains that fall and slide",
     .unit = WEIR_FULL / FULL,
     .cell_max = WEIR_FULL,
     .speed = 0,

@@ -620,10 +620,32 @@ static void what_no_world_can_hold_is_refused_when_it_is_queued(void **state)
     assert_int_equal(weir_world_dig_sphere(world, (weir_sphere){{0, 0, 0}, 1e8f}), WEIR_ERROR_LIMIT);
     assert_int_equal(weir_world_build_shares(world, ALL, (const uint8_t *)""), WEIR_ERROR_LIMIT);
     assert_int_equal(weir_world_add_drain(world, ALL, 1, NULL), WEIR_ERROR_LIMIT);
+    // Five million bricks: a world of rock could take them, one that is open cannot.
+    const weir_box large = box(0, 0, 0, 8 * 172, 8 * 172, 8 * 172);
+    assert_int_equal(weir_world_fill(world, large, WEIR_WATER, 1), WEIR_ERROR_LIMIT);
+    assert_non_null(strstr(weir_error_message(), "at least 5088448 bricks with open cells; a world holds 4194303"));
     // What costs no more than the bricks that are there may be as large as it likes.
     assert_int_equal(weir_world_drain(world, ALL), WEIR_OK);
     assert_int_equal(weir_world_set_flow(world, ALL, (weir_vec){0.5f, 0, 0}), WEIR_OK);
     assert_int_equal(weir_world_step_end(world), WEIR_OK);
+    weir_world_destroy(world);
+}
+
+// A fill that is too large for open terrain waits where edits before it may have built enough.
+static void a_large_fill_waits_for_what_is_built_before_it(void **state)
+{
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    def.memory_limit = 8 << 20;  // too little for any of it
+    weir_world *world;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_OK);
+    const weir_box large = box(0, 0, 0, 8 * 172, 8 * 172, 8 * 172);
+    assert_int_equal(weir_world_step_begin(world), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, large, WEIR_WATER, 1), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_build(world, box(0, 0, 0, 8 * 172, 8 * 172, 8 * 40), 255), WEIR_OK);
+    assert_int_equal(weir_world_fill(world, large, WEIR_WATER, 1), WEIR_OK);
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_MEMORY);
+    assert_held(world, 0);
     weir_world_destroy(world);
 }
 
@@ -795,6 +817,7 @@ int main(void)
         cmocka_unit_test(edits_during_a_background_step_are_those_after_it),
         cmocka_unit_test(shares_of_a_box_are_built_cell_by_cell_also_from_the_queue),
         cmocka_unit_test(what_no_world_can_hold_is_refused_when_it_is_queued),
+        cmocka_unit_test(a_large_fill_waits_for_what_is_built_before_it),
         cmocka_unit_test(the_first_failure_of_the_queue_is_told_and_the_rest_still_done),
         cmocka_unit_test(a_world_stays_within_its_memory_limit),
         cmocka_unit_test(a_rule_must_be_sound),

@@ -83,7 +83,7 @@ says "weir run"
 works help
 works --help
 works help run
-for word in "Those of momentum" "Those of classic" "noise_seed   1       0 to 4294967295"; do says "$word"; done
+for word in "momentum     water that" "classic      van der Scheer" "Those of momentum" "Those of classic" "noise_seed   1       0 to 4294967295"; do says "$word"; done
 says "--hash-every"
 says "gravity"
 works run --help

@@ -11,7 +11,7 @@
 
 #include "cells/pyramid.h"
 
-enum { GRID = 9, GRID_BRICKS = GRID * GRID * GRID };
+enum { GRID = 9, GRID_BRICKS = GRID * GRID * GRID, CHANNELS = 3 };
 
 static uint32_t random_next(uint32_t *state)
 {
@@ -79,7 +79,7 @@ static void check(const pyramid *p, brick_pool *pool)
     assert_null(memchr(pool->pyramid_dirty, 1, (size_t)pool->end));
     // A second pyramid of the pool, which is good for one build: p has nothing to follow now.
     pyramid fresh;
-    pyramid_create(pool->mem, p->tables_only, &fresh);
+    pyramid_create(pool->mem, p->channel_count, &fresh);
     assert_int_equal(pyramid_build(&fresh, pool), WEIR_OK);
     assert_int_equal(p->top, fresh.top);
     for (int32_t l = 1; l <= p->top; l++) {
@@ -89,9 +89,9 @@ static void check(const pyramid *p, brick_pool *pool)
             check_children(level, below->parent, pool->coord, pool->alive, pool->end);
         else
             check_children(level, below->parent, below->coord, NULL, below->count);
-        if (l > 1 || !p->tables_only) check_neighbours(level);
+        if (l > 1 || p->channel_count > 0) check_neighbours(level);
         for (int32_t b = 1; b < level->count; b++) {
-            assert_int_equal(level->full[b], 0);
+            if (p->channel_count > 0) assert_int_equal(level->flags[b], 0);
             assert_int_equal(find(level, level->coord[b]), b);
         }
     }
@@ -107,7 +107,7 @@ static void it_follows_births_and_deaths(void **state)
         pyramid p;
         uint32_t random = 7 + (uint32_t)kind;
         assert_int_equal(bricks_create(&mem, 0, 0, NULL, &pool), WEIR_OK);
-        pyramid_create(&mem, kind == 1, &p);
+        pyramid_create(&mem, kind == 1 ? 0 : CHANNELS, &p);
         for (int32_t round = 0; round < 120; round++) {
             stir(&pool, &random, round % 7 == 0 ? 400 : 12, round % 30 < 15 ? 300 : round % 30 < 25 ? 6 : 0);
             if (round % 3 == 0) bricks_pack(&pool);
@@ -129,14 +129,14 @@ static void octants_without_a_child_are_zero(void **state)
     pyramid p;
     uint32_t random = 3;
     assert_int_equal(bricks_create(&mem, 0, 0, NULL, &pool), WEIR_OK);
-    pyramid_create(&mem, false, &p);
+    pyramid_create(&mem, CHANNELS, &p);
     for (int32_t round = 0; round < 6; round++) {
         stir(&pool, &random, 60, 100);
         assert_int_equal(pyramid_build(&p, &pool), WEIR_OK);
         for (int32_t l = 1; l <= p.top; l++) {
             for (int32_t i = 0; i < p.level[l].count * BRICK_CELLS; i++) {
                 int32_t brick = i / BRICK_CELLS, octant = (i >> 2 & 1) + 2 * (i >> 5 & 1) + 4 * (i >> 8 & 1);
-                for (int32_t c = 0; c < PYRAMID_CHANNELS; c++) {
+                for (int32_t c = 0; c < CHANNELS; c++) {
                     float *cell = &p.level[l].channel[c][i];
                     if (p.level[l].child[brick][octant] == 0) assert_true(*cell == 0.0f);
                     if (brick > 0) *cell = 1.0f;  // an update leaves something; the nothing stays as it is
@@ -157,7 +157,7 @@ static void without_memory_it_is_built_anew(void **state)
         pyramid p;
         uint32_t random = 5;
         assert_int_equal(bricks_create(&mem, 800, 0, NULL, &pool), WEIR_OK);
-        pyramid_create(&mem, false, &p);
+        pyramid_create(&mem, CHANNELS, &p);
         stir(&pool, &random, 40, 20);
         assert_int_equal(pyramid_build(&p, &pool), WEIR_OK);
         stir(&pool, &random, 600, 300);

@@ -583,7 +583,7 @@ static void the_statistics_count_bricks_and_bytes(void **state)
     weir_stats stats = weir_world_stats(world);
     assert_int_equal(stats.bricks, weir_world_bricks(world, NULL, 0));
     assert_true(stats.peak_bricks >= stats.bricks && stats.peak_bytes >= stats.bytes);
-    assert_true(stats.bytes > (int64_t)stats.bricks * 512 * 4 * CHANNEL_FIXED_COUNT);
+    assert_true(stats.bytes > (int64_t)stats.bricks * 512 * 4 * FLOW_CHANNELS);
     assert_true(stats.updates == 8 && stats.threads == 1 && stats.cells_updated >= 8 * 512);
     weir_world_destroy(world);
 }

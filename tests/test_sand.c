@@ -228,6 +228,53 @@ static void what_sand_cannot_do_is_refused_with_a_sentence(void **state)
     assert_null(world);
 }
 
+// Fails with a long sentence, which ends in a full stop.
+static weir_status fail_at_length(void)
+{
+    char words[401];
+    memset(words, 'w', sizeof words);
+    strcpy(words + 399, ".");
+    return status_fail(WEIR_ERROR_LIMIT, "%s", words);
+}
+
+static weir_status fail_to_reserve(void *state)
+{
+    (void)state;
+    return fail_at_length();
+}
+
+static weir_status fail_to_prepare(void *state, const world_edit *edit)
+{
+    (void)state, (void)edit;
+    return fail_at_length();
+}
+
+static void assert_whole_sentence(const char *beginning)
+{
+    const char *sentence = weir_error_message();
+    assert_memory_equal(sentence, beginning, strlen(beginning));
+    assert_int_equal(sentence[strlen(sentence) - 1], '.');
+}
+
+static void long_sentences_arrive_whole(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    solver_table stubborn = sand_solver;
+    stubborn.prepare = fail_to_prepare;
+    weir_world *world;
+    assert_ok(world_create_with(&def, &stubborn, &world));
+    assert_ok(weir_world_step_begin(world));
+    assert_ok(weir_world_fill(world, test_box(0, 0, 0, 1, 1, 1), WEIR_WATER, 1));
+    assert_ok(weir_world_fill(world, test_box(0, 1, 0, 1, 2, 1), WEIR_WATER, 1));
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_LIMIT);
+    assert_whole_sentence("edit 1 of 2 that waited");
+    stubborn.reserve = fail_to_reserve;
+    assert_ok(weir_world_step_begin(world));
+    assert_int_equal(weir_world_step_end(world), WEIR_ERROR_LIMIT);
+    assert_whole_sentence("www");
+    weir_world_destroy(world);
+}
+
 static void keep_line(void *user, weir_log_level level, const char *line)
 {
     if (level == WEIR_LOG_INFO) snprintf(user, 128, "%s", line);
@@ -547,6 +594,40 @@ static void a_saved_world_goes_on_as_it_would_have(void **state)
     weir_world_destroy(world);
     weir_world_destroy(from_memory);
     weir_world_destroy(from_file);
+}
+
+static bool holds_heavy(const void *state, weir_material material, const weir_material_def *def)
+{
+    (void)state, (void)material;
+    return def->density > 2;
+}
+
+// A number means what the snapshot's table says, whatever the world's own has there.
+static void emitters_are_judged_by_the_materials_that_come_with_them(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
+    const weir_material_def mud = {"mud", 3, 1, {0, 0, 0}}, foam = {"foam", 0.5f, 1, {1, 1, 1}};
+    solver_table heavy = sand_solver;
+    heavy.can_hold = holds_heavy;
+    weir_material first, second;
+    weir_world *of_mud, *of_foam;
+    assert_ok(world_create_with(&def, &heavy, &of_mud));
+    assert_ok(world_create_with(&def, &heavy, &of_foam));
+    assert_ok(weir_world_add_material(of_mud, &mud, &first));
+    assert_ok(weir_world_add_material(of_foam, &foam, &second));
+    assert_int_equal(first, second);
+    assert_ok(weir_world_add_emitter(of_mud, test_box(0, 0, 0, 1, 1, 1), first, 1, NULL));
+    assert_refused(weir_world_add_emitter(of_foam, test_box(0, 0, 0, 1, 1, 1), second, 1, NULL), WEIR_ERROR_UNSUPPORTED,
+                   "a world of sand cannot hold foam");
+    test_bytes bytes = save(of_mud);
+    assert_ok(weir_world_load_memory(of_foam, bytes.at, bytes.size));
+    assert_int_equal(weir_world_find_material(of_foam, "mud"), first);
+    // And one that moves water alone takes none of it.
+    heavy.can_hold = NULL;
+    assert_refused(weir_world_load_memory(of_mud, bytes.at, bytes.size), WEIR_ERROR_FORMAT, "makes no sense");
+    free(bytes.at);
+    weir_world_destroy(of_mud);
+    weir_world_destroy(of_foam);
 }
 
 static void sand_and_water_do_not_load_each_other(void **state)
@@ -875,6 +956,7 @@ int main(void)
         cmocka_unit_test(sources_move_whole_grains_and_owe_the_rest),
         cmocka_unit_test(terrain_is_dug_from_under_sand_and_built_over_it),
         cmocka_unit_test(what_sand_cannot_do_is_refused_with_a_sentence),
+        cmocka_unit_test(long_sentences_arrive_whole),
         cmocka_unit_test(the_log_tells_the_solver),
         cmocka_unit_test(one_and_four_threads_give_one_hash),
         cmocka_unit_test(the_order_of_bricks_does_not_show),
@@ -885,6 +967,7 @@ int main(void)
         cmocka_unit_test(sand_is_meshed_where_it_moves),
         cmocka_unit_test(sand_is_drawn_in_every_look),
         cmocka_unit_test(a_saved_world_goes_on_as_it_would_have),
+        cmocka_unit_test(emitters_are_judged_by_the_materials_that_come_with_them),
         cmocka_unit_test(sand_and_water_do_not_load_each_other),
         cmocka_unit_test(hostile_grains_are_refused),
         cmocka_unit_test(sand_survives_memory_that_fails_anywhere),

@@ -620,7 +620,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
         {AT_MATERIALS, (uint32_t)-1, 4, "claims -1 materials"},
         {AT_MATERIALS, 31, 4, "claims 31 materials"},
-        {AT_MATERIALS, 1, 4, "material 1 has no sound name"},
+        {AT_MATERIALS, 1, 4, "material 2 has no sound name"},
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
         {AT_ADDED, 12345, 8, "account says"},

@@ -375,7 +375,7 @@ static void level_too_many(subject *s)
 
 static void coarse_nothing_holds_something(subject *s)
 {
-    SET(s, pyramid_cells(level_of(s, 1), PYRAMID_ERROR, BRICK_NOTHING)[100], 1.0f);
+    SET(s, pyramid_cells(level_of(s, 1), LEVEL_ERROR, BRICK_NOTHING)[100], 1.0f);
 }
 
 static void brick_in_two_runs(subject *s)
@@ -408,27 +408,33 @@ static void column_twice(subject *s)
     SET(s, s->cpu->column_count, s->cpu->column_count + 1);
 }
 
-static void brick_in_no_box(subject *s)
+// A column that also moves the bricks below it, which are another column's.
+static void column_moves_neighbours(subject *s)
 {
     s->cpu->tried = UINT64_MAX;
-    SET(s, s->cpu->box_count, s->cpu->box_count - 1);
+    for (int32_t i = 0; i < s->cpu->column_count; i++) {
+        brick_column *column = &s->cpu->columns[i];
+        if (column->size.y != 1 || s->pool->near[column->first][NEAR(0, -1, 0)] == BRICK_NOTHING) continue;
+        SET(s, column->low.y, column->low.y - 1);
+        SET(s, column->size.y, 2);
+        return;
+    }
+    fail_msg("no column to break");
 }
 
-// A box that also moves a brick beside it, which is another box's.
-static void box_moves_a_neighbour(subject *s)
+// The same where a column's bricks were found before: one that also moves a brick beside it.
+static void column_has_a_stranger(subject *s)
 {
+    classic_cpu *cpu = ((classic *)s->world->state)->cpu;
     s->cpu->tried = UINT64_MAX;
-    for (int32_t i = 0; i < s->cpu->box_count; i++) {
-        brick_box *box = &s->cpu->boxes[i];
-        if (box->nx == BOX_X || box->brick[1][1][1] == BRICK_NOTHING) continue;
-        for (int32_t b = 1; b < s->pool->end; b++) {
-            if (!s->pool->alive[b] || box->brick[1][1][box->nx + 1] != BRICK_NOTHING) continue;
-            SET(s, box->brick[1][1][box->nx + 1], b == box->brick[1][1][1] ? b + 1 : b);
-            SET(s, box->nx, box->nx + 1);
-            return;
-        }
+    for (int32_t i = 0; i < s->cpu->column_count; i++) {
+        column_bricks *column = &cpu->columns[i];
+        if (column->ny != 1 || column->at[1][0][1] == BRICK_NOTHING) continue;
+        SET(s, column->at[1][2][1], column->at[1][0][1]);
+        SET(s, column->ny, 2);
+        return;
     }
-    fail_msg("no box to break");
+    fail_msg("no column to break");
 }
 
 static void brick_is_noted_as_clear(subject *s)
@@ -496,8 +502,9 @@ static const breakage BREAKAGES[] = {
     {"has 3 bricks", run_of_three},
     {"no column writes", brick_in_no_column},
     {"both write", column_twice},
-    {"no box writes", brick_in_no_box, WEIR_SOLVER_CLASSIC},
-    {"both write", box_moves_a_neighbour, WEIR_SOLVER_CLASSIC},
+    {"both write", column_moves_neighbours},
+    {"no column writes", brick_in_no_column, WEIR_SOLVER_CLASSIC},
+    {"both write", column_has_a_stranger, WEIR_SOLVER_CLASSIC},
     {"noted as clear", brick_is_noted_as_clear},
     {"still listed", brick_stays_listed},
     {"are active", stone_is_active},

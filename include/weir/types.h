@@ -56,8 +56,9 @@ typedef struct weir_material_def {
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 typedef enum weir_solver { WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_COUNT } weir_solver;
 
-// "momentum" and so on; NULL past the last.
+// "momentum" and so on, and what it is like in a few words; NULL past the last.
 WEIR_API const char *weir_solver_name(weir_solver solver);
+WEIR_API const char *weir_solver_help(weir_solver solver);
 
 // Where the rules run; all give the same bits.
 typedef enum weir_backend { WEIR_BACKEND_CPU, WEIR_BACKEND_OPENCL, WEIR_BACKEND_COUNT } weir_backend;

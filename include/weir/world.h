@@ -82,7 +82,7 @@ WEIR_API weir_material weir_world_find_material(const weir_world *world, const c
 
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 // Applied at once between updates, or queued in order while a background step runs; arguments and sizes are checked at the call
-// either way. Boxes and spheres that reach over the world's bounds are cut to them; ones wholly outside are refused. An edit that
+// either way, as far as they are known then: how much of a sphere, or of a game's own terrain, is open shows when it is filled. Boxes and spheres that reach over the world's bounds are cut to them; ones wholly outside are refused. An edit that
 // fails changes nothing.
 
 // Brings every open cell to this fill (0 to 1), up or down. A cell belongs to a sphere if its centre does.

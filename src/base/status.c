@@ -8,7 +8,7 @@
 #define VERSION_TEXT_OF(major, minor, patch) #major "." #minor "." #patch
 #define VERSION_TEXT(major, minor, patch) VERSION_TEXT_OF(major, minor, patch)
 
-static _Thread_local char message[512];
+static _Thread_local char message[STATUS_BYTES];
 
 weir_status status_fail(weir_status status, const char *format, ...)
 {

@@ -4,7 +4,9 @@
 
 #include <weir/base.h>
 
-// Keeps the sentence (printf style, at most 255 characters) and returns the status.
+enum { STATUS_BYTES = 512 };  // that a sentence may take, with its end; a longer one is cut
+
+// Keeps the sentence (printf style) and returns the status.
 __attribute__((format(printf, 2, 3))) weir_status status_fail(weir_status status, const char *format, ...);
 
 #endif

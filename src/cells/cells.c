@@ -13,7 +13,8 @@ static void must_fit(const solver_table *solver, const cell_layout *layout)
 {
     const cell_channel *mass = &layout->channels[layout->mass];
     assert(solver->unit > 0 && (solver->unit & (solver->unit - 1)) == 0);
-    assert(solver->cell_max >= WEIR_FULL && WEIR_FULL % solver->unit == 0);
+    assert(solver->cell_max >= WEIR_FULL && WEIR_FULL % solver->unit == 0 && solver->cell_max % solver->unit == 0);
+    assert((int64_t)(float)solver->cell_max == solver->cell_max);  // the limit of fills that are written is a float
     assert(mass->type == CHANNEL_UNITS && mass->kept);
     assert(mass->bytes == 4 || solver->cell_max / solver->unit < 1 << (8 * mass->bytes));
     assert(solver->speed == 0 || (layout->flow != CHANNEL_NONE && solver->flow_max));

@@ -10,7 +10,8 @@ enum { DEATHS_MAX = WEIR_GONE_MEMORY };
 
 // Zero at first.
 typedef struct brick_deaths {
-    // In the order of their ends, from 1 on. Each coordinate has one entry at most; those of bricks that came back have the number 0.
+    // In the order of their ends, from 1 on. Those of bricks that came back have the number 0, and stay until room is made; of the others
+    // each coordinate has one at most.
     weir_coord *coord;  // brick coordinates
     int64_t *change;    // number of the change in which it ended
     int32_t end;        // one past the last; 0: there is none yet

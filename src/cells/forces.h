@@ -1,8 +1,46 @@
-// R5: what acts on a face besides the water: the forces of regions, and noise that breaks symmetry.
+// R5: what acts on a face besides the water: the forces of regions, and noise that breaks symmetry. And what open sides take.
 #ifndef WEIR_CELLS_FORCES_H
 #define WEIR_CELLS_FORCES_H
 
 #include "cells/language.h"
+
+// A box of cells, as far as before its highest.
+typedef struct rule_box {
+    int min_x, min_y, min_z, max_x, max_y, max_z;
+} rule_box;
+
+typedef struct rule_push {
+    float x, y, z;
+} rule_push;
+
+// A force and the cells on which it acts.
+typedef struct rule_region {
+    rule_box box;
+    rule_push force;
+} rule_region;
+
+RULE bool rule_in_box(rule_box box, int x, int y, int z)
+{
+    return x >= box.min_x && x < box.max_x && y >= box.min_y && y < box.max_y && z >= box.min_z && z < box.max_z;
+}
+
+// The forces on a cell, with that of one more region. They are added up in the order in which the world got them.
+RULE rule_push rule_regional(rule_push before, rule_region more, int x, int y, int z)
+{
+    rule_push sum = before;
+    if (rule_in_box(more.box, x, y, z)) {
+        sum.x += more.force.x;
+        sum.y += more.force.y;
+        sum.z += more.force.z;
+    }
+    return sum;
+}
+
+// Whether an open side takes what is in a cell: all that lies outside the world's bounds. Behind walls there is nothing.
+RULE bool rule_side_takes(rule_box bounds, int x, int y, int z)
+{
+    return !rule_in_box(bounds, x, y, z);
+}
 
 RULE rule_bits rule_mix(rule_bits a)
 {

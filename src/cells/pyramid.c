@@ -9,6 +9,7 @@
 #include "base/broken.h"
 #include "base/status.h"
 #include "world/coord_table.h"
+#include <assert.h>
 #include <string.h>
 
 enum { EXTRA_LEVELS = 2, LEAST_ROOM = 8 };
@@ -64,14 +65,19 @@ static size_t channel_size(int32_t room)
     return (size_t)room * BRICK_CELLS + 80;
 }
 
+static size_t cells_bytes(const pyramid *p, int32_t room)
+{
+    return (size_t)p->channel_count * channel_size(room) * sizeof(float);
+}
+
 static void free_made(pyramid *p, pyramid_level *level)
 {
     size_t room = (size_t)level->room;
     memory_free(p->mem, level->near, room * sizeof *level->near);
-    memory_free(p->mem, level->full, room * sizeof *level->full);
-    if (level->cells) memory_free(p->mem, level->cells, PYRAMID_CHANNELS * channel_size(level->room) * sizeof(float));
+    memory_free(p->mem, level->flags, room);
+    memory_free(p->mem, level->cells, cells_bytes(p, level->room));
     level->near = NULL;
-    level->full = NULL;
+    level->flags = NULL;
     level->cells = NULL;
     memset(level->channel, 0, sizeof level->channel);
     level->room = 0;
@@ -81,16 +87,18 @@ static void free_made(pyramid *p, pyramid_level *level)
 static bool make_room(pyramid *p, int32_t l)
 {
     pyramid_level *level = &p->level[l];
-    const bool linked = l > 1 || !p->tables_only;
+    const bool linked = l > 1 || p->channel_count > 0;
     if (level->count <= level->room) return true;
     int32_t room = level->room == 0 ? level->count : level->count + level->count / 8;
     free_made(p, level);
     level->room = room;
     if (linked) level->near = memory_alloc_zero(p->mem, (size_t)room * sizeof *level->near);
-    level->full = memory_alloc(p->mem, (size_t)room * sizeof *level->full);
-    if (!p->tables_only) level->cells = memory_alloc(p->mem, PYRAMID_CHANNELS * channel_size(room) * sizeof(float));
-    bool got = (level->near || !linked) && level->full && (level->cells || p->tables_only);
-    for (int32_t c = 0; c < PYRAMID_CHANNELS && got && !p->tables_only; c++) {
+    if (p->channel_count > 0) {
+        level->flags = memory_alloc(p->mem, (size_t)room);
+        level->cells = memory_alloc(p->mem, cells_bytes(p, room));
+    }
+    bool got = (level->near || !linked) && ((level->flags && level->cells) || p->channel_count == 0);
+    for (int32_t c = 0; c < p->channel_count && got; c++) {
         level->channel[c] = level->cells + (size_t)c * channel_size(room);
         memset(level->channel[c], 0, BRICK_CELLS * sizeof(float));
     }
@@ -232,13 +240,13 @@ static void link_neighbours(pyramid_level *level, const pyramid_level *above)
 }
 
 // Octants without a child are never written by the kernels, so they are cleared once here.
-static void clear_childless(pyramid_level *level)
+static void clear_childless(const pyramid *p, pyramid_level *level)
 {
     for (int32_t i = 1; i < level->count; i++) {
         for (int32_t o = 0; o < 8; o++) {
             if (level->child[i][o] != 0) continue;
             int32_t first = 4 * (o & 1) + 8 * 4 * (o >> 1 & 1) + 64 * 4 * (o >> 2);
-            for (int32_t c = 0; c < PYRAMID_CHANNELS; c++)
+            for (int32_t c = 0; c < p->channel_count; c++)
                 for (int32_t z = 0; z < 4; z++)
                     for (int32_t y = 0; y < 4; y++)
                         memset(pyramid_cells(level, c, i) + first + 8 * y + 64 * z, 0, 4 * sizeof(float));
@@ -248,9 +256,10 @@ static void clear_childless(pyramid_level *level)
 
 // ---- Exported --------------------------------------------------------------------------------------------------------------
 
-void pyramid_create(memory *mem, bool tables_only, pyramid *p)
+void pyramid_create(memory *mem, int32_t channel_count, pyramid *p)
 {
-    *p = (pyramid){.mem = mem, .version = UINT64_MAX, .tables_only = tables_only};
+    assert(channel_count >= 0 && channel_count <= PYRAMID_CHANNEL_MAX);
+    *p = (pyramid){.mem = mem, .version = UINT64_MAX, .channel_count = channel_count};
 }
 
 void pyramid_destroy(pyramid *p)
@@ -298,15 +307,15 @@ weir_status pyramid_build(pyramid *p, brick_pool *pool)
         pyramid_level *level = &p->level[++l];
         if (l > p->top && !build_level(p, l, pool)) return no_memory();
         if (!make_room(p, l)) return no_memory();
-        memset(level->full, 0, (size_t)level->count * sizeof *level->full);
+        if (level->flags) memset(level->flags, 0, (size_t)level->count);
         if (level->count - 1 == below) extra++;
         below = level->count - 1;
     }
     p->top = l;
     if (l > 0) look_up_neighbours(&p->level[l]);
-    for (int32_t below_top = l - 1; below_top >= (p->tables_only ? 2 : 1); below_top--)
+    for (int32_t below_top = l - 1; below_top >= (p->channel_count > 0 ? 1 : 2); below_top--)
         link_neighbours(&p->level[below_top], &p->level[below_top + 1]);
-    for (int32_t each = 1; each <= l && !p->tables_only; each++) clear_childless(&p->level[each]);
+    for (int32_t each = 1; each <= l && p->channel_count > 0; each++) clear_childless(p, &p->level[each]);
     memset(pool->pyramid_dirty, 0, (size_t)pool->end);
     p->version = pool->version;
     return WEIR_OK;
@@ -318,8 +327,8 @@ int64_t pyramid_bytes(const pyramid *p)
     for (int32_t l = 1; l < PYRAMID_LEVELS; l++) {
         const pyramid_level *level = &p->level[l];
         bytes += (int64_t)kept_bytes(level->kept_room) + level->slot_room * (int64_t)sizeof *level->slot;
-        bytes +=
-            level->room * (int64_t)(sizeof *level->near + sizeof *level->full + PYRAMID_CHANNELS * BRICK_CELLS * sizeof(float));
+        bytes += level->near ? level->room * (int64_t)sizeof *level->near : 0;
+        bytes += level->cells ? level->room + (int64_t)cells_bytes(p, level->room) : 0;
     }
     return bytes;
 }
@@ -378,13 +387,14 @@ static const char *validate_level(const pyramid *p, int32_t l)
 }
 
 // No kernel writes the nothing, nor cells that stand for nothing: those stay zero, and others count on it.
-static const char *validate_zeros(const pyramid_level *level, int32_t l)
+static const char *validate_zeros(const pyramid *p, int32_t l)
 {
+    const pyramid_level *level = &p->level[l];
     for (int32_t b = 0; b < level->count; b++) {
         for (int32_t o = 0; o < 8; o++) {
             if (level->child[b][o] != 0) continue;
             int32_t first = 4 * (o & 1) + 8 * 4 * (o >> 1 & 1) + 64 * 4 * (o >> 2);
-            for (int32_t c = 0; c < PYRAMID_CHANNELS; c++)
+            for (int32_t c = 0; c < p->channel_count; c++)
                 for (int32_t i = 0; i < 64; i++)
                     if (pyramid_cells(level, c, b)[first + (i & 3) + 8 * (i >> 2 & 3) + 64 * (i >> 4)] != 0.0f)
                         return broken("brick %d of level %d holds something in octant %d, where it has no child", b, l, o);
@@ -405,7 +415,7 @@ const char *pyramid_validate(const pyramid *p, const brick_pool *pool)
         if (++top > p->top) break;
         const char *wrong = validate_level(p, top);
         if (!wrong) wrong = validate_children(p, pool, top);
-        if (!wrong && !p->tables_only) wrong = validate_zeros(&p->level[top], top);
+        if (!wrong) wrong = validate_zeros(p, top);
         if (wrong) return wrong;
         if (p->level[top].count - 1 == below) extra++;
         below = p->level[top].count - 1;

@@ -10,24 +10,7 @@
 
 #include "cells/bricks.h"
 
-enum { PYRAMID_LEVELS = 32 };
-
-// What a coarse cell holds. While the operator is being built LINK_* hold counts of faces, and DIAGONAL, ERROR and ERROR_NEXT
-// the counts of border faces on x, y and z.
-typedef enum pyramid_channel {
-    PYRAMID_LINK_X,  // to the cell at x-1
-    PYRAMID_LINK_Y,
-    PYRAMID_LINK_Z,
-    PYRAMID_DIAGONAL,
-    PYRAMID_RIGHT,
-    PYRAMID_ERROR,
-    PYRAMID_ERROR_NEXT,
-    PYRAMID_THICK_X,
-    PYRAMID_THICK_Y,
-    PYRAMID_THICK_Z,
-    PYRAMID_COUNT,  // active fine cells in it
-    PYRAMID_CHANNELS
-} pyramid_channel;
+enum { PYRAMID_LEVELS = 32, PYRAMID_CHANNEL_MAX = 16 };
 
 typedef struct pyramid_level {
     int32_t count;      // bricks, the nothing at index 0 included
@@ -37,9 +20,9 @@ typedef struct pyramid_level {
     int32_t (*child)[8];  // bricks of the level below, index ox + 2 oy + 4 oz; 0: none
     int32_t *parent;      // brick of the level above
     int32_t (*near)[27];
-    uint8_t *full;  // a flag for the backend, 0 when the level is built; level 1 only: see cpu_levels.h
-    float *cells;   // all channels, in one block that is large enough for huge pages
-    float *channel[PYRAMID_CHANNELS];
+    uint8_t *flags;  // a byte for whoever works on the bricks, 0 when the level is built
+    float *cells;    // all channels, in one block that is large enough for huge pages
+    float *channel[PYRAMID_CHANNEL_MAX];
     int32_t *slot;  // hash table by coordinate
     int32_t slot_room;
 } pyramid_level;
@@ -49,10 +32,11 @@ typedef struct pyramid {
     int32_t top;                          // the coarsest level; 0: no bricks at all
     pyramid_level level[PYRAMID_LEVELS];  // level[0] has only parents, `room` of them
     uint64_t version;                     // of the pool it was built for
-    bool tables_only;                     // a device keeps the channels and finds the neighbours of level 1: neither is here
+    int32_t channel_count;                // 0: a device keeps them and finds the neighbours of level 1: neither is here
 } pyramid;
 
-void pyramid_create(memory *mem, bool tables_only, pyramid *p);
+// With so many values per coarse cell, of which the solver knows what they are; 0: tables alone.
+void pyramid_create(memory *mem, int32_t channel_count, pyramid *p);
 void pyramid_destroy(pyramid *p);
 
 // Builds the levels for the pool's live bricks, unless they are the ones it was built for. It takes and clears the pool's flags
@@ -71,7 +55,7 @@ static inline int32_t pyramid_octant(weir_coord c)
     return (c.x & 1) + 2 * (c.y & 1) + 4 * (c.z & 1);
 }
 
-static inline float *pyramid_cells(const pyramid_level *level, pyramid_channel channel, int32_t brick)
+static inline float *pyramid_cells(const pyramid_level *level, int32_t channel, int32_t brick)
 {
     return level->channel[channel] + (size_t)brick * BRICK_CELLS;
 }

@@ -101,7 +101,7 @@ static const char *validate_bricks(const fluid_cells *c, int64_t *held, bool *al
         if (!pool->alive[b]) continue;
         const char *wrong = validate_open(c, b);
         if (!wrong && settled) wrong = validate_wanted(c, b);
-        if (!wrong && values_here(pool, b) && !world->gone) wrong = validate_values(c, b, held);
+        if (!wrong && values_here(pool, b) && !world->values_lost) wrong = validate_values(c, b, held);
         if (wrong) return wrong;
         *all_here &= values_here(pool, b);
         if (pool->changed[b] > world->change)

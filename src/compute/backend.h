@@ -4,6 +4,7 @@
 #define WEIR_COMPUTE_BACKEND_H
 
 #include "cells/cells.h"
+#include "cells/forces.h"
 
 // One sweep of a solver's update: the name under which its time is booked, and how each machine runs it. `solver` is the solver's own
 // state.
@@ -59,8 +60,7 @@ typedef struct solver_state {
 } solver_state;
 
 // Makes a state of so many bytes, zero but for its beginning, with its part on the machine that the definition asks for; NULL: it
-// does not run there. The other
-// functions are those of a solver_table, for every state that begins so.
+// does not run there. The other functions are those of a solver_table, for every state that begins so.
 weir_status solver_state_create(weir_world *world, const weir_world_def *def, size_t bytes, const cell_layout *layout,
                                 const solver_part *cpu, const solver_part *opencl, void **state);
 weir_status solver_state_reserve(void *state);
@@ -90,6 +90,24 @@ void backend_book_time(weir_world *world, const char *name, double seconds);
 // Whether open sides can take water, and whether forces or noise act.
 bool backend_drains(const weir_world *world);
 bool backend_pushes(const weir_world *world);
+
+// The world's bounds, and the force of a source, as laws see them.
+static inline rule_box backend_box(weir_box b)
+{
+    return (rule_box){b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z};
+}
+
+static inline rule_region backend_region(const world_source *source)
+{
+    return (rule_region){backend_box(source->box), {source->force.x, source->force.y, source->force.z}};
+}
+
+// Whether a brick reaches over the bounds, so that open sides may take from it.
+static inline bool backend_reaches_out(rule_box bounds, weir_coord brick)
+{
+    const int x = 8 * brick.x, y = 8 * brick.y, z = 8 * brick.z;
+    return !rule_in_box(bounds, x, y, z) || !rule_in_box(bounds, x + 7, y + 7, z + 7);
+}
 
 // Where the head counts and dust falls: along the axis with the most gravity.
 typedef struct backend_down {

@@ -11,11 +11,11 @@
 #include <string.h>
 
 enum {
-    RUN_GRAIN = 2,         // runs in one piece of work
-    BOX_GRAIN = 1,         // boxes in one piece of work
-    BOXES_PER_WORKER = 4,  // at least, of boxes or columns
-    LEVEL_GRAIN = 8,       // coarse bricks in one piece of work
-    SUM_STRIDE = 16        // floats in a cache line
+    RUN_GRAIN = 2,           // runs in one piece of work
+    COLUMN_GRAIN = 1,        // columns in one piece of work
+    COLUMNS_PER_WORKER = 4,  // at least
+    LEVEL_GRAIN = 8,         // coarse bricks in one piece of work
+    SUM_STRIDE = 16          // floats in a cache line
 };
 
 // ---- Work over threads -----------------------------------------------------------------------------------------------------
@@ -25,7 +25,6 @@ typedef struct pass_task {
     cpu_machine *cpu;
     const void *args;
     run_kernel *on_run;
-    box_kernel *on_box;
     column_kernel *on_column;
     level_kernel *on_level;
     brick_kernel *on_brick;
@@ -49,8 +48,6 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
         int32_t item = cpu->backwards ? task->count - 1 - i : i;
         if (task->on_run) {
             task->on_run(task->args, scratch, &cpu->runs[item]);
-        } else if (task->on_box) {
-            task->on_box(task->args, scratch, &cpu->boxes[item]);
         } else if (task->on_column) {
             task->on_column(task->args, scratch, &cpu->columns[item]);
         } else if (task->on_level) {
@@ -85,18 +82,11 @@ void cpu_over_runs(cpu_machine *cpu, run_kernel *kernel, const void *args)
     run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_run = kernel, .count = cpu->run_count}, RUN_GRAIN);
 }
 
-void cpu_over_boxes(cpu_machine *cpu, box_kernel *kernel, const void *args)
-{
-    must_be_ready(cpu, args);
-    cpu->backwards = !cpu->backwards;
-    run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_box = kernel, .count = cpu->box_count}, BOX_GRAIN);
-}
-
 void cpu_over_columns(cpu_machine *cpu, column_kernel *kernel, const void *args)
 {
     must_be_ready(cpu, args);
     cpu->backwards = !cpu->backwards;
-    run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_column = kernel, .count = cpu->column_count}, 1);
+    run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_column = kernel, .count = cpu->column_count}, COLUMN_GRAIN);
 }
 
 void cpu_over_level(cpu_machine *cpu, level_kernel *kernel, const void *args, const pyramid *levels, int32_t level)
@@ -178,24 +168,20 @@ int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained)
 {
     const weir_world *world = cpu->world;
     const brick_pool *pool = &cpu->cells->pool;
-    const weir_box box = world->terrain.bounds;
+    const rule_box bounds = backend_box(world->terrain.bounds);
     const int32_t next = cells_next(cpu->cells, cpu->cells->layout->mass);
     const int32_t mass_channel = next == CHANNEL_NONE ? cpu->cells->layout->mass : next;
     assert(pool->channel_bytes[mass_channel] == 4 && world->solver->unit == 1);
     int64_t all = 0;
     if (drained) memset(drained, 0, (size_t)pool->end);
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || !pool->wet[b]) continue;
-        weir_coord o = {pool->coord[b].x * 8, pool->coord[b].y * 8, pool->coord[b].z * 8};
-        if (o.x >= box.min.x && o.y >= box.min.y && o.z >= box.min.z && o.x + 8 <= box.max.x && o.y + 8 <= box.max.y &&
-            o.z + 8 <= box.max.z)
-            continue;
+        if (!pool->alive[b] || !pool->wet[b] || !backend_reaches_out(bounds, pool->coord[b])) continue;
         int32_t *mass = bricks_ints(pool, mass_channel, b);
         int32_t left = 0;
         int64_t taken = 0;
         for (int32_t i = 0; i < BRICK_CELLS; i++) {
-            weir_coord c = {o.x + (i & 7), o.y + (i >> 3 & 7), o.z + (i >> 6)};
-            if (!terrain_inside(&world->terrain, c)) {
+            const weir_coord c = brick_cell(pool->coord[b], i);
+            if (rule_side_takes(bounds, c.x, c.y, c.z)) {
                 assert(mass[i] >= 0);
                 taken += mass[i];
                 mass[i] = 0;
@@ -227,96 +213,9 @@ static void find_clear(cpu_machine *cpu)
     for (int32_t b = 1; b < pool->end; b++) clear[b] &= CLEAR;
 }
 
-// Boxes by their place, while they are made: a hash table of indices into the list, plus one.
-typedef struct box_table {
-    int32_t *slot;
-    uint32_t mask;
-    int32_t z_bits;
-} box_table;
-
-static weir_coord box_of_brick(const box_table *table, weir_coord c)
+static bool has_columns(const cpu_machine *cpu)
 {
-    return (weir_coord){c.x >> BOX_X_BITS, c.y >> BOX_Y_BITS, c.z >> table->z_bits};
-}
-
-// The slot of the box in which a brick belongs.
-static int32_t *box_slot(const cpu_machine *cpu, const box_table *table, weir_coord brick)
-{
-    weir_coord c = box_of_brick(table, brick);
-    uint32_t hash = (uint32_t)c.x * 0x9e3779b1u ^ (uint32_t)c.y * 0x85ebca77u ^ (uint32_t)c.z * 0xc2b2ae3du;
-    for (hash ^= hash >> 15;; hash++) {
-        int32_t *slot = &table->slot[hash & table->mask];
-        if (*slot == 0) return slot;
-        weir_coord there = box_of_brick(table, cpu->boxes[*slot - 1].low);
-        if (there.x == c.x && there.y == c.y && there.z == c.z) return slot;
-    }
-}
-
-// The box in which a brick belongs, made if it is not there yet. NULL when memory ran out.
-static brick_box *find_box(cpu_machine *cpu, const box_table *table, weir_coord c)
-{
-    int32_t *slot = box_slot(cpu, table, c);
-    if (*slot) return &cpu->boxes[*slot - 1];
-    if (cpu->box_count == cpu->box_room) {
-        int32_t room = cpu->box_room ? 2 * cpu->box_room : 16;
-        brick_box *boxes =
-            memory_resize(&cpu->world->mem, cpu->boxes, (size_t)cpu->box_room * sizeof *boxes, (size_t)room * sizeof *boxes);
-        if (!boxes) return NULL;
-        cpu->boxes = boxes;
-        cpu->box_room = room;
-    }
-    brick_box *box = &cpu->boxes[cpu->box_count++];
-    *slot = cpu->box_count;
-    *box = (brick_box){.low = c};
-    return box;
-}
-
-static void grow_axis(int32_t *low, int32_t *count, int32_t at)
-{
-    int32_t end = *low + *count > at + 1 ? *low + *count : at + 1;
-    if (at < *low) *low = at;
-    *count = end - *low;
-}
-
-// Puts a brick and all around it into its box.
-static void place_in_box(brick_box *box, const brick_pool *pool, int32_t brick)
-{
-    weir_coord c = pool->coord[brick];
-    assert(c.x >= box->low.x && c.x < box->low.x + box->nx && c.y >= box->low.y && c.y < box->low.y + box->ny);
-    assert(c.z >= box->low.z && c.z < box->low.z + box->nz && box->nx <= BOX_X && box->ny <= BOX_Y && box->nz <= BOX_Z);
-    for (int32_t k = 0; k < 27; k++) {
-        weir_coord at = brick_neighbour(c, k);
-        box->brick[at.z - box->low.z + 1][at.y - box->low.y + 1][at.x - box->low.x + 1] = pool->near[brick][k];
-    }
-}
-
-// Cuts the live bricks into boxes, each as large as the bricks in it ask for.
-static weir_status make_boxes(cpu_machine *cpu)
-{
-    weir_world *world = cpu->world;
-    const brick_pool *pool = &cpu->cells->pool;
-    uint32_t slots = 16;
-    while (slots < 2 * (uint32_t)pool->live) slots *= 2;
-    box_table table = {memory_alloc_zero(&world->mem, slots * sizeof(int32_t)), slots - 1, BOX_Z_BITS};
-    while (table.z_bits > 0 && pool->live >> (BOX_X_BITS + BOX_Y_BITS + table.z_bits) < BOXES_PER_WORKER * cpu->workers)
-        table.z_bits--;
-    bool made = table.slot != NULL;
-    cpu->box_count = 0;
-    for (int32_t b = 1; b < pool->end && made; b++) {
-        if (!pool->alive[b]) continue;
-        weir_coord c = pool->coord[b];
-        brick_box *box = find_box(cpu, &table, c);
-        made = box != NULL;
-        if (!made) break;
-        grow_axis(&box->low.x, &box->nx, c.x);
-        grow_axis(&box->low.y, &box->ny, c.y);
-        grow_axis(&box->low.z, &box->nz, c.z);
-    }
-    for (int32_t b = 1; b < pool->end && made; b++)
-        if (pool->alive[b]) place_in_box(find_box(cpu, &table, pool->coord[b]), pool, b);
-    memory_free(&world->mem, table.slot, slots * sizeof(int32_t));
-    if (!made) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making boxes of %d bricks", pool->live);
-    return WEIR_OK;
+    return cpu->needs.column.x > 0;
 }
 
 static bool in_column(const brick_column *c, weir_coord at)
@@ -327,11 +226,11 @@ static bool in_column(const brick_column *c, weir_coord at)
 
 // Gathers the bricks that hang together with `first` inside one box of a grid, and shrinks the box around them. Bricks that touch at an
 // edge or a corner hang together too: a sweep writes all bricks of the box that it sees, and it sees the 26 neighbours of its own.
-static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t first, int32_t depth)
+static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t first, weir_coord most)
 {
     enum { FREE = -1 };
     weir_coord at = pool->coord[first], low = at, high = at;
-    brick_column c = {first, {at.x & -COLUMN_X, at.y & -COLUMN_Y, at.z & -depth}, {COLUMN_X, COLUMN_Y, depth}};
+    brick_column c = {first, {at.x & -most.x, at.y & -most.y, at.z & -most.z}, most};
     int32_t last = first;
     next[first] = BRICK_NOTHING;
     for (int32_t b = first; b != BRICK_NOTHING; b = next[b]) {
@@ -356,13 +255,13 @@ static void make_columns(cpu_machine *cpu)
 {
     const brick_pool *pool = &cpu->cells->pool;
     int32_t *next = cpu->next;
-    int32_t depth = COLUMN_Z;
-    while (depth > 1 && cpu->workers > 1 && pool->live / (COLUMN_X * COLUMN_Y * depth) < BOXES_PER_WORKER * cpu->workers)
-        depth /= 2;
+    weir_coord most = cpu->needs.column;
+    while (most.z > 1 && cpu->workers > 1 && pool->live / (most.x * most.y * most.z) < COLUMNS_PER_WORKER * cpu->workers)
+        most.z /= 2;
     for (int32_t b = 0; b < pool->end; b++) next[b] = -1;
     cpu->column_count = 0;
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && next[b] < 0) cpu->columns[cpu->column_count++] = make_column(pool, next, b, depth);
+        if (pool->alive[b] && next[b] < 0) cpu->columns[cpu->column_count++] = make_column(pool, next, b, most);
 }
 
 static void free_lists(cpu_machine *cpu)
@@ -379,8 +278,8 @@ static weir_status reserve_lists(cpu_machine *cpu)
     if (cpu->run_room < pool->live) {
         int32_t room = pool->live + pool->live / 4;
         brick_run *runs = memory_alloc(&world->mem, (size_t)room * sizeof *runs);
-        brick_column *columns = cpu->needs.columns ? memory_alloc(&world->mem, (size_t)room * sizeof *columns) : NULL;
-        if (!runs || (cpu->needs.columns && !columns)) {
+        brick_column *columns = has_columns(cpu) ? memory_alloc(&world->mem, (size_t)room * sizeof *columns) : NULL;
+        if (!runs || (has_columns(cpu) && !columns)) {
             memory_free(&world->mem, runs, (size_t)room * sizeof *runs);
             memory_free(&world->mem, columns, (size_t)room * sizeof *columns);
             return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a list of %d bricks", pool->live);
@@ -392,8 +291,8 @@ static weir_status reserve_lists(cpu_machine *cpu)
     }
     if (cpu->room < pool->capacity) {
         uint8_t *clear = memory_alloc(&world->mem, (size_t)pool->capacity);
-        int32_t *next = cpu->needs.columns ? memory_alloc(&world->mem, (size_t)pool->capacity * sizeof *next) : NULL;
-        if (!clear || (cpu->needs.columns && !next)) {
+        int32_t *next = has_columns(cpu) ? memory_alloc(&world->mem, (size_t)pool->capacity * sizeof *next) : NULL;
+        if (!clear || (has_columns(cpu) && !next)) {
             memory_free(&world->mem, clear, (size_t)pool->capacity);
             memory_free(&world->mem, next, (size_t)pool->capacity * sizeof *next);
             return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making tables of %d bricks", pool->capacity);
@@ -434,10 +333,9 @@ static weir_status make_lists(cpu_machine *cpu)
 {
     if (cpu->version == cpu->cells->pool.version) return WEIR_OK;
     weir_status status = reserve_lists(cpu);
-    if (status == WEIR_OK && cpu->needs.boxes) status = make_boxes(cpu);
     if (status != WEIR_OK) return status;
     find_clear(cpu);
-    if (cpu->needs.columns) make_columns(cpu);
+    if (has_columns(cpu)) make_columns(cpu);
     make_runs(cpu);
     cpu->version = cpu->cells->pool.version;
     return WEIR_OK;
@@ -509,17 +407,16 @@ static const char *validate_runs(const cpu_machine *cpu, int32_t *writer)
     return find_unwritten(pool, writer, "run");
 }
 
-const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solver)
+const char *cpu_validate_columns(cpu_machine *cpu, cpu_try *try_column, void *solver)
 {
     enum { UNTOUCHED = 0xff, FEW_BRICKS = 64, MANY_EVERY = 8 };
     const brick_pool *pool = &cpu->cells->pool;
-    const char *pieces = cpu->needs.boxes ? "box" : "column", *wrong = NULL;
-    const int32_t count = cpu->needs.boxes ? cpu->box_count : cpu->column_count;
+    const int32_t count = cpu->column_count;
+    const char *wrong = NULL;
     if (cpu->version != pool->version) return NULL;
     // To try takes as long as to move, so lists are tried once, and in large worlds now and then.
     if (cpu->tried == pool->version || (pool->live > FEW_BRICKS && cpu->world->update % MANY_EVERY != 0)) return NULL;
-    if (count > (cpu->needs.boxes ? cpu->box_room : cpu->run_room))
-        return broken("%d pieces of work are more than there is room for", count);
+    if (count > cpu->run_room) return broken("%d columns are more than there is room for", count);
     look_at_bricks(cpu);
     uint8_t *wet = malloc((size_t)pool->end);
     int64_t *changed = calloc((size_t)pool->end, sizeof *changed);
@@ -527,11 +424,11 @@ const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solv
     const bool room = wet && changed && writer;
     for (int32_t i = 0; i < count && room && !wrong; i++) {
         memset(wet, UNTOUCHED, (size_t)pool->end);
-        try_piece(solver, i, wet, changed);
+        try_column(solver, &cpu->columns[i], wet, changed);
         for (int32_t b = 0; b < pool->end && !wrong; b++)
-            if (wet[b] != UNTOUCHED) wrong = book_writer(pool, writer, b, i + 1, pieces);
+            if (wet[b] != UNTOUCHED) wrong = book_writer(pool, writer, b, i + 1, "column");
     }
-    if (!wrong && room) wrong = find_unwritten(pool, writer, pieces);
+    if (!wrong && room) wrong = find_unwritten(pool, writer, "column");
     cpu->tried = wrong ? UINT64_MAX : pool->version;
     free(wet);
     free(changed);
@@ -561,7 +458,7 @@ static int64_t bytes(const backend *base)
 {
     const cpu_machine *cpu = (const cpu_machine *)base;
     return cpu->run_room * (int64_t)(sizeof(brick_run) + (cpu->columns ? sizeof(brick_column) : 0)) +
-           cpu->box_room * (int64_t)sizeof(brick_box) + cpu->room * (int64_t)(1 + (cpu->next ? sizeof(int32_t) : 0));
+           cpu->room * (int64_t)(1 + (cpu->next ? sizeof(int32_t) : 0));
 }
 
 static void destroy(backend *base)
@@ -569,7 +466,6 @@ static void destroy(backend *base)
     cpu_machine *cpu = (cpu_machine *)base;
     memory *mem = &cpu->world->mem;
     free_lists(cpu);
-    memory_free(mem, cpu->boxes, (size_t)cpu->box_room * sizeof(brick_box));
     memory_free(mem, cpu->clear, (size_t)cpu->room);
     memory_free(mem, cpu->next, (size_t)cpu->room * sizeof *cpu->next);
     memory_free(mem, cpu->ones, cpu->needs.tile);

@@ -16,26 +16,7 @@ typedef struct brick_run {
     int32_t brick[RUN_MAX];
 } brick_run;
 
-// A box of bricks that lie together, worked on as one by sweeps along z. Boxes begin at coordinates that are multiples of their size.
-enum {
-    BOX_X_BITS = 2,
-    BOX_Y_BITS = 1,
-    BOX_Z_BITS = 3,           // fewer where there would not be enough boxes for all threads
-    BOX_X = 1 << BOX_X_BITS,  // most bricks along each axis
-    BOX_Y = 1 << BOX_Y_BITS,
-    BOX_Z = 1 << BOX_Z_BITS
-};
-
-typedef struct brick_box {
-    weir_coord low;      // coordinate of its first brick
-    int32_t nx, ny, nz;  // bricks along each axis
-    // The bricks by z, y, x, and those around them, from -1 on: nothing where none is near the box's own.
-    int32_t brick[BOX_Z + 2][BOX_Y + 2][BOX_X + 2];
-} brick_box;
-
-enum { COLUMN_X = 8, COLUMN_Y = 2, COLUMN_Z = 8 };  // most bricks on each axis that are swept as one
-
-// Bricks that lie together, for a sweep along z. Some of the box may be missing.
+// Bricks that hang together inside one box of a grid, worked on as one by sweeps along z. Some of the box may be missing.
 typedef struct brick_column {
     int32_t first;         // the others follow by cpu_bricks.next
     weir_coord low, size;  // of the box that holds them, in bricks
@@ -75,7 +56,6 @@ typedef struct cpu_forces {
 
 // Kernels get the solver's arguments and a worker's scratch. One on a brick gives a number, of which the largest is wanted.
 typedef void run_kernel(const void *args, void *scratch, const brick_run *r);
-typedef void box_kernel(const void *args, void *scratch, const brick_box *box);
 typedef void column_kernel(const void *args, void *scratch, const brick_column *c);
 typedef float brick_kernel(const void *args, void *scratch, int32_t brick);
 typedef void level_kernel(const void *args, void *scratch, int32_t level, int32_t brick);
@@ -87,7 +67,9 @@ enum { CPU_WIDTHS = 3 };  // of SIMD: scalar, AVX2, AVX-512
 // What a solver asks of the machine: which pieces of work, and how much scratch a worker needs. Its kernels are compiled once per
 // width; of a width that this build has not got `scratch` is 0.
 typedef struct cpu_needs {
-    bool columns, boxes;
+    // Most bricks on each axis that are swept as one, powers of two: columns begin at multiples of them, and are less deep where there
+    // would not be enough of them for all threads. Zero: it has no use for columns.
+    weir_coord column;
     size_t scratch[CPU_WIDTHS];
     size_t tile;  // of a run tile: see cpu_bricks.ones
 } cpu_needs;
@@ -104,10 +86,8 @@ typedef struct cpu_machine {
     brick_column *columns;
     int32_t column_count;
     int32_t run_room;  // runs and columns there is room for
-    brick_box *boxes;
-    int32_t box_count, box_room;
     uint64_t version;  // of the pool that all these were made for
-    uint64_t tried;    // and for which validate has tried what columns and boxes write
+    uint64_t tried;    // and for which validate has tried what columns write
     uint8_t *clear;    // see cpu_bricks
     int32_t *next;
     int32_t room;  // bricks there is room for in these
@@ -124,9 +104,8 @@ weir_status cpu_machine_create(fluid_cells *c, const cpu_needs *needs, cpu_machi
 // Makes the lists for the bricks that are live now. May fail on memory, with nothing changed.
 weir_status cpu_prepare(cpu_machine *cpu);
 
-// Runs a kernel over all runs, boxes, columns, or bricks of a coarse level. `args` begins with a copy of `bricks`.
+// Runs a kernel over all runs, columns, or bricks of a coarse level. `args` begins with a copy of `bricks`.
 void cpu_over_runs(cpu_machine *cpu, run_kernel *kernel, const void *args);
-void cpu_over_boxes(cpu_machine *cpu, box_kernel *kernel, const void *args);
 void cpu_over_columns(cpu_machine *cpu, column_kernel *kernel, const void *args);
 void cpu_over_level(cpu_machine *cpu, level_kernel *kernel, const void *args, const pyramid *levels, int32_t level);
 // Over some bricks; NULL: those with the numbers 1 to `count`. Returns the largest number that the kernel gave, or 0.
@@ -145,9 +124,9 @@ void cpu_swap_pressure(cpu_machine *cpu);
 // bricks that lost some and 0 for the others.
 int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained);
 
-// NULL, or what is broken: that every live brick is written by one piece, seen by what `try_piece` does with each of them alone. It
+// NULL, or what is broken: that every live brick is written by one column, seen by what `try_column` does with each of them alone. It
 // gives a brick that it writes a value in `wet`.
-typedef void cpu_try(void *solver, int32_t piece, uint8_t *wet, int64_t *changed);
-const char *cpu_validate_pieces(cpu_machine *cpu, cpu_try *try_piece, void *solver);
+typedef void cpu_try(void *solver, const brick_column *column, uint8_t *wet, int64_t *changed);
+const char *cpu_validate_columns(cpu_machine *cpu, cpu_try *try_column, void *solver);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "cells/forces.h"
 #include "compute/cpu_tile.h"
-#include "world/region.h"
 
 // R5: the forces of regions and noise, in place on one brick. Rare, so it is written cell by cell.
 static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *m, const float *open, int32_t brick)
@@ -15,14 +14,10 @@ static void forces_brick(const cpu_bricks *a, const cpu_forces *p, const float *
         int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
         weir_coord at = {origin.x + x, origin.y + y, origin.z + z};
         int i = RUN_AT(x, y, z);
-        weir_vec push = {0, 0, 0};
-        for (int32_t k = 0; k < p->source_count; k++) {
-            const world_source *source = &p->sources[k];
-            if (source->kind != SOURCE_FORCE || !region_holds(source->box, at)) continue;
-            push.x += source->force.x;
-            push.y += source->force.y;
-            push.z += source->force.z;
-        }
+        rule_push push = {0.0f, 0.0f, 0.0f};
+        for (int32_t k = 0; k < p->source_count; k++)
+            if (p->sources[k].kind == SOURCE_FORCE)
+                push = rule_regional(push, backend_region(&p->sources[k]), at.x, at.y, at.z);
         const float along[3] = {push.x * p->scale, push.y * p->scale, push.z * p->scale};
         for (int axis = 0; axis < 3; axis++) {
             float *f = p->flow[axis] + (size_t)brick * BRICK_CELLS + cell;

@@ -7,7 +7,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global con
                                                                       global const uint *open, global const int *coords,
                                                                       global const int *mass, global float *flow_x,
                                                                       global float *flow_y, global float *flow_z,
-                                                                      global const device_force *sources, device_numbers n)
+                                                                      global const rule_region *sources, device_numbers n)
 {
     local int near_here[27];
     const int brick = list[get_group_id(0)];
@@ -16,15 +16,9 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global con
     {
         int x = cell & 7, y = cell >> 3 & 7, z = cell >> 6;
         int at_x = coords[3 * brick] * 8 + x, at_y = coords[3 * brick + 1] * 8 + y, at_z = coords[3 * brick + 2] * 8 + z;
-        float push[3] = {0.0f, 0.0f, 0.0f};
-        for (int k = 0; k < n.source_count; k++) {
-            device_force s = sources[k];
-            if (at_x < s.min_x || at_x >= s.max_x || at_y < s.min_y || at_y >= s.max_y || at_z < s.min_z || at_z >= s.max_z)
-                continue;
-            push[0] += s.x;
-            push[1] += s.y;
-            push[2] += s.z;
-        }
+        rule_push sum = {0.0f, 0.0f, 0.0f};
+        for (int k = 0; k < n.source_count; k++) sum = rule_regional(sum, sources[k], at_x, at_y, at_z);
+        const float push[3] = {sum.x, sum.y, sum.z};
         float here = FILL_OF(brick * BRICK_CELLS + cell), open_here = flag_at(open, near_here, x, y, z);
         for (int axis = 0; axis < 3; axis++) {
             int lx = x - (axis == 0), ly = y - (axis == 1), lz = z - (axis == 2);
@@ -40,7 +34,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void forces(global con
 // Takes the water out of cells that lie outside the world's bounds, behind an open side; `drained` gets the drops per brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(global const int *list, global const int *coords,
                                                                            global int *mass, global int *tables,
-                                                                           global long *drained, int8 bounds)
+                                                                           global long *drained, rule_box bounds)
 {
     global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
     local volatile int left;
@@ -53,13 +47,12 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void drain_sides(globa
     {
         int x = coords[3 * brick] * 8 + (cell & 7), y = coords[3 * brick + 1] * 8 + (cell >> 3 & 7);
         int z = coords[3 * brick + 2] * 8 + (cell >> 6);
-        bool inside = x >= bounds.s0 && y >= bounds.s1 && z >= bounds.s2 && x < bounds.s3 && y < bounds.s4 && z < bounds.s5;
         int drops = mass[brick * BRICK_CELLS + cell];
-        if (inside) {
-            if (drops != 0) RAISE(left, 1);
-        } else {
+        if (rule_side_takes(bounds, x, y, z)) {
             sum += drops;
             mass[brick * BRICK_CELLS + cell] = 0;
+        } else if (drops != 0) {
+            RAISE(left, 1);
         }
     }
     taken[get_local_id(0)] = sum;

@@ -51,7 +51,7 @@ static weir_status reserve_buffers(opencl_machine *o)
 {
     const weir_world *world = o->world;
     const int32_t forces = world->source_count + 1, bricks = backend_drains(world) ? o->cells->pool.live + 1 : 0;
-    const int64_t force_bytes = forces * (int64_t)sizeof(device_force), live = bricks;
+    const int64_t force_bytes = forces * (int64_t)sizeof(rule_region), live = bricks;
     bool room =
         reserve_here(o, forces, bricks) && queue_at_least(&o->queue, &o->forces, &o->force_bytes, force_bytes, force_bytes / 8);
     if (room && bricks > 0)
@@ -171,8 +171,6 @@ opencl_channels opencl_find_channels(const opencl_machine *o)
         now.next[axis] = device_channel(d, cells_next(cells, flow));
         now.moved[axis] = cells->moved[axis] ? device_channel(d, cells->moved[axis]) : NULL;
     }
-    now.divergence = now.flow[0];
-    now.floor = now.flow[1];
     return now;
 }
 
@@ -181,13 +179,11 @@ void opencl_forces(opencl_machine *o)
     const weir_world *world = o->world;
     device_bricks *d = &o->bricks;
     opencl_channels c = opencl_find_channels(o);
-    device_force *forces = o->forces_here;
+    rule_region *forces = o->forces_here;
     int32_t count = 0;
     for (int32_t i = 0; i < world->source_count; i++) {
         const world_source *s = &world->sources[i];
-        if (s->kind != SOURCE_FORCE) continue;
-        forces[count++] = (device_force){s->box.min.x, s->box.min.y, s->box.min.z, s->box.max.x, s->box.max.y,
-                                         s->box.max.z, s->force.x,   s->force.y,   s->force.z};
+        if (s->kind == SOURCE_FORCE) forces[count++] = backend_region(s);
     }
     assert(count <= o->forces_room);
     o->numbers.source_count = count;
@@ -202,17 +198,12 @@ int64_t opencl_drain_sides(opencl_machine *o)
     weir_world *world = o->world;
     const brick_pool *pool = &o->cells->pool;
     device_bricks *d = &o->bricks;
-    weir_box box = world->terrain.bounds;
+    const rule_box bounds = backend_box(world->terrain.bounds);
     int32_t *outer = o->outer_here;
     int32_t count = 0;
-    for (int32_t b = 1; b < pool->end; b++) {
-        weir_coord at = {pool->coord[b].x * 8, pool->coord[b].y * 8, pool->coord[b].z * 8};
-        bool inside = at.x >= box.min.x && at.y >= box.min.y && at.z >= box.min.z && at.x + 8 <= box.max.x &&
-                      at.y + 8 <= box.max.y && at.z + 8 <= box.max.z;
-        if (pool->alive[b] && !inside) outer[count++] = b;
-    }
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b] && backend_reaches_out(bounds, pool->coord[b])) outer[count++] = b;
     if (count == 0) return 0;
-    cl_int bounds[8] = {box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z, 0, 0};
     opencl_channels c = opencl_find_channels(o);
     int64_t *drops = o->drops, taken = 0;
     assert(count <= pool->live);

@@ -284,7 +284,7 @@ typedef struct opencl_machine {
     int64_t drained_bytes;
     cl_mem outer;  // bricks that reach over the bounds
     int64_t outer_bytes;
-    device_force *forces_here;  // what goes to these buffers, or comes from them
+    rule_region *forces_here;  // what goes to these buffers, or comes from them
     int32_t forces_room;
     int32_t *outer_here;
     int64_t *drops;
@@ -308,10 +308,9 @@ void opencl_swap_mass(opencl_machine *o);
 void opencl_swap_flow(opencl_machine *o);
 void opencl_swap_pressure(opencl_machine *o);
 
-// The channels of a solver with mass, flow on faces and pressure, as they are now. Divergence and floor live in the old flow until the
-// gradient.
+// The channels of a solver with mass, flow on faces and pressure, as they are now.
 typedef struct opencl_channels {
-    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, divergence, floor, moved[3];
+    cl_mem mass, mass_next, flow[3], next[3], pressure, pressure_next, moved[3];
 } opencl_channels;
 
 opencl_channels opencl_find_channels(const opencl_machine *o);

@@ -194,8 +194,8 @@ static void keep_line(device_bricks *d, int32_t brick)
     d->behind[brick] = pool->alive[brick] ? 2 * after + (before == BRICK_NOTHING) : 0;
 }
 
-// The live bricks as runs. Long ones do less work twice, but there must be enough of them
-// to keep the device busy; and the last ones are short, so that all of its processors end at about the same time.
+// The live bricks as runs. Long ones do less work twice, but there must be enough of them to keep the device busy; and the last ones are
+// short, so that all of its processors end at about the same time.
 static weir_status send_runs(device_bricks *d)
 {
     const brick_pool *pool = &d->cells->pool;
@@ -505,9 +505,12 @@ static void repack(void *user, const int32_t *place, int32_t end)
     const int32_t reported = d->cells->reported;
     if (reported == CHANNEL_NONE) return;
     const cl_int words = words_of(d, reported);
-    cl_mem scratch = d->channel[reported_scratch(d)];
+    const int32_t through = reported_scratch(d);
+    cl_mem scratch = d->channel[through];
     LAUNCH(d->queue, move_bricks, end, ARG(d->names), ARG(d->channel[reported]), ARG(scratch), ARG(words));
     queue_copy(d->queue, scratch, d->channel[reported], end * bytes_of(d, reported));
+    // A brick is larger there, so that the first ones came to lie in the nothing.
+    queue_zero(d->queue, scratch, bytes_of(d, through));
 }
 
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel)

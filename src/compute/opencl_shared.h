@@ -21,12 +21,6 @@ typedef struct device_numbers {
     int source_count;
 } device_numbers;
 
-// A force in a region.
-typedef struct device_force {
-    int min_x, min_y, min_z, max_x, max_y, max_z;
-    float x, y, z;
-} device_force;
-
 // Tables that kernels keep for each other and for the host: one buffer, because a launch takes the host longer for every
 // buffer that it names. It begins with a header of the solver's own, as much as it likes of these bytes; behind it lie tables with room
 // for `room` bricks, a multiple of 64, of which the solver's own come last. Where they begin, in bytes:

@@ -1,5 +1,6 @@
 #include "formats/new_file.h"
 
+#include "base/status.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 weir_status format_fail(weir_status status, const char *format, ...)
 {
-    char sentence[256];
+    char sentence[STATUS_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);

@@ -47,7 +47,7 @@ static bool gather(const fluid_view *fluid, const mesh_near *near, mesh_field *f
     const uint32_t whole = (1u << TILE_CELLS) - 1;
     const int32_t *mass[27];
     uint32_t all = whole;
-    for (int32_t k = 0; k < 27; k++) mass[k] = near->brick[k] ? fluid_told_drops(fluid, near->brick[k], f->drops[k]) : dry;
+    for (int32_t k = 0; k < 27; k++) mass[k] = near->brick[k] ? fluid_reported_drops(fluid, near->brick[k], f->drops[k]) : dry;
     for (int32_t z = 0; z < TILE_CELLS; z++) {
         for (int32_t y = 0; y < TILE_HEIGHT; y++) {
             int32_t left = 3 * ((y + 6) >> 3) + 9 * ((z + 6) >> 3), at = 8 * ((y + 6) & 7) + 64 * ((z + 6) & 7);

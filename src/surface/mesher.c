@@ -63,7 +63,7 @@ static bool is_wet(const fluid_view *fluid, const mesher_entry *e)
     return e->brick && fluid->wet[e->brick];
 }
 
-// A brick that died has no mark of its own, nor has one that died and was born again: they are told by what was seen of them.
+// A brick that died has no number of a change: it is told by what was seen of it. So is one that became wet or dry by too little to count.
 static void find_changes(weir_mesher *m, const fluid_view *fluid)
 {
     for (int32_t i = 0; i < m->entry_count; i++) {
@@ -148,7 +148,7 @@ static void sum_up(void *context, int32_t begin, int32_t end, int32_t worker)
         mesher_entry *e = &m->entries[i];
         if (!(e->flags & ENTRY_CHANGED)) continue;
         e->flags &= ~(uint32_t)(ENTRY_HIGH | ENTRY_LOW);
-        e->flags |= is_wet(fluid, e) ? high_and_low(fluid_told_drops(fluid, e->brick, room), m->iso) : ENTRY_LOW;
+        e->flags |= is_wet(fluid, e) ? high_and_low(fluid_reported_drops(fluid, e->brick, room), m->iso) : ENTRY_LOW;
     }
 }
 
@@ -331,7 +331,7 @@ weir_status weir_mesher_update(weir_mesher *m, int32_t *meshed)
         found = found && find_wanted(m, fluid) && list_todo(m, fluid);
         there = !found || fetch_water(m, fluid);
     } while (!there);
-    if (found && world->gone) return world_lost(world);
+    if (found && world->values_lost) return world_lost(world);
 
     m->change++;
     if (found) run(m, sum_up, m, m->entry_count, SUM_GRAIN);

@@ -522,7 +522,7 @@ weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_loo
     g->mem = memory_make(world->busy ? (weir_allocator){0} : world->mem.hooks);
     g->workers = world->busy ? NULL : world->workers;
     g->fluid = world_fetch_all(world);
-    if (world->gone) return world_lost(world);
+    if (world->values_lost) return world_lost(world);
 
     if (!list_blocks(g)) return no_memory();
     if (g->smooth) {

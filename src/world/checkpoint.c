@@ -50,8 +50,8 @@ static void go_back(weir_world *world, const char *why)
     int64_t update = world->update;
     world->change++;
     world->solver->leave_device(world->state);
-    world->gone = !c->bytes || c->stale || snapshot_restore(world, c->bytes, c->size) != WEIR_OK;
-    if (world->gone) {
+    world->values_lost = !c->bytes || c->stale || snapshot_restore(world, c->bytes, c->size) != WEIR_OK;
+    if (world->values_lost) {
         snprintf(world->lost, sizeof world->lost, "%s. The world's values at update %lld are lost: there was no checkpoint",
                  reason, (long long)update);
     } else {

@@ -80,7 +80,7 @@ static int32_t drops_of(float fill)
 weir_status edit_check_fill(const weir_world *world, weir_material material, float fill)
 {
     if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
-    if (fill == 0 || materials_can_hold(world, world->material_count, material)) return WEIR_OK;
+    if (fill == 0 || materials_can_hold(world, world->materials, world->material_count, material)) return WEIR_OK;
     if (material <= WEIR_NOTHING || material >= world->material_count)
         return status_fail(WEIR_ERROR_ARGUMENT, "there is no material %d in this world; the last is %d, %s", material,
                            world->material_count - 1, world->materials[world->material_count - 1].name);
@@ -219,13 +219,33 @@ weir_status edit_check_size(weir_box box)
 {
     double volume = region_volume(region_bricks(box));
     if (volume <= BRICKS_TOUCHED_MAX) return WEIR_OK;
-    return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks; a world holds %d at most", volume, BRICK_MAX);
+    return status_fail(WEIR_ERROR_LIMIT, "the box covers %.0f bricks of 8 x 8 x 8 cells; at most %d can be filled at once",
+                       volume, BRICKS_TOUCHED_MAX);
+}
+
+// How many bricks with open cells a box that is to be filled has at least. What is solid throughout the terrain keeps, or will when the
+// edits that wait are done. A game's own terrain is not asked; nor is looked at what of a sphere or of values gets fluid.
+static double least_open(const weir_world *world, const world_edit *edit)
+{
+    if (world->terrain.source || edit->place.round || edit->values) return 0;
+    double open = region_volume(region_bricks(edit->place.box)) - world->terrain.brick_count;
+    for (int32_t i = 0; i < world->queue_count; i++)
+        if (world->queue[i].kind == EDIT_SHAPE) open -= region_volume(region_bricks(world->queue[i].place.box));
+    return open;
+}
+
+static weir_status check_fill_size(const weir_world *world, const world_edit *edit)
+{
+    const double open = least_open(world, edit);
+    if (open <= BRICK_MAX) return edit_check_size(edit->place.box);
+    return status_fail(WEIR_ERROR_LIMIT, "the box has at least %.0f bricks with open cells; a world holds %d at most", open,
+                       BRICK_MAX);
 }
 
 // What no world could hold is refused at the call, also if it would only be applied later.
-static weir_status check_size(const world_edit *edit)
+static weir_status check_size(const weir_world *world, const world_edit *edit)
 {
-    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) return edit_check_size(edit->place.box);
+    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) return check_fill_size(world, edit);
     const double bricks = region_volume(region_bricks(edit->place.box));
     if (edit->kind != EDIT_SHAPE || bricks <= BRICK_MAX) return WEIR_OK;
     return status_fail(WEIR_ERROR_LIMIT,
@@ -256,7 +276,7 @@ static weir_status enqueue(weir_world *world, const world_edit *edit)
 
 weir_status edit_submit(weir_world *world, const world_edit *edit)
 {
-    weir_status status = check_size(edit);
+    weir_status status = check_size(world, edit);
     if (status != WEIR_OK) return status;
     return world->busy ? enqueue(world, edit) : apply(world, edit);
 }
@@ -310,7 +330,7 @@ weir_status world_apply_queue(weir_world *world)
 {
     assert(!world->busy);
     weir_status first = WEIR_OK;
-    char sentence[256] = "";
+    char sentence[STATUS_BYTES] = "";
     for (int32_t i = 0; i < world->queue_count; i++) {
         weir_status status = apply(world, &world->queue[i]);
         if (status != WEIR_OK) fail_queued(world, i, status);

@@ -30,10 +30,10 @@ struct fluid_view {
     const int64_t *changed;      // number of the change that made it or last touched its fluid or terrain
     int32_t *slot;               // where to find them by coordinate: coord_table.h
     uint32_t slot_mask;
-    // Bricks that ended and are not there now, each once, with indices from 1 on and in any order. NULL: the solver does not keep them, and
-    // weir_world_changed never tells of one that is gone.
+    // Bricks that ended and are not there now, each once, with indices from 1 on and in any order; among them may be entries with the
+    // number 0, which stand for nothing. NULL: the solver does not keep them, and weir_world_changed never tells of one that is gone.
     const weir_coord *gone;
-    const int64_t *gone_change;  // number of the change in which it ended; 0: it is there again
+    const int64_t *gone_change;  // number of the change in which it ended; 0: it came back
     int32_t gone_end;
     int64_t gone_forgotten;  // number of the last change of which some may be missing here; 0: none are
 
@@ -75,7 +75,7 @@ static inline const int32_t *fluid_drops(const fluid_view *view, int32_t brick, 
 }
 
 // The same as they were when the brick last counted as changed.
-static inline const int32_t *fluid_told_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
+static inline const int32_t *fluid_reported_drops(const fluid_view *view, int32_t brick, int32_t room[BRICK_CELLS])
 {
     if (!view->read_reported) return fluid_drops(view, brick, room);
     view->read_reported(view, brick, room);

@@ -28,7 +28,7 @@ typedef struct background {
     pthread_t thread;
     atomic_bool finished;
     weir_status status;
-    char message[256];
+    char message[STATUS_BYTES];
 } background;
 
 static weir_status run_update(weir_world *world)
@@ -43,9 +43,7 @@ static weir_status run_update(weir_world *world)
     world_apply_sources(world);
     status = solver->update(world->state);
     if (status != WEIR_OK) return status;
-    fluid_view view;
-    solver->view(world->state, false, &view);
-    world->cells_updated += (int64_t)view.live * BRICK_CELLS;
+    world->cells_updated += (int64_t)solver_view(world, false).live * BRICK_CELLS;
     world->update++;
     return WEIR_OK;
 }
@@ -99,6 +97,11 @@ static weir_status run_updates(weir_world *world, update_run *run)
 const char *weir_solver_name(weir_solver solver)
 {
     return (unsigned)solver < WEIR_SOLVER_COUNT ? solver_list[solver]->name : NULL;
+}
+
+const char *weir_solver_help(weir_solver solver)
+{
+    return (unsigned)solver < WEIR_SOLVER_COUNT ? solver_list[solver]->help : NULL;
 }
 
 weir_world_def weir_world_def_default(void)
@@ -402,7 +405,7 @@ bool world_clip(const weir_world *world, weir_box *box)
 void world_log(const weir_world *world, weir_log_level level, const char *format, ...)
 {
     if (!world->logger.write) return;
-    char line[256];
+    char line[STATUS_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);

@@ -55,10 +55,20 @@ void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *coun
     (void)status;
 }
 
-bool materials_can_hold(const weir_world *world, int32_t count, weir_material material)
+// What a material is, with its name.
+static weir_material_def whole_def(const world_material *material)
+{
+    weir_material_def def = material->def;
+    def.name = material->name;
+    return def;
+}
+
+bool materials_can_hold(const weir_world *world, const world_material *materials, int32_t count, weir_material material)
 {
     if (material <= WEIR_NOTHING || material >= count) return false;
-    return world->solver->can_hold ? world->solver->can_hold(world->state, material) : material == WEIR_WATER;
+    if (!world->solver->can_hold) return material == WEIR_WATER;
+    const weir_material_def def = whole_def(&materials[material]);
+    return world->solver->can_hold(world->state, material, &def);
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------
@@ -81,8 +91,7 @@ bool weir_world_material(const weir_world *world, weir_material material, weir_m
 {
     assert(def);
     if (material <= WEIR_NOTHING || material >= world->material_count) return false;
-    *def = world->materials[material].def;
-    def->name = world->materials[material].name;
+    *def = whole_def(&world->materials[material]);
     return true;
 }
 

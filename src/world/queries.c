@@ -88,7 +88,7 @@ static int64_t fixed(double part)
 typedef struct box_total {
     int64_t drops, wet_cells;
     int32_t max_drops;
-    int64_t momentum[3];  // sum of fill times flow, fixed
+    int64_t mass_flow[3];  // sum of fill times flow, fixed
     float max_flow, max_pressure;
 } box_total;
 
@@ -98,7 +98,7 @@ static void total_brick(const fluid_view *view, float empty, int32_t brick, cons
     float pressures[BRICK_CELLS];
     const int32_t *mass = fluid_drops(view, brick, room);
     const float *pressure = fluid_values(view, FLUID_PRESSURE, brick, 0, BRICK_CELLS, pressures);
-    double momentum[3] = {0, 0, 0};
+    double mass_flow[3] = {0, 0, 0};
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = cells->plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
@@ -110,12 +110,12 @@ static void total_brick(const fluid_view *view, float empty, int32_t brick, cons
             if (drops > total->max_drops) total->max_drops = drops;
             for (int32_t axis = 0; axis < 3; axis++) {
                 float flow = fluid_flow_at(view, brick, cell, axis);
-                momentum[axis] += (double)drops * PER_DROP * flow;
+                mass_flow[axis] += (double)drops * PER_DROP * flow;
                 if (fabsf(flow) > total->max_flow) total->max_flow = fabsf(flow);
             }
         }
     }
-    for (int32_t axis = 0; axis < 3; axis++) total->momentum[axis] += fixed(momentum[axis]);
+    for (int32_t axis = 0; axis < 3; axis++) total->mass_flow[axis] += fixed(mass_flow[axis]);
 }
 
 // box must be cut to the world.
@@ -136,8 +136,8 @@ static weir_vec flow_of(const box_total *total)
 {
     if (total->drops == 0) return (weir_vec){0, 0, 0};
     double mass = (double)total->drops * PER_DROP * (1 << 24);
-    return (weir_vec){(float)((double)total->momentum[0] / mass), (float)((double)total->momentum[1] / mass),
-                      (float)((double)total->momentum[2] / mass)};
+    return (weir_vec){(float)((double)total->mass_flow[0] / mass), (float)((double)total->mass_flow[1] / mass),
+                      (float)((double)total->mass_flow[2] / mass)};
 }
 
 static int64_t solid_in_mask(const brick_mask *cells, const brick_mask *open)

@@ -48,7 +48,7 @@ static weir_status read_live(const weir_world *world, weir_box box, size_t cell_
     weir_box inside = box;
     if (!world_clip(world, &inside)) return WEIR_OK;
     const fluid_view view = fetch_box(world, inside);
-    if (world->gone) return world_lost(world);
+    if (world->values_lost) return world_lost(world);
 
     region_walk walk = region_walk_live(&view, inside);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {

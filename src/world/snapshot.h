@@ -14,7 +14,6 @@
 #define WEIR_WORLD_SNAPSHOT_H
 
 #include "world/world.h"
-#include <string.h>
 
 #define SNAPSHOT_MAGIC "WEIRSNAP"
 
@@ -74,12 +73,5 @@ static inline bool snapshot_brick_sound(weir_coord c)
 // and the world have caught up.
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size);
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size);
-
-// The end of a path, where the name is: a sentence has room for little more.
-static inline const char *snapshot_tail(const char *path)
-{
-    size_t length = strlen(path), most = 96;
-    return length > most ? path + length - most : path;
-}
 
 #endif

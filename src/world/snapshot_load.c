@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <weir/path.h>
 
 #ifdef WEIR_HAVE_ZSTD
 #include <zstd.h>
@@ -142,7 +143,7 @@ bool snapshot_ended(const snapshot_reader *r)
 
 const char *snapshot_name(const snapshot_reader *r)
 {
-    return snapshot_tail(r->path);
+    return weir_path_tail(r->path);
 }
 
 weir_status snapshot_damaged(const snapshot_reader *r, const char *format, ...)
@@ -152,7 +153,7 @@ weir_status snapshot_damaged(const snapshot_reader *r, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return status_fail(WEIR_ERROR_FORMAT, "%s: %s", snapshot_tail(r->path), what);
+    return status_fail(WEIR_ERROR_FORMAT, "%s: %s", weir_path_tail(r->path), what);
 }
 
 weir_status snapshot_ends_early(const snapshot_reader *r)
@@ -229,8 +230,8 @@ static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival 
     if (r->ended) return snapshot_ends_early(r);
     if (!solver[0]) return snapshot_damaged(r, "its solver has no sound name");
     if (strcmp(solver, world->solver->name) != 0) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s", snapshot_tail(r->path),
-                           solver, world->solver->name);
+        return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot is of a %s world, and this one is %s",
+                           weir_path_tail(r->path), solver, world->solver->name);
     }
     weir_status status = get_params(r, world, &a->params);
     if (status != WEIR_OK) return status;
@@ -260,7 +261,7 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
     for (int32_t i = 0; i < added; i++) {
         char name[sizeof a->materials->name];
         snapshot_get_name(r, name, sizeof name);
-        if (!r->ended && !name[0]) return snapshot_damaged(r, "material %d has no sound name", i + 1);
+        if (!r->ended && !name[0]) return snapshot_damaged(r, "material %d has no sound name", i + WEIR_MATERIALS_BUILT_IN);
         weir_material_def def = {.name = name};
         def.density = get_float(r);
         def.viscosity = get_float(r);
@@ -302,7 +303,7 @@ static bool source_sound(const weir_world *world, const arrival *a, const world_
     bool rated =
         s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < world->solver->unit;
     return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS &&
-           (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->material_count, s->material));
+           (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->materials, a->material_count, s->material));
 }
 
 static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a)
@@ -316,7 +317,7 @@ static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a
     if (count == 0) return WEIR_OK;
     a->sources = memory_alloc(&world->mem, (size_t)count * sizeof *a->sources);
     if (!a->sources)
-        return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters of %s", count, snapshot_tail(r->path));
+        return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters of %s", count, weir_path_tail(r->path));
     a->source_room = count;
     for (int32_t last_id = 0; a->source_count < count; last_id = a->sources[a->source_count++].id) {
         uint32_t kind = get_u32(r);
@@ -359,7 +360,7 @@ static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arri
     if (r->ended) return snapshot_ends_early(r);
     if (of_game && !world->terrain.source) {
         return status_fail(WEIR_ERROR_ARGUMENT, "%s: the snapshot's terrain was the game's own, and this world has none",
-                           snapshot_tail(r->path));
+                           weir_path_tail(r->path));
     }
     if (count < 0 || (size_t)count > snapshot_left(r) / SNAPSHOT_TERRAIN_LEAST) {
         return snapshot_damaged(r, "it has no room for the %d bricks of terrain it claims", count);
@@ -431,7 +432,7 @@ static void move_in(weir_world *world, arrival *a)
     world->solver->adopt(world->state, a->fluid);
     if (world->solver->set_carried) world->solver->set_carried(world->state, a->carried);
     world->checkpoint.stale = true;
-    world->gone = false;
+    world->values_lost = false;
     *a = old;
 }
 
@@ -468,7 +469,7 @@ static weir_status unpack(weir_world *world, const char *path, const uint8_t *st
     uint8_t *payload = memory_alloc(&world->mem, (size_t)size);
     if (!payload)
         return status_fail(WEIR_ERROR_MEMORY, "no memory for the %llu bytes of %s", (unsigned long long)size,
-                           snapshot_tail(path));
+                           weir_path_tail(path));
     size_t got = ZSTD_decompress(payload, (size_t)size, stored, stored_size);
     weir_status status = got == size ? load_payload(world, path, payload, (size_t)size)
                                      : snapshot_damaged(&r, "it cannot be unpacked: %s",
@@ -479,7 +480,7 @@ static weir_status unpack(weir_world *world, const char *path, const uint8_t *st
     (void)world, (void)stored, (void)stored_size, (void)size;
     return status_fail(WEIR_ERROR_UNSUPPORTED,
                        "cannot read %s: it is packed, and this build of Weir has no zstd (Debian: libzstd-dev)",
-                       snapshot_tail(path));
+                       weir_path_tail(path));
 #endif
 }
 
@@ -502,7 +503,7 @@ static weir_status get_header(const char *path, const uint8_t *bytes, size_t siz
                   .hash = load_number(bytes + 32, 8)};
     if (h->version != SNAPSHOT_VERSION) {
         return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads version %d",
-                           snapshot_tail(path), h->version, weir_version(), SNAPSHOT_VERSION);
+                           weir_path_tail(path), h->version, weir_version(), SNAPSHOT_VERSION);
     }
     if (h->flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return snapshot_damaged(&r, "flags 0x%x are not known", h->flags);
     return WEIR_OK;
@@ -542,19 +543,19 @@ weir_status weir_world_load(weir_world *world, const char *path)
     if (world->busy) return refuse_busy();
     struct stat about;
     if (stat(path, &about) != 0)
-        return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
+        return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", weir_path_tail(path), strerror(errno));
     if (!S_ISREG(about.st_mode))
-        return status_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", snapshot_tail(path));
+        return status_fail(WEIR_ERROR_FILE, "cannot read %s: it is not a plain file", weir_path_tail(path));
     FILE *file = fopen(path, "rb");
-    if (!file) return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path), strerror(errno));
+    if (!file) return status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", weir_path_tail(path), strerror(errno));
 
     weir_status status;
     size_t size = (size_t)about.st_size;
     uint8_t *bytes = memory_alloc(&world->mem, size);
     if (size > 0 && !bytes) {
-        status = status_fail(WEIR_ERROR_MEMORY, "no memory for the %zu bytes of %s", size, snapshot_tail(path));
+        status = status_fail(WEIR_ERROR_MEMORY, "no memory for the %zu bytes of %s", size, weir_path_tail(path));
     } else if (size > 0 && fread(bytes, 1, size, file) != size) {
-        status = status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", snapshot_tail(path),
+        status = status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", weir_path_tail(path),
                              ferror(file) ? strerror(errno) : "it became shorter");
     } else {
         status = load_whole(world, path, bytes, size);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <weir/path.h>
 
 #ifdef WEIR_HAVE_ZSTD
 #include <zstd.h>
@@ -404,7 +405,7 @@ static void end_saving(saving *to)
 
 static weir_status no_memory(const char *name)
 {
-    return status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", snapshot_tail(name));
+    return status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", weir_path_tail(name));
 }
 
 // Looks whether the world can be saved and fetches all of it. On WEIR_OK call end_saving.
@@ -414,7 +415,7 @@ static weir_status begin_saving(const weir_world *world, const char *name, savin
     world_fetch_all(world);
     solver_catch_up(world);
     world_check_query(world);
-    if (world->gone) return world_lost(world);
+    if (world->values_lost) return world_lost(world);
     *to = (saving){.mem = world->mem};
     snapshot_writer counter = {.mem = &to->mem};
     to->w.mem = &to->mem;
@@ -459,7 +460,7 @@ static weir_status save_to_temporary(saving *to, const weir_world *world, const 
 {
     errno = 0;
     file_sink sink = {.file = fopen(temporary, "wb")};
-    if (!sink.file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path), strerror(errno));
+    if (!sink.file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", weir_path_tail(path), strerror(errno));
     to->w.write = write_to_file;
     to->w.user = &sink;
     write_file(to, world, &sink);
@@ -469,8 +470,8 @@ static weir_status save_to_temporary(saving *to, const weir_world *world, const 
     if (whole && !sink.failure) return WEIR_OK;
     unlink(temporary);
     if (!sink.failure) return no_memory(path);
-    return status_fail(sink.failure == ENOMEM ? WEIR_ERROR_MEMORY : WEIR_ERROR_FILE, "cannot write %s: %s", snapshot_tail(path),
-                       strerror(sink.failure));
+    return status_fail(sink.failure == ENOMEM ? WEIR_ERROR_MEMORY : WEIR_ERROR_FILE, "cannot write %s: %s",
+                       weir_path_tail(path), strerror(sink.failure));
 }
 
 weir_status weir_world_save(const weir_world *world, const char *path)
@@ -482,7 +483,7 @@ weir_status weir_world_save(const weir_world *world, const char *path)
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
         end_saving(&to);
-        return status_fail(WEIR_ERROR_FILE, "cannot write %s: it is not a plain file", snapshot_tail(path));
+        return status_fail(WEIR_ERROR_FILE, "cannot write %s: it is not a plain file", weir_path_tail(path));
     }
     // Through a link to the file itself, so that the rename does not put a file in the link's place.
     char *target = realpath(path, NULL);

@@ -13,15 +13,17 @@ struct solver_table {
     // ---- What it is ----
     weir_solver id;
     const char *name;
+    const char *help;    // what it is like, for `weir help run`
     param_table params;  // its own; none: all zero
     int32_t unit;        // the least it can count, in drops: a power of two
-    int32_t cell_max;    // the most drops that a cell can hold
+    int32_t cell_max;    // the most drops that a cell can hold: whole units, and a number that a float can hold
     float speed;         // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
-    // Whether its fluid can be of a material; NULL: of water alone.
-    bool (*can_hold)(const void *state, weir_material material);
+    // Whether its fluid can be of a material, given what that is: it may come with a snapshot, and not be the world's yet. NULL: of water
+    // alone.
+    bool (*can_hold)(const void *state, weir_material material, const weir_material_def *def);
 
     // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
@@ -44,6 +46,7 @@ struct solver_table {
 
     // ---- Reading ----
     // The fluid as it is, or as it was frozen last. A solver that fills in no list of bricks that are gone works, and never tells of one.
+    // The view is zero before.
     void (*view)(const void *state, bool frozen, fluid_view *view);
     // Copies what the view and the hash need, so that both can be had while an update runs. The memory is kept for the next time.
     weir_status (*freeze)(void *state);
@@ -95,6 +98,13 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
 static inline float solver_flow_max(const weir_world *world)
 {
     return world->solver->flow_max ? world->solver->flow_max(&world->params) * world->solver->speed : 0;
+}
+
+static inline fluid_view solver_view(const weir_world *world, bool frozen)
+{
+    fluid_view view = {0};
+    world->solver->view(world->state, frozen, &view);
+    return view;
 }
 
 static inline int32_t solver_carried(const weir_world *world)

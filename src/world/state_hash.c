@@ -94,5 +94,5 @@ uint64_t weir_world_hash(const weir_world *world)
     world_fetch_all(world);
     if (!world->busy) solver_catch_up(world);
     world_check_query(world);
-    return world->gone ? 0 : world_hash(world);
+    return world->values_lost ? 0 : world_hash(world);
 }

@@ -31,7 +31,7 @@ static const char *validate_solver(weir_world *world, bool cells_only)
     int64_t held[WEIR_MATERIAL_MAX] = {0};
     bool all_here = true;
     const char *wrong = world->solver->validate(world->state, cells_only, held, &all_here);
-    if (wrong || !all_here || world->gone) return wrong;
+    if (wrong || !all_here || world->values_lost) return wrong;
     for (int32_t i = 1; i < WEIR_MATERIAL_MAX; i++) {
         const int64_t account = world_ledger_held(&world->ledger[i]);
         if (held[i] != account)

@@ -6,9 +6,7 @@
 
 fluid_view world_fluid(const weir_world *world)
 {
-    fluid_view view;
-    world->solver->view(world->state, world->busy, &view);
-    return view;
+    return solver_view(world, world->busy);
 }
 
 static void fetch_all(const fluid_view *view)
@@ -34,8 +32,7 @@ fluid_view world_fetch_all(const weir_world *world)
 
 void world_fetch_state(weir_world *world)
 {
-    fluid_view view;
-    world->solver->view(world->state, false, &view);
+    const fluid_view view = solver_view(world, false);
     fetch_all(&view);
     solver_catch_up(world);
 }

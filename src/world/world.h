@@ -95,8 +95,8 @@ struct weir_world {
     device_account account;
     world_checkpoint checkpoint;
     int32_t checkpoint_every;  // as in weir_world_def
-    char lost[256];            // not empty: the device was lost, and this is the sentence
-    bool gone;                 // and the values are gone with it
+    char lost[STATUS_BYTES];   // not empty: the device was lost, and this is the sentence
+    bool values_lost;          // and the values with it
     void *background;          // the thread of a background step: see life.c
     double rule_seconds[WEIR_RULE_TIMES];
     const char *rule_names[WEIR_RULE_TIMES];
@@ -112,6 +112,10 @@ fluid_view world_fluid(const weir_world *world);
 fluid_view world_fetch_all(const weir_world *world);
 // Brings all values of the state here, also while a background step runs, by whom it is called then. The device may be lost meanwhile.
 void world_fetch_state(weir_world *world);
+
+// Copies what queries read into world->frozen and has the solver do the same. Before busy is set: it uses the workers.
+weir_status world_freeze(weir_world *world);
+void world_thaw(weir_world *world);
 
 // ---- sources.c ----
 
@@ -129,12 +133,6 @@ void world_apply_sources(weir_world *world);
 weir_status world_apply_queue(weir_world *world);
 // Frees the queue and the sources.
 void world_free_edits(weir_world *world);
-
-// ---- view.c ----
-
-// Copies what queries read into world->frozen and has the solver do the same. Before busy is set: it uses the workers.
-weir_status world_freeze(weir_world *world);
-void world_thaw(weir_world *world);
 
 // ---- checkpoint.c ----
 
@@ -156,8 +154,8 @@ void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *coun
 // Adds one whose name and numbers are checked; on a failure nothing is changed.
 weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *count, const weir_material_def *def);
 
-// Whether the solver's fluid can be of a material, which need not be one of so many.
-bool materials_can_hold(const weir_world *world, int32_t count, weir_material material);
+// Whether the solver's fluid can be of a material of a table, of the world's or another; it need not be in it.
+bool materials_can_hold(const weir_world *world, const world_material *materials, int32_t count, weir_material material);
 // What a material should be held of, by its account.
 int64_t world_ledger_held(const world_ledger *ledger);
 

@@ -1,10 +1,11 @@
 // The automaton of van der Scheer's thesis, corrected so that it works (docs/how-it-works.md).
 #include "solvers/classic/classic.h"
 
+#include "cells/flow_channels.h"
 #include "world/solver.h"
 #include <assert.h>
 
-enum { SWEEP_ITERATIONS = 4 };  // most pressure iterations in one sweep: as far as a sweep looks around its box
+enum { SWEEP_ITERATIONS = 4 };  // most pressure iterations in one sweep: as far as a sweep looks around its column
 
 static const pass MOVE = PASS("mass and flow advection", classic, move);
 static const pass OPEN_SIDES = PASS("open sides", classic, open_sides);
@@ -56,36 +57,8 @@ static weir_status update(void *state)
 
 // ---- Channels --------------------------------------------------------------------------------------------------------------
 
-// What an update reads is the plain ones; when it has finished they hold the new state.
-enum {
-    MASS_NOW,
-    MASS_NEXT,
-    FLOW_X_NOW,
-    FLOW_Y_NOW,
-    FLOW_Z_NOW,
-    FLOW_X_NEXT,
-    FLOW_Y_NEXT,
-    FLOW_Z_NEXT,
-    PRESSURE_NOW,
-    PRESSURE_NEXT,
-    CHANNELS
-};
-
-static const cell_channel channels[CHANNELS] = {
-    [MASS_NOW] = {"mass", CHANNEL_UNITS, 4, true, MASS_NEXT, 0},
-    [MASS_NEXT] = {"mass_next", CHANNEL_UNITS, 4, false, CHANNEL_NONE, 0},
-    // Through the face towards the lower neighbour; positive moves mass towards higher coordinates.
-    [FLOW_X_NOW] = {"flow_x", CHANNEL_FLOAT, 4, true, FLOW_X_NEXT, 1},
-    [FLOW_Y_NOW] = {"flow_y", CHANNEL_FLOAT, 4, true, FLOW_Y_NEXT, 1},
-    [FLOW_Z_NOW] = {"flow_z", CHANNEL_FLOAT, 4, true, FLOW_Z_NEXT, 1},
-    [FLOW_X_NEXT] = {"flow_x_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
-    [FLOW_Y_NEXT] = {"flow_y_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
-    [FLOW_Z_NEXT] = {"flow_z_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
-    [PRESSURE_NOW] = {"pressure", CHANNEL_FLOAT, 4, true, PRESSURE_NEXT, 1e6},
-    [PRESSURE_NEXT] = {"pressure_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1e6},
-};
-
-static const cell_layout layout = {channels, CHANNELS, .mass = MASS_NOW, .flow = FLOW_X_NOW, .pressure = PRESSURE_NOW};
+static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS};
+static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES};
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
@@ -117,6 +90,7 @@ extern const solver_table solver_classic;
 const solver_table solver_classic = {
     .id = WEIR_SOLVER_CLASSIC,
     .name = "classic",
+    .help = "van der Scheer's automaton, corrected so that it works: slower, more viscous water",
     .unit = 1,
     .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
     .flow_max = flow_max,

@@ -483,7 +483,7 @@ typedef struct march_tile {
 
 // What a work-item knows of its row while it marches.
 typedef struct march_row {
-    int me, at;     // its role, and where its row lies in the tiles
+    int role, at;   // which row it has, by number (march_place), and where that lies in the tiles
     int side, row;  // which of the nine bricks of a plane its row lies in, and its number there
     int edge_side, edge_row, edge_at, edge_cell;
     float v[10], d[10];  // pressure and divergence from two cells before a brick on
@@ -491,16 +491,16 @@ typedef struct march_row {
 } march_row;
 
 // Of the rows beside the run: whether they lie beyond its high faces.
-inline bool is_high(int me)
+inline bool is_high(int role)
 {
-    return me >> 3 & 1;
+    return role >> 3 & 1;
 }
 
-inline int2 march_place(int me)
+inline int2 march_place(int role)
 {
-    int out = me >> 5, along = me & 7, side = me >> 3 & 3;
-    if (me < MARCH_OWN) return (int2)(along, me >> 3);
-    int across = is_high(me) ? 6 + out : 1 - out;
+    int out = role >> 5, along = role & 7, side = role >> 3 & 3;
+    if (role < MARCH_OWN) return (int2)(along, role >> 3);
+    int across = is_high(role) ? 6 + out : 1 - out;
     return side < 2 ? (int2)(across, along) : (int2)(along, across);
 }
 
@@ -548,15 +548,15 @@ inline void begin_march(march_row *r, local march_tile *t, global const device_r
     }
     for (int i = (int)get_local_id(0); i < 16; i += DEVICE_MARCH_GROUP) t->inverses[i] = i < 7 ? classic_inverses[i] : 0.0f;
     // A processor's quarters share the work best if groups give the roles to different ones.
-    r->me = ((int)get_local_id(0) + 32 * (int)get_group_id(0)) & (DEVICE_MARCH_GROUP - 1);
-    const int2 place = march_place(r->me), edge = (int2)(r->me & 8 ? 8 : -1, r->me & 16 ? 8 : -1);
+    r->role = ((int)get_local_id(0) + 32 * (int)get_group_id(0)) & (DEVICE_MARCH_GROUP - 1);
+    const int2 place = march_place(r->role), edge = (int2)(r->role & 8 ? 8 : -1, r->role & 16 ? 8 : -1);
     r->at = MARCH_AT(place);
     r->side = march_side(place);
     r->row = march_number(place);
     r->edge_side = march_side(edge);
     r->edge_row = march_number(edge);
     r->edge_at = MARCH_AT(edge);
-    r->edge_cell = r->me & 7;
+    r->edge_cell = r->role & 7;
     r->bits = 0;
     SYNC;
     EACH_X r->d[x] = 0.0f;
@@ -581,7 +581,7 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     r->v[1] = r->v[9];
     const bool unwritten = follows && t->unwritten[j + 1][r->side];
     if (!unwritten) load_row(r->v + 2, pressure, ROW_IN(r, t, j));
-    if (r->me >= MARCH_NEIGHBOURS) {
+    if (r->role >= MARCH_NEIGHBOURS) {
         const int plane = r->edge_cell > 0 ? j : j - 1;
         edge = march_pressure(t, plane + 1, r->edge_side, pressure, divergence,
                               8 * EDGE_IN(r, t, plane) + ((r->edge_cell + 7) & 7), follows);
@@ -591,13 +591,13 @@ inline void enter_brick(march_row *r, local march_tile *t, int j, int count, boo
     if (iterates || unwritten) load_row(r->d + 2, divergence, ROW_IN(r, t, j));
     if (unwritten) EACH_X r->v[x + 2] = first_pressure(r->d[x + 2]);
     write_row(t->p, MARCH_ROWS, r->at, r->v + 1);
-    if (r->me >= MARCH_NEIGHBOURS)
+    if (r->role >= MARCH_NEIGHBOURS)
         ((local float *)t->p)[4 * (r->edge_at + (r->edge_cell & 4 ? MARCH_ROWS : 0)) + (r->edge_cell & 3)] = edge;
     if (march_terrain(t, j, count)) {
         r->bits = open[ROW_IN(r, t, j - 1)] | (uint)open[ROW_IN(r, t, j)] << 8;
         t->open[j & 1][0][r->at] = spread_bits(r->bits >> 7);
         t->open[j & 1][1][r->at] = spread_bits(r->bits >> 6);
-        if (r->me >= MARCH_NEIGHBOURS)
+        if (r->role >= MARCH_NEIGHBOURS)
             t->open[j & 1][0][r->edge_at] = spread_bits((open[EDGE_IN(r, t, j - 1)] | (uint)open[EDGE_IN(r, t, j)] << 8) >> 7);
     }
     SYNC;
@@ -626,8 +626,8 @@ inline void march_iterate(float next[8], const float v[10], local const float4 *
 // The results of brick j of the run into memory, in one piece: half a row for each work-item.
 inline void store_out(const march_row *r, local const march_tile *t, int j, global float *pressure_next)
 {
-    const float4 half_row = t->out[j & 1][(r->me >> 1) + (r->me & 1 ? OUT_APART : 0)];
-    ((global float4 *)pressure_next)[2 * ROWS * t->bricks[j + 1][4] + r->me] = half_row;
+    const float4 half_row = t->out[j & 1][(r->role >> 1) + (r->role & 1 ? OUT_APART : 0)];
+    ((global float4 *)pressure_next)[2 * ROWS * t->bricks[j + 1][4] + r->role] = half_row;
 }
 
 // Two iterations on a run.
@@ -645,9 +645,9 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
     for (int j = 0; j <= count; j++) {
         const bool terrain = march_terrain(t, j, count);
         float next[8];
-        enter_brick(&r, t, j, count, r.me < MARCH_NEIGHBOURS, open, pressure, divergence, follows);
+        enter_brick(&r, t, j, count, r.role < MARCH_NEIGHBOURS, open, pressure, divergence, follows);
         if (j > 1) store_out(&r, t, j - 2, pressure_next);
-        if (r.me < MARCH_NEIGHBOURS) {
+        if (r.role < MARCH_NEIGHBOURS) {
             march_iterate(next, r.v, t->p, r.at, r.d + 1, terrain, r.bits >> 6, t->open[j & 1][0], t->inverses);
             q[0] = q[8];
             q[1] = q[9];
@@ -655,12 +655,12 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
             write_row(t->q, MARCH_ROWS, r.at, q + 1);
         }
         SYNC;
-        if (r.me < MARCH_OWN) {
+        if (r.role < MARCH_OWN) {
             march_iterate(next, q, t->q, r.at, r.d, terrain, r.bits >> 5, t->open[j & 1][1], t->inverses);
-            local float2 *high_before = (local float2 *)(t->out[(j + 1) & 1] + OUT_APART + r.me);
-            local float2 *high = (local float2 *)(t->out[j & 1] + OUT_APART + r.me);
+            local float2 *high_before = (local float2 *)(t->out[(j + 1) & 1] + OUT_APART + r.role);
+            local float2 *high = (local float2 *)(t->out[j & 1] + OUT_APART + r.role);
             high_before[1] = (float2)(next[0], next[1]);  // the last two cells of the brick before
-            t->out[j & 1][r.me] = (float4)(next[2], next[3], next[4], next[5]);
+            t->out[j & 1][r.role] = (float4)(next[2], next[3], next[4], next[5]);
             high[0] = (float2)(next[6], next[7]);
         }
     }
@@ -697,18 +697,18 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
     march_row r;
     begin_march(&r, t, run, near, clear, pressure, divergence, false);
     const bool iterates =
-        r.me < MARCH_OWN || (r.me < MARCH_NEIGHBOURS && !is_high(r.me));  // beside the run only before its low faces
-    if (r.me >= MARCH_NEIGHBOURS && is_high(r.me))
+        r.role < MARCH_OWN || (r.role < MARCH_NEIGHBOURS && !is_high(r.role));  // beside the run only before its low faces
+    if (r.role >= MARCH_NEIGHBOURS && is_high(r.role))
         r.side = 4;  // nobody looks so far beyond its high faces: a row that is near will do
     // The gradient of a brick, once all of it has come: half a row for each work-item.
-    const int row = r.me >> 1, upper = r.me & 1;
+    const int row = r.role >> 1, upper = r.role & 1;
     const int2 place = (int2)(row & 7, row >> 3), y0 = (int2)(place.x - 1, place.y), z0 = (int2)(place.x, place.y - 1);
     const int half_at = MARCH_AT(place) + MARCH_ROWS * upper;
     global float4 *x_4 = (global float4 *)flow_x, *y_4 = (global float4 *)flow_y, *z_4 = (global float4 *)flow_z;
     float last[8];  // what the iteration gave last
     EACH_X last[x] = 0.0f;
     for (int j = 0; j <= count; j++) {
-        const int brick = t->bricks[j][4], at = 2 * ROWS * brick + r.me;  // the one before
+        const int brick = t->bricks[j][4], at = 2 * ROWS * brick + r.role;  // the one before
         float4 f_x, f_y, f_z;
         f_x = f_y = f_z = (float4)(0.0f, 0.0f, 0.0f, 0.0f);
         if (j > 0) {
@@ -725,7 +725,7 @@ MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, globa
                               t->inverses);
             EACH_X whole[x] = x < 7 ? last[(x + 1) & 7] : next[0];
             write_row(t->q, MARCH_ROWS, r.at, whole);
-            if (r.me < MARCH_OWN) t->before[r.me] = last[0];
+            if (r.role < MARCH_OWN) t->before[r.role] = last[0];
             EACH_X last[x] = next[x];
         }
         SYNC;

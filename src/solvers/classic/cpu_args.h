@@ -4,10 +4,21 @@
 
 #include "compute/cpu.h"
 
+enum { SWEEP_X = 4, SWEEP_Y = 2, SWEEP_Z = 8 };  // most bricks on each axis that are swept as one
+
+// The bricks of a column by z, y, x, and those around it, from -1 on. Made when bricks come or go: passes look at all of them, and their
+// neighbours lie far apart in memory.
+typedef struct column_bricks {
+    int32_t nx, ny, nz;  // along each axis
+    int32_t at[SWEEP_Z + 2][SWEEP_Y + 2][SWEEP_X + 2];
+} column_bricks;
+
 // All that a pass reads. Set up once per update.
 typedef struct classic_args {
     cpu_bricks bricks;
-    const uint8_t *held;  // wet as it was before the move
+    const brick_column *columns;         // all of them
+    const column_bricks *column_bricks;  // and their bricks
+    const uint8_t *held;                 // wet as it was before the move
     // Channels. Divergence shares memory with flow[0], which nobody needs between divergence and gradient.
     int32_t *mass, *mass_next;
     float *flow[3], *flow_next[3];
@@ -23,7 +34,7 @@ typedef struct classic_args {
 
 typedef struct classic_kernels {
     size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
-    box_kernel *move, *divergence, *pressure, *gradient;
+    column_kernel *move, *divergence, *pressure, *gradient;
     run_kernel *forces;
 } classic_kernels;
 

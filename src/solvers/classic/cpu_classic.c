@@ -1,6 +1,7 @@
 // The classic solver on the CPU: what its passes need, and how each of them runs.
 #include "solvers/classic/cpu_classic.h"
 
+#include "compute/cpu_column.h"
 #include <assert.h>
 #include <string.h>
 
@@ -31,6 +32,8 @@ static void set_arguments(classic_cpu *cpu)
     const float scale = CLASSIC_PUSH;
     cpu->args = (classic_args){
         .bricks = cpu->machine->bricks,
+        .columns = cpu->machine->columns,
+        .column_bricks = cpu->columns,
         .held = cpu->held,
         .gravity = {p->gravity.x * scale, p->gravity.y * scale, p->gravity.z * scale},
         .keep = 1.0f - p->classic.damping,
@@ -41,12 +44,38 @@ static void set_arguments(classic_cpu *cpu)
     point_channels(cpu);
 }
 
+// The bricks of every column, if others came or some went.
+static weir_status find_columns(classic_cpu *cpu)
+{
+    const cpu_machine *machine = cpu->machine;
+    memory *mem = &machine->world->mem;
+    const size_t size = sizeof *cpu->columns;
+    if (cpu->columns_version == machine->version) return WEIR_OK;
+    if (cpu->column_room < machine->column_count) {
+        const int32_t room = machine->column_count + machine->column_count / 4;
+        column_bricks *columns = memory_alloc(mem, (size_t)room * size);
+        if (!columns) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d columns of bricks", room);
+        memory_free(mem, cpu->columns, (size_t)cpu->column_room * size);
+        cpu->columns = columns;
+        cpu->column_room = room;
+    }
+    for (int32_t i = 0; i < machine->column_count; i++) {
+        const brick_column *column = &machine->columns[i];
+        column_bricks *c = &cpu->columns[i];
+        *c = (column_bricks){.nx = column->size.x, .ny = column->size.y, .nz = column->size.z};
+        column_find_bricks(&machine->bricks, column, &c->at[0][0][0], SWEEP_X + 2, (SWEEP_X + 2) * (SWEEP_Y + 2));
+    }
+    cpu->columns_version = machine->version;
+    return WEIR_OK;
+}
+
 static weir_status reserve(void *solver)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
     weir_world *world = cpu->machine->world;
     cpu->ready = UINT64_MAX;
     weir_status status = cpu_prepare(cpu->machine);
+    if (status == WEIR_OK) status = find_columns(cpu);
     if (status != WEIR_OK) return status;
     const brick_pool *pool = &cpu->machine->cells->pool;
     if (cpu->room < pool->capacity) {
@@ -68,7 +97,7 @@ void classic_cpu_move(void *solver)
     classic_cpu *cpu = ((classic *)solver)->cpu;
     const brick_pool *pool = &cpu->machine->cells->pool;
     memcpy(cpu->held, pool->wet, (size_t)pool->end);
-    cpu_over_boxes(cpu->machine, cpu->kernels->move, &cpu->args);
+    cpu_over_columns(cpu->machine, cpu->kernels->move, &cpu->args);
 }
 
 void classic_cpu_open_sides(void *solver)
@@ -88,7 +117,7 @@ void classic_cpu_divergence(void *solver)
     classic *c = solver;
     classic_cpu *cpu = c->cpu;
     cpu->args.iterations = c->iterations;
-    cpu_over_boxes(cpu->machine, cpu->kernels->divergence, &cpu->args);
+    cpu_over_columns(cpu->machine, cpu->kernels->divergence, &cpu->args);
 }
 
 void classic_cpu_pressure(void *solver)
@@ -96,7 +125,7 @@ void classic_cpu_pressure(void *solver)
     classic *c = solver;
     classic_cpu *cpu = c->cpu;
     cpu->args.iterations = c->iterations;
-    cpu_over_boxes(cpu->machine, cpu->kernels->pressure, &cpu->args);
+    cpu_over_columns(cpu->machine, cpu->kernels->pressure, &cpu->args);
     cpu_swap_pressure(cpu->machine);
     point_channels(cpu);
 }
@@ -106,7 +135,7 @@ void classic_cpu_gradient(void *solver)
     classic *c = solver;
     classic_cpu *cpu = c->cpu;
     cpu->args.iterations = c->iterations;
-    cpu_over_boxes(cpu->machine, cpu->kernels->gradient, &cpu->args);
+    cpu_over_columns(cpu->machine, cpu->kernels->gradient, &cpu->args);
     if (c->iterations > 0) cpu_swap_pressure(cpu->machine);
     cpu_swap_mass(cpu->machine);
     cpu_swap_flow(cpu->machine);
@@ -115,8 +144,8 @@ void classic_cpu_gradient(void *solver)
 
 // ---- Validate --------------------------------------------------------------------------------------------------------------
 
-// Lets a box move alone, as it does in an update. Values go to channels that are scratch between updates.
-static void try_box(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
+// Lets a column move alone, as it does in an update. Values go to channels that are scratch between updates.
+static void try_column(void *solver, const brick_column *column, uint8_t *wet, int64_t *changed)
 {
     classic_cpu *cpu = ((classic *)solver)->cpu;
     classic_args trial = cpu->args;
@@ -125,7 +154,7 @@ static void try_box(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
     trial.bricks.changed = changed;
     trial.held = cpu->machine->cells->pool.wet;
     memset(trial.moved, 0, sizeof trial.moved);
-    cpu->kernels->move(&trial, cpu->machine->scratch, &cpu->machine->boxes[piece]);
+    cpu->kernels->move(&trial, cpu->machine->scratch, column);
 }
 
 static const char *validate(void *solver)
@@ -136,7 +165,7 @@ static const char *validate(void *solver)
     const char *wrong = machine->base.validate(&machine->base);
     if (wrong) return wrong;
     point_channels(cpu);
-    return cpu_validate_pieces(machine, try_box, solver);
+    return cpu_validate_columns(machine, try_column, solver);
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -144,7 +173,7 @@ static const char *validate(void *solver)
 static int64_t bytes(const void *solver)
 {
     const classic_cpu *cpu = ((const classic *)solver)->cpu;
-    return cpu->machine->base.bytes(&cpu->machine->base) + cpu->room;
+    return cpu->machine->base.bytes(&cpu->machine->base) + cpu->room + cpu->column_room * (int64_t)sizeof *cpu->columns;
 }
 
 static void destroy(void *solver)
@@ -153,6 +182,7 @@ static void destroy(void *solver)
     classic_cpu *cpu = c->cpu;
     if (!cpu) return;
     memory_free(&c->base.cells.world->mem, cpu->held, (size_t)cpu->room);
+    memory_free(&c->base.cells.world->mem, cpu->columns, (size_t)cpu->column_room * sizeof *cpu->columns);
     if (cpu->machine) cpu->machine->base.destroy(&cpu->machine->base);
     memory_free(&c->base.cells.world->mem, cpu, sizeof *cpu);
 }
@@ -173,13 +203,13 @@ static weir_status create(void *solver, const char *device)
     classic_cpu *cpu = c->cpu = memory_alloc_zero(&c->base.cells.world->mem, sizeof *cpu);
     (void)device;
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
-    cpu_needs needs = {.boxes = true, .tile = kernels[0]->tile_size};
+    cpu_needs needs = {.column = {SWEEP_X, SWEEP_Y, SWEEP_Z}, .tile = kernels[0]->tile_size};
     for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
     weir_status status = cpu_machine_create(&c->base.cells, &needs, &cpu->machine);
     if (status != WEIR_OK) return status;
     c->base.machine = &cpu->machine->base;
     cpu->kernels = kernels[cpu->machine->width];
-    cpu->ready = UINT64_MAX;
+    cpu->ready = cpu->columns_version = UINT64_MAX;
     assert(cpu->kernels);
     return WEIR_OK;
 }

@@ -11,6 +11,9 @@ struct classic_cpu {
     const classic_kernels *kernels;
     uint8_t *held;  // see classic_args
     int32_t room;   // bricks there is room for in it
+    column_bricks *columns;
+    int32_t column_room;
+    uint64_t columns_version;  // of the pool that they were made for
     classic_args args;
 };
 

@@ -9,16 +9,16 @@ static void forces(const void *args, void *scratch, const brick_run *r)
     forces_run(&a->bricks, &a->forces, s->forces.m, s->forces.open, r);
 }
 
-#define BOX_KERNEL(name, sweep)                                             \
-    static void name(const void *args, void *scratch, const brick_box *box) \
-    {                                                                       \
-        sweep(args, scratch, box);                                          \
+#define COLUMN_KERNEL(name, sweep)                                                \
+    static void name(const void *args, void *scratch, const brick_column *column) \
+    {                                                                             \
+        sweep(args, scratch, column);                                             \
     }
 
-BOX_KERNEL(move, classic_move)
-BOX_KERNEL(divergence, classic_divergence_sweep)
-BOX_KERNEL(pressure, classic_pressure_sweep)
-BOX_KERNEL(gradient, classic_gradient_sweep)
+COLUMN_KERNEL(move, classic_move)
+COLUMN_KERNEL(divergence, classic_divergence_sweep)
+COLUMN_KERNEL(pressure, classic_pressure_sweep)
+COLUMN_KERNEL(gradient, classic_gradient_sweep)
 
 #define TABLE_OF(width) classic_kernels_##width
 #define TABLE(width) TABLE_OF(width)

@@ -3,9 +3,9 @@
 #define WEIR_CLASSIC_CPU_SWEEP_H
 
 #include "cells/gradient.h"
-#include "compute/cpu_boxes.h"
 #include "compute/cpu_forces.h"
 #include "solvers/classic/cpu_args.h"
+#include "solvers/classic/cpu_planes.h"
 #include "solvers/classic/laws.h"
 
 typedef struct classic_move_planes {
@@ -31,7 +31,7 @@ typedef union classic_scratch {
 } classic_scratch;
 
 // The arguments that a sweep was begun with: the bricks are their first field.
-static inline const classic_args *args_of(const box_sweep *w)
+static inline const classic_args *args_of(const column_sweep *w)
 {
     return (const classic_args *)w->bricks;
 }
@@ -107,17 +107,16 @@ KERNEL classic_carry_row(const int count, float *restrict out, const classic_alo
 }
 
 // Whether the bricks around a layer held mass before the move.
-static bool classic_layer_wet(const box_sweep *w, int layer)
+static bool classic_layer_wet(const column_sweep *w, int layer)
 {
-    const brick_box *box = w->box;
     for (int z = layer - 1; z <= layer + 1; z++)
-        for (int y = 0; y < box->ny + 2; y++)
-            for (int x = 0; x < box->nx + 2; x++)
-                if (args_of(w)->held[box->brick[z][y][x]]) return true;
+        for (int y = 0; y < w->column->ny + 2; y++)
+            for (int x = 0; x < w->column->nx + 2; x++)
+                if (args_of(w)->held[w->column->at[z][y][x]]) return true;
     return false;
 }
 
-static void classic_gather_mass(const box_sweep *w, classic_move_planes *s, int z)
+static void classic_gather_mass(const column_sweep *w, classic_move_planes *s, int z)
 {
     plane_gather(SLOT(s->drops, z), args_of(w)->mass, w, z, -2, w->rows);
     int i = rows_begin(w, -2);
@@ -129,24 +128,24 @@ static void classic_gather_mass(const box_sweep *w, classic_move_planes *s, int 
 #define HERE(ring) (SLOT(ring, slot) + i)
 #define ABOVE(ring) (SLOT(ring, slot + 1) + i)
 
-// The next three work on BOX_LANES cells at once, from place `i` of the plane in a slot on. With a known slot and stride all they look at
+// The next three work on ROW_LANES cells at once, from place `i` of the plane in a slot on. With a known slot and stride all they look at
 // lies at constant distances.
 
 // What crosses their faces.
 KERNEL classic_cross_cells(classic_move_planes *s, const int stride, const int slot, int i)
 {
     const float *m = HERE(s->m);
-    classic_cross_row(BOX_LANES, HERE(s->cross[0]), HERE(s->whole[0]), HERE(s->flow[0]), m - 1, m);
-    classic_cross_row(BOX_LANES, HERE(s->cross[1]), HERE(s->whole[1]), HERE(s->flow[1]), m - stride, m);
-    classic_cross_row(BOX_LANES, HERE(s->cross[2]), HERE(s->whole[2]), HERE(s->flow[2]), BELOW(s->m), m);
+    classic_cross_row(ROW_LANES, HERE(s->cross[0]), HERE(s->whole[0]), HERE(s->flow[0]), m - 1, m);
+    classic_cross_row(ROW_LANES, HERE(s->cross[1]), HERE(s->whole[1]), HERE(s->flow[1]), m - stride, m);
+    classic_cross_row(ROW_LANES, HERE(s->cross[2]), HERE(s->whole[2]), HERE(s->flow[2]), BELOW(s->m), m);
 }
 
 // Their new mass, and what leaves them.
 KERNEL classic_mass_cells(classic_move_planes *s, const int stride, const int slot, int i, int32_t *after)
 {
-    classic_mass_row(BOX_LANES, stride, after, HERE(s->m2), HERE(s->drops), HERE(s->whole[0]), HERE(s->whole[1]),
+    classic_mass_row(ROW_LANES, stride, after, HERE(s->m2), HERE(s->drops), HERE(s->whole[0]), HERE(s->whole[1]),
                      HERE(s->whole[2]), ABOVE(s->whole[2]));
-    classic_leaving_row(BOX_LANES, stride, HERE(s->leaves), HERE(s->flow[0]), HERE(s->flow[1]), HERE(s->flow[2]),
+    classic_leaving_row(ROW_LANES, stride, HERE(s->leaves), HERE(s->flow[0]), HERE(s->flow[1]), HERE(s->flow[2]),
                         ABOVE(s->flow[2]));
 }
 
@@ -211,9 +210,9 @@ KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const 
     const classic_cells low_y = {.m = m - stride, .m2 = m2 - stride, .leaves = leaves - stride, .open = o - stride};
     const classic_cells low_z = {.m = BELOW(s->m), .m2 = BELOW(s->m2), .leaves = BELOW(s->leaves), .open = open[0] + i};
     const classic_cells high = {.m = m, .m2 = m2, .leaves = leaves, .open = o};
-    classic_carry_row(BOX_LANES, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
-    classic_carry_row(BOX_LANES, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
-    classic_carry_row(BOX_LANES, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
+    classic_carry_row(ROW_LANES, out_x, along_x, x_by_y, x_by_z, low_x, high, a->empty, a->gravity[0]);
+    classic_carry_row(ROW_LANES, out_y, along_y, y_by_x, y_by_z, low_y, high, a->empty, a->gravity[1]);
+    classic_carry_row(ROW_LANES, out_z, along_z, z_by_y, z_by_x, low_z, high, a->empty, a->gravity[2]);
 }
 
 #undef BELOW
@@ -224,7 +223,7 @@ KERNEL classic_carry_cells(const classic_args *a, classic_move_planes *s, const 
 // each.
 KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, const int cell, const void *row)
 {
-    assert(nx >= 1 && nx <= BOX_X && cell >= 0 && cell < BRICK_CELLS);
+    assert(nx >= 1 && nx <= SWEEP_X && cell >= 0 && cell < BRICK_CELLS);
     float *to = (float *)channel + cell;
     for (int x = 0; x < nx; x++) {
         if (bricks[x] == BRICK_NOTHING) continue;
@@ -236,7 +235,7 @@ KERNEL classic_store_row(void *channel, const int32_t *bricks, const int nx, con
 
 // Which bricks of a plane hold mass now, and which changed.
 typedef struct classic_flags {
-    int32_t any[8 * BOX_X], differs[8 * BOX_X];
+    int32_t any[8 * SWEEP_X], differs[8 * SWEEP_X];
 } classic_flags;
 
 KERNEL classic_flag_row(const int count, classic_flags *flags, const int32_t *restrict after, const int32_t *restrict before)
@@ -260,7 +259,7 @@ static void classic_write_flags(const classic_args *a, const int32_t *bricks, in
     }
 }
 
-static void classic_store_moved(const box_sweep *w, classic_move_planes *s, int z)
+static void classic_store_moved(const column_sweep *w, classic_move_planes *s, int z)
 {
     int i = rows_begin(w, 0);
     for (int axis = 0; axis < 3; axis++) {
@@ -270,32 +269,32 @@ static void classic_store_moved(const box_sweep *w, classic_move_planes *s, int 
     }
 }
 
-// New mass of the row of plane z that begins at `i`, and the flags of its bricks. Row -1 and plane z0 - 1 are not the box's own.
-KERNEL classic_mass_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
+// New mass of the row of plane z that begins at `i`, and the flags of its bricks. Row -1 and plane z0 - 1 are not the column's own.
+KERNEL classic_mass_of_row(const column_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
                            bool own, classic_flags *flags)
 {
     const int nx = stride / 8 - 2;
-    int32_t after[8 * (BOX_X + 2) + BOX_LANES];
-    for (int x = 0; x < stride; x += BOX_LANES) classic_mass_cells(s, stride, slot, i - BOX_LANES + x, after + x);
+    int32_t after[8 * (SWEEP_X + 2) + ROW_LANES];
+    for (int x = 0; x < stride; x += ROW_LANES) classic_mass_cells(s, stride, slot, i - ROW_LANES + x, after + x);
     if (!own || y < 0) return;
-    const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    const int32_t *bricks = w->column->at[LAYER(z)][LAYER(y)] + 1;
     for (int x = 0; x < nx; x++)
-        if (bricks[x] != BRICK_NOTHING) must_be_drops(after + BOX_LANES + 8 * x, 8, 511 * WEIR_FULL);
-    classic_store_row(args_of(w)->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + BOX_LANES);
+        if (bricks[x] != BRICK_NOTHING) must_be_drops(after + ROW_LANES + 8 * x, 8, 511 * WEIR_FULL);
+    classic_store_row(args_of(w)->mass_next, bricks, nx, 8 * (y & 7) + 64 * (z & 7), after + ROW_LANES);
     if ((y & 7) == 0) *flags = (classic_flags){{0}};
-    classic_flag_row(8 * nx, flags, after + BOX_LANES, SLOT(s->drops, slot) + i);
+    classic_flag_row(8 * nx, flags, after + ROW_LANES, SLOT(s->drops, slot) + i);
     if ((y & 7) == 7) classic_write_flags(args_of(w), bricks, nx, z, flags);
 }
 
-KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
+KERNEL classic_flow_of_row(const column_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int y, int i,
                            const float *const open[2])
 {
     const classic_args *a = args_of(w);
     const int nx = stride / 8 - 2;
-    float out[3][8 * BOX_X];
-    for (int x = 0; x < 8 * nx; x += BOX_LANES)
+    float out[3][8 * SWEEP_X];
+    for (int x = 0; x < 8 * nx; x += ROW_LANES)
         classic_carry_cells(a, s, stride, slot, i + x, open, out[0] + x, out[1] + x, out[2] + x);
-    const int32_t *bricks = w->box->brick[LAYER(z)][LAYER(y)] + 1;
+    const int32_t *bricks = w->column->at[LAYER(z)][LAYER(y)] + 1;
     for (int axis = 0; axis < 3; axis++)
         classic_store_row(a->flow_next[axis], bricks, nx, 8 * (y & 7) + 64 * (z & 7), out[axis]);
 }
@@ -303,13 +302,13 @@ KERNEL classic_flow_of_row(const box_sweep *w, classic_move_planes *s, const int
 // Works out what crosses the faces of plane z + 1, then the new mass and flow of plane z, row by row: so that what a row looks at is
 // brought near the processor once. The flow follows one row behind the mass, whose values must have arrived in memory when it looks
 // at them one cell aside.
-INLINE void classic_move_rows(const box_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int z0,
+INLINE void classic_move_rows(const column_sweep *w, classic_move_planes *s, const int stride, const int slot, int z, int z0,
                               const float *const open[2])
 {
     classic_flags flags;
     for (int y = -1; y <= w->rows; y++) {
         const int i = PLANE_START + stride * (y + PLANE_RIM);
-        for (int x = 0; x < stride; x += BOX_LANES) classic_cross_cells(s, stride, slot + 1, i - BOX_LANES + x);
+        for (int x = 0; x < stride; x += ROW_LANES) classic_cross_cells(s, stride, slot + 1, i - ROW_LANES + x);
         if (z < z0 - 1) continue;
         if (y < w->rows) classic_mass_of_row(w, s, stride, slot, z, y, i, z >= z0, &flags);
         if (z >= z0 && y > 0) classic_flow_of_row(w, s, stride, slot, z, y - 1, i - stride, open);
@@ -317,9 +316,9 @@ INLINE void classic_move_rows(const box_sweep *w, classic_move_planes *s, const 
 }
 
 // The same, with what is usual as constants.
-static void classic_move_plane(const box_sweep *w, classic_move_planes *s, int z, int z0, const float *const open[2])
+static void classic_move_plane(const column_sweep *w, classic_move_planes *s, int z, int z0, const float *const open[2])
 {
-    const int widest = 8 * (BOX_X + 2), slot = z & 3;
+    const int widest = 8 * (SWEEP_X + 2), slot = z & 3;
     if (w->stride != widest)
         classic_move_rows(w, s, w->stride, slot, z, z0, open);
     else if (slot == 0)
@@ -333,7 +332,7 @@ static void classic_move_plane(const box_sweep *w, classic_move_planes *s, int z
 }
 
 // Moves planes z0 to z1 - 1.
-static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s, int z0, int z1)
+static void classic_move_planes_from(const column_sweep *w, classic_move_planes *s, int z0, int z1)
 {
     const float *open[2] = {NULL, NULL};
     classic_gather_mass(w, s, z0 - 2);
@@ -354,27 +353,27 @@ static void classic_move_planes_from(const box_sweep *w, classic_move_planes *s,
 }
 
 // A layer of bricks without any mass around it.
-static void classic_move_nothing(const box_sweep *w, int layer)
+static void classic_move_nothing(const column_sweep *w, int layer)
 {
     const classic_args *a = args_of(w);
-    for (int y = 1; y <= w->box->ny; y++) {
-        for (int x = 1; x <= w->box->nx; x++) {
-            const int32_t brick = w->box->brick[layer][y][x];
+    for (int y = 1; y <= w->column->ny; y++) {
+        for (int x = 1; x <= w->column->nx; x++) {
+            const int32_t brick = w->column->at[layer][y][x];
             if (brick != BRICK_NOTHING) move_nothing(w->bricks, brick, a->mass_next, a->flow_next, a->moved);
         }
     }
 }
 
-static void classic_move(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+static void classic_move(const classic_args *a, classic_scratch *scratch, const brick_column *column)
 {
-    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
-    for (int layer = 1, end; layer <= box->nz; layer = end) {
+    const column_sweep sweep = sweep_begin(a, column), *w = &sweep;
+    for (int layer = 1, end; layer <= w->column->nz; layer = end) {
         end = layer + 1;
         if (!classic_layer_wet(w, layer)) {
             classic_move_nothing(w, layer);
             continue;
         }
-        while (end <= box->nz && classic_layer_wet(w, end)) end++;
+        while (end <= w->column->nz && classic_layer_wet(w, end)) end++;
         classic_move_planes_from(w, &scratch->move, 8 * (layer - 1), 8 * (end - 1));
     }
 }
@@ -428,7 +427,7 @@ typedef struct classic_terrain {
     int opens, inverses;  // how many were made
 } classic_terrain;
 
-static void classic_add_open(const box_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
+static void classic_add_open(const column_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
 {
     if (t->opens > 0 && plane_goes_on(w, z)) {
         SLOT(t->open, z) = SLOT(t->open, z - 1);
@@ -439,7 +438,7 @@ static void classic_add_open(const box_sweep *w, classic_pressure_planes *s, cla
     SLOT(t->open, z) = plane;
 }
 
-static void classic_add_inverse(const box_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
+static void classic_add_inverse(const column_sweep *w, classic_pressure_planes *s, classic_terrain *t, int z, int y0, int y1)
 {
     const float *below = SLOT(t->open, z - 1), *open = SLOT(t->open, z), *above = SLOT(t->open, z + 1);
     if (t->inverses > 0 && SLOT(t->open, z - 2) == below && below == open && open == above) {
@@ -453,7 +452,7 @@ static void classic_add_inverse(const box_sweep *w, classic_pressure_planes *s, 
 }
 
 // Iteration `k` of plane z, on rows y0..y1.
-static void classic_iterate_plane(const box_sweep *w, classic_pressure_planes *s, const classic_terrain *t, int k, int z,
+static void classic_iterate_plane(const column_sweep *w, classic_pressure_planes *s, const classic_terrain *t, int k, int z,
                                   int y0, int y1)
 {
     int i = rows_begin(w, y0);
@@ -463,11 +462,11 @@ static void classic_iterate_plane(const box_sweep *w, classic_pressure_planes *s
 }
 
 // The divergence, and the first iterations of the pressure. Iteration k of a plane runs one plane behind iteration k - 1, which
-// reaches one cell further around the box.
-static void classic_divergence_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+// reaches one cell further around the column.
+static void classic_divergence_sweep(const classic_args *a, classic_scratch *scratch, const brick_column *column)
 {
     classic_pressure_planes *s = &scratch->pressure;
-    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
+    const column_sweep sweep = sweep_begin(a, column), *w = &sweep;
     const int last = a->iterations, rim = last - 1, rows = w->rows;
     assert(last >= 1 && last < PLANE_RIM);
     classic_terrain around = {{NULL}}, *t = &around;
@@ -499,7 +498,7 @@ static void classic_divergence_sweep(const classic_args *a, classic_scratch *scr
 }
 
 // The flow after the pressure difference across its face, in place: no face looks at another face's flow.
-static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low, const float *p, const float *open_low,
+static void classic_gradient_plane(const column_sweep *w, int z, const float *p_low, const float *p, const float *open_low,
                                    const float *open)
 {
     const classic_args *a = args_of(w);
@@ -532,12 +531,12 @@ static void classic_gradient_plane(const box_sweep *w, int z, const float *p_low
 #undef PIECE
 }
 
-// Further iterations of the pressure, and after the last ones the gradient. One cell below the box counts as the box's own, since the
+// Further iterations of the pressure, and after the last ones the gradient. One cell below the column counts as the column's own, since the
 // gradient looks at it.
-INLINE void classic_iterations(const classic_args *a, classic_scratch *scratch, const brick_box *box, const bool gradient)
+INLINE void classic_iterations(const classic_args *a, classic_scratch *scratch, const brick_column *column, const bool gradient)
 {
     classic_pressure_planes *s = &scratch->pressure;
-    const box_sweep sweep = sweep_begin(&a->bricks, box), *w = &sweep;
+    const column_sweep sweep = sweep_begin(a, column), *w = &sweep;
     const int last = a->iterations, rows = w->rows;
     assert(last >= (gradient ? 0 : 1) && last < PLANE_RIM);
     classic_terrain around = {{NULL}}, *t = &around;
@@ -560,14 +559,14 @@ INLINE void classic_iterations(const classic_args *a, classic_scratch *scratch, 
     }
 }
 
-static void classic_pressure_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+static void classic_pressure_sweep(const classic_args *a, classic_scratch *scratch, const brick_column *column)
 {
-    classic_iterations(a, scratch, box, false);
+    classic_iterations(a, scratch, column, false);
 }
 
-static void classic_gradient_sweep(const classic_args *a, classic_scratch *scratch, const brick_box *box)
+static void classic_gradient_sweep(const classic_args *a, classic_scratch *scratch, const brick_column *column)
 {
-    classic_iterations(a, scratch, box, true);
+    classic_iterations(a, scratch, column, true);
 }
 
 #endif

@@ -17,6 +17,9 @@ extern const char opencl_classic_source[];
 static const char *const kernel_names[] = {CLASSIC_KERNELS(KERNEL_NAME)};
 static const opencl_text text = {"classic", opencl_classic_source, kernel_names, sizeof kernel_names / sizeof *kernel_names};
 
+// The divergence lives in the old flow until the gradient.
+#define DIVERGENCE(channels) ((channels).flow[0])
+
 struct classic_opencl {
     opencl_machine *machine;
     cl_int rest;  // iterations of the pressure that are left to the next pass: 0 or 1
@@ -69,8 +72,8 @@ static void iterate_pressure(classic_opencl *o, int32_t count, bool follows)
     const size_t items = (size_t)d->run_count * DEVICE_MARCH_GROUP;
     for (o->rest += count; o->rest >= 2; o->rest -= 2, follows = false) {
         opencl_channels c = opencl_find_channels(machine);
-        const kernel_arg args[] = {ARG(d->runs),    ARG(d->near),      ARG(d->open),        ARG(d->clear),
-                                   ARG(c.pressure), ARG(c.divergence), ARG(c.pressure_next)};
+        const kernel_arg args[] = {ARG(d->runs),    ARG(d->near),       ARG(d->open),        ARG(d->clear),
+                                   ARG(c.pressure), ARG(DIVERGENCE(c)), ARG(c.pressure_next)};
         queue_launch(&machine->queue, follows ? KERNEL_classic_follow : KERNEL_classic_pressure, items, DEVICE_MARCH_GROUP,
                      args, (int32_t)(sizeof args / sizeof *args));
         opencl_swap_pressure(machine);
@@ -89,7 +92,7 @@ void classic_opencl_divergence(void *solver)
     cl_int follows = iterations - 1 >= 2;
     device_bricks_prefetch_flags(d, d->live >= machine->transfer_bricks);
     LAUNCH_ROWS_BY(&machine->queue, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, ARG(d->open), ARG(c.mass_next),
-                   NEXT_ARGS(c), ARG(c.divergence), ARG(c.pressure), ARG(d->tables), ARG(d->room), ARG(follows), ARG(d->live));
+                   NEXT_ARGS(c), ARG(DIVERGENCE(c)), ARG(c.pressure), ARG(d->tables), ARG(d->room), ARG(follows), ARG(d->live));
     o->rest = 0;
     iterate_pressure(o, iterations - 1, follows);
 }
@@ -108,7 +111,7 @@ void classic_opencl_gradient(void *solver)
     iterate_pressure(o, ((classic *)solver)->iterations, false);
     opencl_channels c = opencl_find_channels(machine);
     LAUNCH_ITEMS(&machine->queue, classic_gradient, (size_t)d->run_count * DEVICE_MARCH_GROUP, DEVICE_MARCH_GROUP, ARG(d->runs),
-                 ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.pressure), ARG(c.divergence), ARG(c.pressure_next),
+                 ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.pressure), ARG(DIVERGENCE(c)), ARG(c.pressure_next),
                  NEXT_ARGS(c), ARG(machine->numbers), ARG(o->rest));
     if (o->rest > 0) opencl_swap_pressure(machine);
     opencl_swap_mass(machine);

@@ -5,6 +5,7 @@
 #define WEIR_MOMENTUM_CPU_LEVELS_H
 
 #include "solvers/momentum/coarse.h"
+#include "solvers/momentum/cpu_layout.h"
 #include "solvers/momentum/cpu_pressure.h"
 
 // Where the cells of an octant begin in their parent's brick.
@@ -22,7 +23,7 @@ static inline void must_be_on(const momentum_args *a, int32_t l, int32_t brick)
 }
 
 // A brick of level 1 is full if all cells of the live bricks below it, and all beside those, are active. Its operator is then always
-// the same, so it is made once and stays: only the right side and the errors change.
+// the same, so it is made once and stays: only the right side and the errors change. This is what pyramid_level.flags says.
 enum { NOT_FULL, FULL, FULL_AND_MADE };
 
 // Adds 2 x 2 x 2 cells of a brick (or of 8^3 values) into 4 x 4 x 4 cells of the parent.
@@ -140,7 +141,7 @@ static void store_counts(float *to, mask_words p)
 // The coarse operator's counts over one live brick.
 static void count_brick(const pyramid_level *level, int32_t parent, int octant, mask_view active, mask_view open)
 {
-    static const pyramid_channel border_channel[3] = {PYRAMID_DIAGONAL, PYRAMID_ERROR, PYRAMID_ERROR_NEXT};
+    static const int32_t border_channel[3] = {LEVEL_DIAGONAL, LEVEL_ERROR, LEVEL_ERROR_NEXT};
     const uint64_t even_x = COARSE_EVEN_X, even_y = UINT64_C(0x00ff00ff00ff00ff);
     int start = octant_start(octant);
     mask_words own;
@@ -156,20 +157,20 @@ static void count_brick(const pyramid_level *level, int32_t parent, int octant, 
             link = add_pairs(count_bits(masked(link, axis == 0 ? even_x : even_y)));
         else
             link = count_bits(link);
-        store_counts(pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), parent) + start, link);
+        store_counts(pyramid_cells(level, LEVEL_LINK_X + axis, parent) + start, link);
     }
     mask_words all = count_bits(own), z_half = any_of(all);
     mask_words x_low = any_of(add_pairs(count_bits(masked(own, even_x))));
     mask_words x_high = any_of(add_pairs(count_bits(masked(own, ~even_x))));
     mask_words y_low = any_of(add_pairs(count_bits(masked(own, even_y))));
     mask_words y_high = any_of(add_pairs(count_bits(masked(own, ~even_y))));
-    store_counts(pyramid_cells(level, PYRAMID_COUNT, parent) + start, add_pairs(all));
-    store_counts(pyramid_cells(level, PYRAMID_THICK_X, parent) + start, first_thickness(x_low, x_high));
-    store_counts(pyramid_cells(level, PYRAMID_THICK_Y, parent) + start, first_thickness(y_low, y_high));
-    store_counts(pyramid_cells(level, PYRAMID_THICK_Z, parent) + start, first_thickness(z_half, next_planes(z_half)));
+    store_counts(pyramid_cells(level, LEVEL_COUNT, parent) + start, add_pairs(all));
+    store_counts(pyramid_cells(level, LEVEL_THICK_X, parent) + start, first_thickness(x_low, x_high));
+    store_counts(pyramid_cells(level, LEVEL_THICK_Y, parent) + start, first_thickness(y_low, y_high));
+    store_counts(pyramid_cells(level, LEVEL_THICK_Z, parent) + start, first_thickness(z_half, next_planes(z_half)));
 }
 
-static void fill_octant(const pyramid_level *level, pyramid_channel channel, int32_t parent, int octant, float value)
+static void fill_octant(const pyramid_level *level, int32_t channel, int32_t parent, int octant, float value)
 {
     float *to = pyramid_cells(level, channel, parent) + octant_start(octant);
     for (int z = 0; z < 4; z++)
@@ -181,16 +182,16 @@ static void fill_octant(const pyramid_level *level, pyramid_channel channel, int
 // the edge of a cell, 0 for none.
 static void count_uniform(const pyramid_level *level, int32_t parent, int octant, float edge)
 {
-    fill_octant(level, PYRAMID_LINK_X, parent, octant, edge * edge);
-    fill_octant(level, PYRAMID_LINK_Y, parent, octant, edge * edge);
-    fill_octant(level, PYRAMID_LINK_Z, parent, octant, edge * edge);
-    fill_octant(level, PYRAMID_DIAGONAL, parent, octant, 0.0f);
-    fill_octant(level, PYRAMID_ERROR, parent, octant, 0.0f);
-    fill_octant(level, PYRAMID_ERROR_NEXT, parent, octant, 0.0f);
-    fill_octant(level, PYRAMID_COUNT, parent, octant, edge * edge * edge);
-    fill_octant(level, PYRAMID_THICK_X, parent, octant, edge);
-    fill_octant(level, PYRAMID_THICK_Y, parent, octant, edge);
-    fill_octant(level, PYRAMID_THICK_Z, parent, octant, edge);
+    fill_octant(level, LEVEL_LINK_X, parent, octant, edge * edge);
+    fill_octant(level, LEVEL_LINK_Y, parent, octant, edge * edge);
+    fill_octant(level, LEVEL_LINK_Z, parent, octant, edge * edge);
+    fill_octant(level, LEVEL_DIAGONAL, parent, octant, 0.0f);
+    fill_octant(level, LEVEL_ERROR, parent, octant, 0.0f);
+    fill_octant(level, LEVEL_ERROR_NEXT, parent, octant, 0.0f);
+    fill_octant(level, LEVEL_COUNT, parent, octant, edge * edge * edge);
+    fill_octant(level, LEVEL_THICK_X, parent, octant, edge);
+    fill_octant(level, LEVEL_THICK_Y, parent, octant, edge);
+    fill_octant(level, LEVEL_THICK_Z, parent, octant, edge);
 }
 
 static inline bool view_full(const mask_view *v)
@@ -265,21 +266,21 @@ static float restrict_fine(const momentum_args *a, momentum_scratch *s, int32_t 
     const pyramid_level *level = &a->levels->level[1];
     must_be_on(a, 1, parent);
     if (!all_active(a, level, parent))
-        level->full[parent] = NOT_FULL;
-    else if (level->full[parent] == NOT_FULL)
-        level->full[parent] = FULL;
+        level->flags[parent] = NOT_FULL;
+    else if (level->flags[parent] == NOT_FULL)
+        level->flags[parent] = FULL;
     float largest = 0;
     for (int o = 0; o < 8; o++) {
         int32_t brick = level->child[parent][o];
         if (brick == BRICK_NOTHING) continue;
         must_be_live(&a->bricks, brick);
-        if (level->full[parent] != FULL_AND_MADE) count_octant(a, level, parent, o, brick);
+        if (level->flags[parent] != FULL_AND_MADE) count_octant(a, level, parent, o, brick);
         if (mask_empty(&a->active[brick])) {
-            fill_octant(level, PYRAMID_RIGHT, parent, o, 0.0f);
+            fill_octant(level, LEVEL_RIGHT, parent, o, 0.0f);
             continue;
         }
         largest = rule_max(largest, residual_brick(a, s, brick, a->pressure_next, s->brick[1]));
-        sum_octant(pyramid_cells(level, PYRAMID_RIGHT, parent) + octant_start(o), s->brick[1]);
+        sum_octant(pyramid_cells(level, LEVEL_RIGHT, parent) + octant_start(o), s->brick[1]);
     }
     return largest;
 }
@@ -289,11 +290,10 @@ static float restrict_fine(const momentum_args *a, momentum_scratch *s, int32_t 
 // Counts and thickness of an octant of `level` from the brick below it.
 static void build_octant(const pyramid_level *lower, int32_t child, const pyramid_level *level, int32_t parent, int octant)
 {
-    const float *link_x = pyramid_cells(lower, PYRAMID_LINK_X, child), *link_y = pyramid_cells(lower, PYRAMID_LINK_Y, child);
-    const float *link_z = pyramid_cells(lower, PYRAMID_LINK_Z, child), *count = pyramid_cells(lower, PYRAMID_COUNT, child);
-    const float *thick_x = pyramid_cells(lower, PYRAMID_THICK_X, child),
-                *thick_y = pyramid_cells(lower, PYRAMID_THICK_Y, child);
-    const float *thick_z = pyramid_cells(lower, PYRAMID_THICK_Z, child);
+    const float *link_x = pyramid_cells(lower, LEVEL_LINK_X, child), *link_y = pyramid_cells(lower, LEVEL_LINK_Y, child);
+    const float *link_z = pyramid_cells(lower, LEVEL_LINK_Z, child), *count = pyramid_cells(lower, LEVEL_COUNT, child);
+    const float *thick_x = pyramid_cells(lower, LEVEL_THICK_X, child), *thick_y = pyramid_cells(lower, LEVEL_THICK_Y, child);
+    const float *thick_z = pyramid_cells(lower, LEVEL_THICK_Z, child);
     int start = octant_start(octant);
     for (int z = 0; z < 4; z++) {
         for (int y = 0; y < 4; y++) {
@@ -302,19 +302,19 @@ static void build_octant(const pyramid_level *lower, int32_t child, const pyrami
                 int c = 2 * x + 16 * y + 128 * z;
                 int to = start + x + 8 * y + 64 * z;
                 assert(link_x[c] < 0x400000 && link_y[c] < 0x400000 && link_z[c] < 0x400000);
-                pyramid_cells(level, PYRAMID_LINK_X, parent)[to] = rule_side(COARSE_SIDE(link_x, c, 8, 64));
-                pyramid_cells(level, PYRAMID_LINK_Y, parent)[to] = rule_side(COARSE_SIDE(link_y, c, 1, 64));
-                pyramid_cells(level, PYRAMID_LINK_Z, parent)[to] = rule_side(COARSE_SIDE(link_z, c, 1, 8));
-                pyramid_cells(level, PYRAMID_THICK_X, parent)[to] = COARSE_THICKNESS(thick_x, count, c, 1, 8, 64);
-                pyramid_cells(level, PYRAMID_THICK_Y, parent)[to] = COARSE_THICKNESS(thick_y, count, c, 8, 1, 64);
-                pyramid_cells(level, PYRAMID_THICK_Z, parent)[to] = COARSE_THICKNESS(thick_z, count, c, 64, 1, 8);
+                pyramid_cells(level, LEVEL_LINK_X, parent)[to] = rule_side(COARSE_SIDE(link_x, c, 8, 64));
+                pyramid_cells(level, LEVEL_LINK_Y, parent)[to] = rule_side(COARSE_SIDE(link_y, c, 1, 64));
+                pyramid_cells(level, LEVEL_LINK_Z, parent)[to] = rule_side(COARSE_SIDE(link_z, c, 1, 8));
+                pyramid_cells(level, LEVEL_THICK_X, parent)[to] = COARSE_THICKNESS(thick_x, count, c, 1, 8, 64);
+                pyramid_cells(level, LEVEL_THICK_Y, parent)[to] = COARSE_THICKNESS(thick_y, count, c, 8, 1, 64);
+                pyramid_cells(level, LEVEL_THICK_Z, parent)[to] = COARSE_THICKNESS(thick_z, count, c, 64, 1, 8);
             }
         }
     }
-    sum_octant(pyramid_cells(level, PYRAMID_DIAGONAL, parent) + start, pyramid_cells(lower, PYRAMID_DIAGONAL, child));
-    sum_octant(pyramid_cells(level, PYRAMID_ERROR, parent) + start, pyramid_cells(lower, PYRAMID_ERROR, child));
-    sum_octant(pyramid_cells(level, PYRAMID_ERROR_NEXT, parent) + start, pyramid_cells(lower, PYRAMID_ERROR_NEXT, child));
-    sum_octant(pyramid_cells(level, PYRAMID_COUNT, parent) + start, count);
+    sum_octant(pyramid_cells(level, LEVEL_DIAGONAL, parent) + start, pyramid_cells(lower, LEVEL_DIAGONAL, child));
+    sum_octant(pyramid_cells(level, LEVEL_ERROR, parent) + start, pyramid_cells(lower, LEVEL_ERROR, child));
+    sum_octant(pyramid_cells(level, LEVEL_ERROR_NEXT, parent) + start, pyramid_cells(lower, LEVEL_ERROR_NEXT, child));
+    sum_octant(pyramid_cells(level, LEVEL_COUNT, parent) + start, count);
 }
 
 static void build_level_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int32_t brick)
@@ -326,7 +326,7 @@ static void build_level_brick(const momentum_args *a, momentum_scratch *s, int32
     for (int o = 0; o < 8; o++) {
         int32_t child = level->child[brick][o];
         if (child == 0) continue;
-        if (lower->full[child] != NOT_FULL)
+        if (lower->flags[child] != NOT_FULL)
             count_uniform(level, brick, o, 4.0f);
         else
             build_octant(lower, child, level, brick, o);
@@ -336,7 +336,7 @@ static void build_level_brick(const momentum_args *a, momentum_scratch *s, int32
 // Planes of a coarse brick that have active cells: bit z.
 static inline uint32_t active_planes(const pyramid_level *level, int32_t brick)
 {
-    const float *count = pyramid_cells(level, PYRAMID_COUNT, brick);
+    const float *count = pyramid_cells(level, LEVEL_COUNT, brick);
     static const float none[PLANE] = {0};
     uint32_t planes = 0;
     for (int z = 0; z < 8; z++) planes |= (uint32_t)(plane_above(count + PLANE * z, none) != 0) << z;
@@ -348,11 +348,11 @@ static void link_brick(const momentum_args *a, momentum_scratch *s, int32_t l, i
 {
     const pyramid_level *level = &a->levels->level[l];
     must_be_on(a, l, brick);
-    assert(l == 1 || level->full[brick] == NOT_FULL);
-    if (level->full[brick] == FULL_AND_MADE || active_planes(level, brick) == 0) return;
+    assert(l == 1 || level->flags[brick] == NOT_FULL);
+    if (level->flags[brick] == FULL_AND_MADE || active_planes(level, brick) == 0) return;
     for (int axis = 0; axis < 3; axis++) {
-        float *link = pyramid_cells(level, (pyramid_channel)(PYRAMID_LINK_X + axis), brick);
-        const float *thick = level->channel[PYRAMID_THICK_X + axis];
+        float *link = pyramid_cells(level, LEVEL_LINK_X + axis, brick);
+        const float *thick = level->channel[LEVEL_THICK_X + axis];
         gather_planes(s->tile[0], thick, brick);
         if (axis == 0)
             gather_low(s->sides[0].low, thick, level->near[brick]);
@@ -379,13 +379,13 @@ typedef struct brick_links {
 static brick_links gather_links(momentum_scratch *s, const pyramid_level *level, int32_t brick)
 {
     const int32_t *near = level->near[brick];
-    const float *x = pyramid_cells(level, PYRAMID_LINK_X, brick);
-    gather_high(s->sides[1].high, level->channel[PYRAMID_LINK_X], near);
-    gather_planes(s->tile[0], level->channel[PYRAMID_LINK_X], brick);
+    const float *x = pyramid_cells(level, LEVEL_LINK_X, brick);
+    gather_high(s->sides[1].high, level->channel[LEVEL_LINK_X], near);
+    gather_planes(s->tile[0], level->channel[LEVEL_LINK_X], brick);
     for (int z = 0; z < 8; z++) values_above_x(s->brick[2] + PLANE * z, s->tile[0] + PLANE_AT(z), s->sides[1].high + PLANE * z);
     for (int axis = 1; axis < 3; axis++) {
-        gather_planes(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], brick);
-        gather_rows_above(s->tile[1 + axis], level->channel[PYRAMID_LINK_X + axis], near);
+        gather_planes(s->tile[1 + axis], level->channel[LEVEL_LINK_X + axis], brick);
+        gather_rows_above(s->tile[1 + axis], level->channel[LEVEL_LINK_X + axis], near);
     }
     return (brick_links){x, s->brick[2], s->tile[2], s->tile[3]};
 }
@@ -393,7 +393,7 @@ static brick_links gather_links(momentum_scratch *s, const pyramid_level *level,
 // The error of a coarse brick and beyond its sides, into s->tile[0].
 static void gather_error(momentum_scratch *s, const pyramid_level *level, int32_t brick)
 {
-    gather_brick(s->tile[0], &s->sides[0], level->channel[PYRAMID_ERROR], level->near[brick]);
+    gather_brick(s->tile[0], &s->sides[0], level->channel[LEVEL_ERROR], level->near[brick]);
 }
 
 // The sums over the six neighbours of the cells of plane z, weighted by the links. e is a brick tile.
@@ -444,12 +444,12 @@ static inline void invert(float *restrict out, const float *restrict diagonal)
 static void make_diagonal(const pyramid_level *level, int32_t brick, const brick_links *links)
 {
     for (int z = 0; z < 8; z++) {
-        float *restrict diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick) + PLANE * z;
-        const float *restrict border_y = pyramid_cells(level, PYRAMID_ERROR, brick) + PLANE * z;
-        const float *restrict border_z = pyramid_cells(level, PYRAMID_ERROR_NEXT, brick) + PLANE * z;
-        const float *restrict tx = pyramid_cells(level, PYRAMID_THICK_X, brick) + PLANE * z;
-        const float *restrict ty = pyramid_cells(level, PYRAMID_THICK_Y, brick) + PLANE * z;
-        const float *restrict tz = pyramid_cells(level, PYRAMID_THICK_Z, brick) + PLANE * z;
+        float *restrict diagonal = pyramid_cells(level, LEVEL_DIAGONAL, brick) + PLANE * z;
+        const float *restrict border_y = pyramid_cells(level, LEVEL_ERROR, brick) + PLANE * z;
+        const float *restrict border_z = pyramid_cells(level, LEVEL_ERROR_NEXT, brick) + PLANE * z;
+        const float *restrict tx = pyramid_cells(level, LEVEL_THICK_X, brick) + PLANE * z;
+        const float *restrict ty = pyramid_cells(level, LEVEL_THICK_Y, brick) + PLANE * z;
+        const float *restrict tz = pyramid_cells(level, LEVEL_THICK_Z, brick) + PLANE * z;
         const float *restrict x = links->x + PLANE * z, *restrict x_above = links->x_above + PLANE * z;
         const float *restrict ly = links->y + PLANE_AT(z), *restrict lz = links->z + PLANE_AT(z);
         LANES
@@ -466,18 +466,18 @@ static void down_brick(const momentum_args *a, momentum_scratch *s, int32_t l, i
 {
     const pyramid_level *level = &a->levels->level[l];
     must_be_on(a, l, brick);
-    float *diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick);
-    float *error = pyramid_cells(level, PYRAMID_ERROR, brick);
+    float *diagonal = pyramid_cells(level, LEVEL_DIAGONAL, brick);
+    float *error = pyramid_cells(level, LEVEL_ERROR, brick);
     uint32_t planes = active_planes(level, brick);
     if (planes == 0) {
         memset(diagonal, 0, BRICK_CELLS * sizeof(float));
         memset(error, 0, BRICK_CELLS * sizeof(float));
-        memset(pyramid_cells(level, PYRAMID_ERROR_NEXT, brick), 0, BRICK_CELLS * sizeof(float));
+        memset(pyramid_cells(level, LEVEL_ERROR_NEXT, brick), 0, BRICK_CELLS * sizeof(float));
         return;
     }
     brick_links links = gather_links(s, level, brick);
-    if (level->full[brick] != FULL_AND_MADE) make_diagonal(level, brick, &links);
-    if (level->full[brick] == FULL) level->full[brick] = FULL_AND_MADE;
+    if (level->flags[brick] != FULL_AND_MADE) make_diagonal(level, brick, &links);
+    if (level->flags[brick] == FULL) level->flags[brick] = FULL_AND_MADE;
     must_be_within(diagonal, BRICK_CELLS, FLT_MAX);
     if (l == a->levels->top) {
         memset(error, 0, BRICK_CELLS * sizeof(float));
@@ -486,7 +486,7 @@ static void down_brick(const momentum_args *a, momentum_scratch *s, int32_t l, i
     invert(s->brick[0], diagonal);
     memset(s->tile[0], 0, sizeof(brick_tile));
     memset(&s->sides[0], 0, sizeof s->sides[0]);
-    const float *right = pyramid_cells(level, PYRAMID_RIGHT, brick);
+    const float *right = pyramid_cells(level, LEVEL_RIGHT, brick);
     store_planes(error, sweep_tile(s, &links, planes, right, s->brick[0], a->smooths));
 }
 
@@ -500,7 +500,7 @@ static void restrict_level_brick(const momentum_args *a, momentum_scratch *s, in
     must_be_on(a, l, brick);
     must_be_on(a, l + 1, level->parent[brick]);
     assert(upper->child[level->parent[brick]][octant] == brick);
-    float *to = pyramid_cells(upper, PYRAMID_RIGHT, level->parent[brick]) + octant_start(octant);
+    float *to = pyramid_cells(upper, LEVEL_RIGHT, level->parent[brick]) + octant_start(octant);
     if (active_planes(level, brick) == 0) {
         memset(s->brick[1], 0, sizeof s->brick[1]);
         sum_octant(to, s->brick[1]);
@@ -509,8 +509,8 @@ static void restrict_level_brick(const momentum_args *a, momentum_scratch *s, in
     brick_links links = gather_links(s, level, brick);
     gather_error(s, level, brick);
     for (int z = 0; z < 8; z++) {
-        const float *restrict right = pyramid_cells(level, PYRAMID_RIGHT, brick) + PLANE * z;
-        const float *restrict diagonal = pyramid_cells(level, PYRAMID_DIAGONAL, brick) + PLANE * z;
+        const float *restrict right = pyramid_cells(level, LEVEL_RIGHT, brick) + PLANE * z;
+        const float *restrict diagonal = pyramid_cells(level, LEVEL_DIAGONAL, brick) + PLANE * z;
         const float *restrict e = s->tile[0] + PLANE_AT(z);
         float *restrict out = s->brick[1] + PLANE * z;
         float sum[PLANE];
@@ -526,7 +526,7 @@ static void smooth_level_sweeps(const momentum_args *a, momentum_scratch *s, int
 {
     const pyramid_level *level = &a->levels->level[l];
     must_be_on(a, l, brick);
-    float *to = pyramid_cells(level, PYRAMID_ERROR_NEXT, brick);
+    float *to = pyramid_cells(level, LEVEL_ERROR_NEXT, brick);
     uint32_t planes = active_planes(level, brick);
     if (planes == 0) {
         memset(to, 0, BRICK_CELLS * sizeof(float));
@@ -534,8 +534,8 @@ static void smooth_level_sweeps(const momentum_args *a, momentum_scratch *s, int
     }
     brick_links links = gather_links(s, level, brick);
     gather_error(s, level, brick);
-    invert(s->brick[0], pyramid_cells(level, PYRAMID_DIAGONAL, brick));
-    store_planes(to, sweep_tile(s, &links, planes, pyramid_cells(level, PYRAMID_RIGHT, brick), s->brick[0], sweeps));
+    invert(s->brick[0], pyramid_cells(level, LEVEL_DIAGONAL, brick));
+    store_planes(to, sweep_tile(s, &links, planes, pyramid_cells(level, LEVEL_RIGHT, brick), s->brick[0], sweeps));
     must_be_within(to, BRICK_CELLS, FLT_MAX);
 }
 
@@ -606,8 +606,8 @@ static void up_brick(const momentum_args *a, momentum_scratch *s, int32_t l, int
         int32_t child = level->child[brick][o];
         if (child == 0) continue;
         const float *restrict correction = s->correction[o];
-        float *restrict error = pyramid_cells(lower, PYRAMID_ERROR, child);
-        const float *restrict diagonal = pyramid_cells(lower, PYRAMID_DIAGONAL, child);
+        float *restrict error = pyramid_cells(lower, LEVEL_ERROR, child);
+        const float *restrict diagonal = pyramid_cells(lower, LEVEL_DIAGONAL, child);
         LANES
         for (int i = 0; i < BRICK_CELLS; i++) error[i] = rule_coarse_correct(error[i], correction[i], diagonal[i]);
     }

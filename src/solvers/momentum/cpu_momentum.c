@@ -185,9 +185,9 @@ static void over_level(momentum_cpu *cpu, level_kernel *kernel, int32_t level)
 
 static void swap_errors(pyramid_level *level)
 {
-    float *swap = level->channel[PYRAMID_ERROR];
-    level->channel[PYRAMID_ERROR] = level->channel[PYRAMID_ERROR_NEXT];
-    level->channel[PYRAMID_ERROR_NEXT] = swap;
+    float *swap = level->channel[LEVEL_ERROR];
+    level->channel[LEVEL_ERROR] = level->channel[LEVEL_ERROR_NEXT];
+    level->channel[LEVEL_ERROR_NEXT] = swap;
 }
 
 // The coarsest level, nearly solved. A level of a single brick does all sweeps in one visit.
@@ -343,7 +343,7 @@ static const char *validate_flags(const momentum_cpu *cpu)
 }
 
 // Lets a column move alone, as it does in an update. Values go to channels that are scratch between updates.
-static void try_column(void *solver, int32_t piece, uint8_t *wet, int64_t *changed)
+static void try_column(void *solver, const brick_column *column, uint8_t *wet, int64_t *changed)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     momentum_args trial = cpu->args;
@@ -351,7 +351,7 @@ static void try_column(void *solver, int32_t piece, uint8_t *wet, int64_t *chang
     trial.bricks.wet = wet;
     trial.bricks.changed = changed;
     memset(trial.moved, 0, sizeof trial.moved);
-    cpu->kernels->move(&trial, cpu->machine->scratch, &cpu->machine->columns[piece]);
+    cpu->kernels->move(&trial, cpu->machine->scratch, column);
 }
 
 static const char *validate(void *solver)
@@ -364,7 +364,7 @@ static const char *validate(void *solver)
     if (!wrong) wrong = pyramid_validate(&cpu->levels, &machine->cells->pool);
     if (wrong) return wrong;
     point_channels(cpu);
-    return cpu_validate_pieces(machine, try_column, solver);
+    return cpu_validate_columns(machine, try_column, solver);
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ static weir_status create(void *solver, const char *device)
     momentum_cpu *cpu = m->cpu = memory_alloc_zero(mem, sizeof *cpu);
     (void)device;
     if (!cpu) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
-    cpu_needs needs = {.columns = true, .tile = kernels[0]->tile_size};
+    cpu_needs needs = {.column = {COLUMN_X, COLUMN_Y, COLUMN_Z}, .tile = kernels[0]->tile_size};
     for (int32_t w = 0; w < CPU_WIDTHS; w++) needs.scratch[w] = kernels[w] ? kernels[w]->scratch_size : 0;
     weir_status status = cpu_machine_create(&m->base.cells, &needs, &cpu->machine);
     if (status != WEIR_OK) return status;
@@ -416,7 +416,7 @@ static weir_status create(void *solver, const char *device)
     cpu->kernels = kernels[cpu->machine->width];
     cpu->ready = UINT64_MAX;
     assert(cpu->kernels);
-    pyramid_create(mem, false, &cpu->levels);
+    pyramid_create(mem, LEVEL_CHANNELS, &cpu->levels);
     cpu->sixths = memory_alloc(mem, cpu->kernels->tile_size);
     if (!cpu->sixths) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the CPU backend");
     for (size_t i = 0; i < cpu->kernels->tile_size / sizeof *cpu->sixths; i++) cpu->sixths[i] = 1.0f / 6.0f;

@@ -3,6 +3,7 @@
 #define WEIR_MOMENTUM_CPU_MOMENTUM_H
 
 #include "solvers/momentum/cpu_args.h"
+#include "solvers/momentum/cpu_layout.h"
 #include "solvers/momentum/momentum.h"
 
 // Flags of every brick.

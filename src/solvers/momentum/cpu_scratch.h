@@ -4,6 +4,7 @@
 
 #include "compute/cpu_tile.h"
 #include "solvers/momentum/cpu_args.h"
+#include "solvers/momentum/cpu_layout.h"
 
 enum {
     GROUP = 16,                                        // lanes

@@ -2,6 +2,7 @@
 // is solved by V-cycles over the pyramid of bricks.
 #include "solvers/momentum/momentum.h"
 
+#include "cells/flow_channels.h"
 #include "world/solver.h"
 #include <assert.h>
 
@@ -81,36 +82,8 @@ static weir_status update(void *state)
 
 // ---- Channels --------------------------------------------------------------------------------------------------------------
 
-// What an update reads is the plain ones; when it has finished they hold the new state.
-enum {
-    MASS_NOW,
-    MASS_NEXT,
-    FLOW_X_NOW,
-    FLOW_Y_NOW,
-    FLOW_Z_NOW,
-    FLOW_X_NEXT,
-    FLOW_Y_NEXT,
-    FLOW_Z_NEXT,
-    PRESSURE_NOW,
-    PRESSURE_NEXT,
-    CHANNELS
-};
-
-static const cell_channel channels[CHANNELS] = {
-    [MASS_NOW] = {"mass", CHANNEL_UNITS, 4, true, MASS_NEXT, 0},
-    [MASS_NEXT] = {"mass_next", CHANNEL_UNITS, 4, false, CHANNEL_NONE, 0},
-    // Through the face towards the lower neighbour; positive moves mass towards higher coordinates.
-    [FLOW_X_NOW] = {"flow_x", CHANNEL_FLOAT, 4, true, FLOW_X_NEXT, 1},
-    [FLOW_Y_NOW] = {"flow_y", CHANNEL_FLOAT, 4, true, FLOW_Y_NEXT, 1},
-    [FLOW_Z_NOW] = {"flow_z", CHANNEL_FLOAT, 4, true, FLOW_Z_NEXT, 1},
-    [FLOW_X_NEXT] = {"flow_x_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
-    [FLOW_Y_NEXT] = {"flow_y_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
-    [FLOW_Z_NEXT] = {"flow_z_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1},
-    [PRESSURE_NOW] = {"pressure", CHANNEL_FLOAT, 4, true, PRESSURE_NEXT, 1e6},
-    [PRESSURE_NEXT] = {"pressure_next", CHANNEL_FLOAT, 4, false, CHANNEL_NONE, 1e6},
-};
-
-static const cell_layout layout = {channels, CHANNELS, .mass = MASS_NOW, .flow = FLOW_X_NOW, .pressure = PRESSURE_NOW};
+static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS};
+static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES};
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
 
@@ -161,6 +134,7 @@ extern const solver_table solver_momentum;
 const solver_table solver_momentum = {
     .id = WEIR_SOLVER_MOMENTUM,
     .name = "momentum",
+    .help = "water that keeps its momentum, levels through pipes and shoots from holes",
     .unit = 1,
     .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
     .flow_max = flow_max,

@@ -41,6 +41,10 @@ extern const char opencl_momentum_source[];
 static const char *const kernel_names[] = {MOMENTUM_KERNELS(KERNEL_NAME)};
 static const opencl_text text = {"momentum", opencl_momentum_source, kernel_names, sizeof kernel_names / sizeof *kernel_names};
 
+// Divergence and floor live in the old flow until the gradient.
+#define DIVERGENCE(channels) ((channels).flow[0])
+#define FLOOR(channels) ((channels).flow[1])
+
 // The pyramid on the device: one block of floats, one of ints, and a table of levels.
 typedef struct device_pyramid {
     pyramid tables;
@@ -389,7 +393,7 @@ void momentum_opencl_divergence(void *solver)
     begin_cycles(o);
     if (!reads_once(o)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
     LAUNCH_ROWS(&machine->queue, divergence, d->live, ARG(d->near), ARG(d->open), ARG(c.mass_next), NEXT_ARGS(c),
-                ARG(c.pressure), ARG(c.divergence), ARG(c.floor), ARG(c.pressure_next), ARG(d->tables), ARG(machine->numbers),
+                ARG(c.pressure), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(c.pressure_next), ARG(d->tables), ARG(machine->numbers),
                 ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->smooths), ARG(d->room), ARG(d->live));
 }
 
@@ -398,7 +402,7 @@ static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int smooths = o->smooths;
-    LAUNCH_ROWS(&o->machine->queue, smooth, d->live, ARG(d->open), ARG(from), ARG(c.divergence), ARG(c.floor), ARG(to), CYCLE,
+    LAUNCH_ROWS(&o->machine->queue, smooth, d->live, ARG(d->open), ARG(from), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(to), CYCLE,
                 ARG(d->room), ARG(smooths), ARG(d->live));
 }
 
@@ -422,7 +426,7 @@ void momentum_opencl_restrict_fine(void *solver)
     device_bricks *d = &o->machine->bricks;
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
-    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, ARG(c.pressure_next), ARG(c.divergence), ARG(d->open),
+    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, ARG(c.pressure_next), ARG(DIVERGENCE(c)), ARG(d->open),
                 ARG(p->cells), ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(d->live));
     if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), reads_once(o) && o->cycle.index == 0);
 }
@@ -511,7 +515,7 @@ void momentum_opencl_correct(void *solver)
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int top = p->tables.top;
-    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->live, ARG(c.pressure_next), ARG(c.floor), ARG(p->cells), ARG(p->level[0]),
+    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->live, ARG(c.pressure_next), ARG(FLOOR(c)), ARG(p->cells), ARG(p->level[0]),
                 ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(top), ARG(o->machine->numbers.head), ARG(d->live));
 }
 
@@ -529,13 +533,13 @@ static void local_relax(momentum *m)
         take_stats(m);
         if (!rule_residual_is_large(stats_of(o, o->cycle.index).begun, o->cycle.tolerance)) return;
     }
-    LAUNCH_ROWS(q, find_unconverged, d->live, ARG(d->open), ARG(c.pressure), ARG(c.divergence), CYCLE, ARG(d->room));
+    LAUNCH_ROWS(q, find_unconverged, d->live, ARG(d->open), ARG(c.pressure), ARG(DIVERGENCE(c)), CYCLE, ARG(d->room));
     if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), false);
     cl_int sweeps = o->smooths;
     int32_t several = d->live < DEVICE_RELAX_BRICKS ? d->live : DEVICE_RELAX_BRICKS;
     for (cl_int round = 0; round < LOCAL_RELAX_ROUNDS; round++)
         LAUNCH_ROWS(q, local_relax, several, ARG(d->near), ARG(d->clear), ARG(d->open), ARG(c.pressure), ARG(c.pressure_next),
-                    ARG(c.divergence), ARG(c.floor), CYCLE, ARG(d->room), ARG(round), ARG(sweeps));
+                    ARG(DIVERGENCE(c)), ARG(FLOOR(c)), CYCLE, ARG(d->room), ARG(round), ARG(sweeps));
     LAUNCH_ROWS(q, copy_newest, several, ARG(c.pressure), ARG(c.pressure_next), CYCLE, ARG(d->room));
 }
 
@@ -600,7 +604,7 @@ static weir_status create(void *solver, const char *device)
     momentum *m = solver;
     momentum_opencl *o = m->opencl = memory_alloc_zero(&m->base.cells.world->mem, sizeof *o);
     if (!o) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making the OpenCL backend");
-    pyramid_create(&m->base.cells.world->mem, true, &o->pyramid.tables);
+    pyramid_create(&m->base.cells.world->mem, 0, &o->pyramid.tables);
     o->pyramid.version = UINT64_MAX;
     o->speculative_bricks = opencl_bricks_from("WEIR_DEVICE_SPECULATIVE", SPECULATIVE_BRICKS);
     const device_needs needs = {.tables_bytes = tables_bytes, .run_axis = 2, .catch_up = take_stats, .solver = m};

@@ -1,70 +1,73 @@
-// Sweeps: a box of bricks worked through along z, plane by plane. Part of the solvers' cpu_kernels.c.
+// Planes: a column of bricks worked through along z, plane by plane. Part of cpu_kernels.c.
 //
 // Only the last few planes of a value are kept, in a ring. A rule runs on a plane as soon as the planes it looks at are there, so
-// that nothing is copied or computed twice along z. A plane holds the cells of the box and around it, row behind row:
+// that nothing is copied or computed twice along z. A plane holds the cells of the column and around it, row behind row:
 //
-//     | 8 rim | 8 to 32 cells | 8 rim | 8 rim | 8 to 32 cells | 8 rim | ...        BOX_AT(sweep, x, y)
+//     | 8 rim | 8 to 32 cells | 8 rim | 8 rim | 8 to 32 cells | 8 rim | ...        SWEEP_AT(sweep, x, y)
 //
 // Rules run over whole rows, rims included, as one long loop. Near the ends of the rows that gives numbers of no meaning; they
-// creep one cell further in with every rule, and never reach the box.
-#ifndef WEIR_COMPUTE_CPU_BOXES_H
-#define WEIR_COMPUTE_CPU_BOXES_H
+// creep one cell further in with every rule, and never reach the column.
+#ifndef WEIR_CLASSIC_CPU_PLANES_H
+#define WEIR_CLASSIC_CPU_PLANES_H
 
 #include "compute/cpu_tile.h"
+#include "solvers/classic/cpu_args.h"
 
 enum {
-    PLANE_RIM = 5,     // rows before and behind the box
+    PLANE_RIM = 5,     // rows before and behind the column
     PLANE_START = 32,  // where x = 0 lies in the first row: at a whole register
     PLANE_END = 48,    // what a long loop may look at behind the last row
-    BOX_PLANE = PLANE_START + 8 * (BOX_X + 2) * (8 * BOX_Y + 2 * PLANE_RIM) + PLANE_END,
-    BOX_LANES = 16,      // cells in the widest register
+    PLANE_CELLS = PLANE_START + 8 * (SWEEP_X + 2) * (8 * SWEEP_Y + 2 * PLANE_RIM) + PLANE_END,
+    ROW_LANES = 16,      // cells in the widest register
     PREFETCH_PLANES = 2  // how many planes before its use memory is prefetched
 };
 
-typedef float cell_plane[BOX_PLANE];
-typedef int32_t drop_plane[BOX_PLANE];
+typedef float cell_plane[PLANE_CELLS];
+typedef int32_t drop_plane[PLANE_CELLS];
 
-typedef struct box_sweep {
+typedef struct column_sweep {
     const cpu_bricks *bricks;
-    const brick_box *box;
+    const column_bricks *column;
     int stride;        // from row to row
-    int rows, planes;  // of cells in the box
-} box_sweep;
+    int rows, planes;  // of cells in the column
+} column_sweep;
 
-#define BOX_AT(w, x, y) (PLANE_START + (x) + (w)->stride * ((y) + PLANE_RIM))
+#define SWEEP_AT(w, x, y) (PLANE_START + (x) + (w)->stride * ((y) + PLANE_RIM))
 
 // The slot of a plane in a ring of a power of two.
 #define SLOT(ring, z) ((ring)[(z) & (int)(sizeof(ring) / sizeof(ring)[0] - 1)])
 
-// The bricks in which a plane lies, those around the box included.
+// The bricks in which a plane lies, those around the column included.
 #define LAYER(z) (((z) + 8) >> 3)
 
 // Rows y0..y1 as one loop of independent cells: where it begins, and how many cells it has, in whole registers.
-static inline int rows_begin(const box_sweep *w, int y0)
+static inline int rows_begin(const column_sweep *w, int y0)
 {
-    return BOX_AT(w, -BOX_LANES, y0);
+    return SWEEP_AT(w, -ROW_LANES, y0);
 }
 
-static inline int rows_count(const box_sweep *w, int y0, int y1)
+static inline int rows_count(const column_sweep *w, int y0, int y1)
 {
-    return w->stride * (y1 - y0 + 1) + BOX_LANES;
+    return w->stride * (y1 - y0 + 1) + ROW_LANES;
 }
 
-static inline box_sweep sweep_begin(const cpu_bricks *a, const brick_box *box)
+static inline column_sweep sweep_begin(const classic_args *a, const brick_column *which)
 {
-    assert(box->nx >= 1 && box->nx <= BOX_X && box->ny >= 1 && box->ny <= BOX_Y && box->nz >= 1 && box->nz <= BOX_Z);
-    return (box_sweep){a, box, 8 * (box->nx + 2), 8 * box->ny, 8 * box->nz};
+    const column_bricks *column = &a->column_bricks[which - a->columns];
+    assert(column->nx >= 1 && column->nx <= SWEEP_X && column->ny >= 1 && column->ny <= SWEEP_Y);
+    assert(column->nz >= 1 && column->nz <= SWEEP_Z);
+    return (column_sweep){&a->bricks, column, 8 * (column->nx + 2), 8 * column->ny, 8 * column->nz};
 }
 
 // Visits rows y0..y1 of a plane brick by brick. PIECE sees the number `by`, `bx` of the brick, `to`, the place of its first row in the
 // plane, `first`, the number of that row in the brick, and `count`, how many rows there are.
-#define PLANE_PIECES(w, y0, y1, PIECE)                                                        \
-    for (int by = 0; by < (w)->box->ny + 2; by++) {                                           \
-        const int low = 8 * by - 8 > (y0) ? 8 * by - 8 : (y0);                                \
-        const int high = 8 * by - 1 < (y1) ? 8 * by - 1 : (y1);                               \
-        const int first = low & 7, count = high - low + 1;                                    \
-        if (count <= 0) continue;                                                             \
-        for (int bx = 0, to = BOX_AT(w, -8, low); bx < (w)->box->nx + 2; bx++, to += 8) PIECE \
+#define PLANE_PIECES(w, y0, y1, PIECE)                                                             \
+    for (int by = 0; by < (w)->column->ny + 2; by++) {                                             \
+        const int low = 8 * by - 8 > (y0) ? 8 * by - 8 : (y0);                                     \
+        const int high = 8 * by - 1 < (y1) ? 8 * by - 1 : (y1);                                    \
+        const int first = low & 7, count = high - low + 1;                                         \
+        if (count <= 0) continue;                                                                  \
+        for (int bx = 0, to = SWEEP_AT(w, -8, low); bx < (w)->column->nx + 2; bx++, to += 8) PIECE \
     }
 
 // Prefetches a cache line or a plane of a brick: planes are too short for the processor to see a pattern.
@@ -79,14 +82,14 @@ INLINE void prefetch_plane(const float *cells)
 }
 
 // Copies rows y0..y1 of a plane of a channel, rims in x included, and prefetches one to come.
-static void plane_gather(void *plane, const void *channel, const box_sweep *w, int z, int y0, int y1)
+static void plane_gather(void *plane, const void *channel, const column_sweep *w, int z, int y0, int y1)
 {
-    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z + PREFETCH_PLANES) <= w->box->nz + 1);
+    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z + PREFETCH_PLANES) <= w->column->nz + 1);
     const size_t stride = (size_t)w->stride;
     const int later = z + PREFETCH_PLANES;
     const float *from = (const float *)channel + 64 * (z & 7), *prefetch_from = (const float *)channel + 64 * (later & 7);
-    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)];
-    const int32_t(*prefetch_bricks)[BOX_X + 2] = w->box->brick[LAYER(later)];
+    const int32_t(*bricks)[SWEEP_X + 2] = w->column->at[LAYER(z)];
+    const int32_t(*prefetch_bricks)[SWEEP_X + 2] = w->column->at[LAYER(later)];
 #define PIECE                                                                                                    \
     {                                                                                                            \
         float *row = (float *)plane + to;                                                                        \
@@ -105,24 +108,24 @@ static void plane_gather(void *plane, const void *channel, const box_sweep *w, i
 }
 
 // Whether the terrain of a plane is that of the plane before it.
-static bool plane_goes_on(const box_sweep *w, int z)
+static bool plane_goes_on(const column_sweep *w, int z)
 {
     const brick_mask *open = w->bricks->open;
-    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)], (*before)[BOX_X + 2] = w->box->brick[LAYER(z - 1)];
+    const int32_t(*bricks)[SWEEP_X + 2] = w->column->at[LAYER(z)], (*before)[SWEEP_X + 2] = w->column->at[LAYER(z - 1)];
     uint64_t differs = 0;
-    for (int y = 0; y < w->box->ny + 2; y++)
-        for (int x = 0; x < w->box->nx + 2; x++)
+    for (int y = 0; y < w->column->ny + 2; y++)
+        for (int x = 0; x < w->column->nx + 2; x++)
             differs |= open[bricks[y][x]].plane[z & 7] ^ open[before[y][x]].plane[(z - 1) & 7];
     return differs == 0;
 }
 
 // The open cells of rows y0..y1 of a plane as 1 and 0.
-static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
+static void plane_open(float *plane, const column_sweep *w, int z, int y0, int y1)
 {
-    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z) <= w->box->nz + 1);
+    assert(y0 >= -PLANE_RIM && y1 < w->rows + PLANE_RIM && LAYER(z) >= 0 && LAYER(z) <= w->column->nz + 1);
     const cpu_bricks *a = w->bricks;
     const size_t stride = (size_t)w->stride;
-    const int32_t(*bricks)[BOX_X + 2] = w->box->brick[LAYER(z)];
+    const int32_t(*bricks)[SWEEP_X + 2] = w->column->at[LAYER(z)];
 #define PIECE                                                                                               \
     {                                                                                                       \
         float *row = plane + to;                                                                            \
@@ -133,18 +136,18 @@ static void plane_open(float *plane, const box_sweep *w, int z, int y0, int y1)
 #undef PIECE
 }
 
-// Visits the live bricks of the box in one plane: PIECE sees `brick` and `at`, the place of its first row in the plane.
+// Visits the live bricks of the column in one plane: PIECE sees `brick` and `at`, the place of its first row in the plane.
 #define OWN_BRICKS(w, z, PIECE)                                      \
-    for (int by = 1; by <= (w)->box->ny; by++) {                     \
-        for (int bx = 1; bx <= (w)->box->nx; bx++) {                 \
-            const int32_t brick = (w)->box->brick[LAYER(z)][by][bx]; \
-            const int at = BOX_AT(w, 8 * bx - 8, 8 * by - 8);        \
+    for (int by = 1; by <= (w)->column->ny; by++) {                  \
+        for (int bx = 1; bx <= (w)->column->nx; bx++) {              \
+            const int32_t brick = (w)->column->at[LAYER(z)][by][bx]; \
+            const int at = SWEEP_AT(w, 8 * bx - 8, 8 * by - 8);      \
             if (brick != BRICK_NOTHING) PIECE                        \
         }                                                            \
     }
 
-// Writes the box's own cells of a plane back to its bricks, and prefetches where the next ones go.
-static void plane_scatter(void *channel, const box_sweep *w, int z, const void *plane)
+// Writes the column's own cells of a plane back to its bricks, and prefetches where the next ones go.
+static void plane_scatter(void *channel, const column_sweep *w, int z, const void *plane)
 {
     assert(z >= 0 && z < w->planes);
     const size_t stride = (size_t)w->stride;
