@@ -158,14 +158,15 @@ static void play_ritter(flow_run *run)
         flow_step(run);
         if (i == updates / 2) before = flow_front(run, 2 * dam, 0, 0.5);
     }
-    double speed = (flow_front(run, 2 * dam, 0, 0.5) - before) / (updates - updates / 2);
+    const double after = flow_front(run, 2 * dam, 0, 0.5), theory = 2 * wave - 3 * sqrt(0.5 * run->gravity);
     double at_dam =
         0.5 * (weir_world_column(run->world, dam - 1, 0, 0, depth + 4) + weir_world_column(run->world, dam, 0, 0, depth + 4));
-    flow_note(run, speed, 2 * wave - 3 * sqrt(0.5 * run->gravity), "front");
+    flow_note(run, (after - dam) / updates, theory, "front_mean");
+    flow_note(run, (after - before) / (updates - updates / 2), theory, "front_late");
     flow_note(run, at_dam, 4.0 / 9 * depth, "depth_at_dam");
 }
 
-// Where the depth passes the mean of that before and behind a bore.
+// Where the depth passes this one, seen from the far end.
 static double bore_place(const flow_run *run, flow_grid *side, double depth)
 {
     double ahead = 0;
@@ -178,14 +179,15 @@ static double bore_place(const flow_run *run, flow_grid *side, double depth)
     return 0;
 }
 
-// depth and other_depth: on the two sides of the dam.
+// depth and other_depth: on the two sides of the dam. A bore is where the depth has risen by a quarter of the step, its foot, which is well
+// defined also where the step is a ramp.
 static void play_stoker(flow_run *run)
 {
     enum { DAM = 400 };
     const flow_def *def = run->def;
     const int32_t height = (int32_t)def->depth + 8;
     const flow_bore exact = flow_bore_exact(run->gravity, def->depth, def->other_depth);
-    const double middle = 0.5 * (exact.depth + def->other_depth);
+    const double foot = 0.75 * def->other_depth + 0.25 * exact.depth;
     const int32_t updates = (int32_t)(0.85 * DAM / exact.speed);
     flow_open(run, 2 * DAM, height, 2, 0);
     flow_fill_to(run, 0, DAM, 0, 2, def->depth);
@@ -194,15 +196,15 @@ static void play_stoker(flow_run *run)
     double before = 0;
     for (int32_t i = 1; i <= updates; i++) {
         flow_step(run);
-        if (i == updates / 2) before = bore_place(run, &side, middle);
+        if (i == updates / 2) before = bore_place(run, &side, foot);
     }
-    double after = bore_place(run, &side, middle);
-    // Between the middle of what the bore has left behind and the bore.
-    double behind = 0;
+    double after = bore_place(run, &side, foot);
+    double behind = 0;  // the mean depth shortly behind the bore
     const int32_t from = DAM + (int32_t)(0.8 * (after - DAM)), to = DAM + (int32_t)(0.95 * (after - DAM));
     for (int32_t x = from; x < to; x++) behind += flow_grid_column(&side, x, 0) / (to - from);
     flow_grid_free(&side);
-    flow_note(run, (after - before) / (updates - updates / 2), exact.speed, "bore");
+    flow_note(run, (after - DAM) / updates, exact.speed, "bore_mean");
+    flow_note(run, (after - before) / (updates - updates / 2), exact.speed, "bore_late");
     flow_note(run, behind, exact.depth, "depth_behind");
 }
 
@@ -237,17 +239,20 @@ static void play_tall(flow_run *run)
     flow_fill_to(run, 0, def->size, 0, DEEP, def->depth);
     flow_fullness fullness = {0};
     flow_grid all = flow_grid_make(weir_world_bounds(run->world));
-    double excess = 0;
+    double mean = 0, most = 0;
     for (int32_t i = 1; i <= def->updates; i++) {
         flow_step(run);
         flow_fullness_look(&fullness, run);
         if (i % EVERY != 0) continue;
         flow_grid_read_fill(run, &all);
-        excess += flow_grid_excess(&all) / (def->updates / EVERY);
+        double excess = flow_grid_excess(&all);
+        mean += excess / (def->updates / EVERY);
+        most = fmax(most, excess);
     }
     flow_grid_free(&all);
     flow_note(run, fullness.largest, 1, "fill_largest");
-    flow_note(run, excess, 0, "excess_mean");
+    flow_note(run, mean, 0, "excess_mean");
+    flow_note(run, most, 0, "excess_most");
     flow_note(run, fullness.longest, 0, "over_longest");
 }
 
@@ -293,15 +298,15 @@ static void play_utube(flow_run *run)
 static void play_deep(flow_run *run)
 {
     enum { EDGE = 8, UPDATES = 200 };
-    const int32_t depth = (int32_t)run->def->depth;
-    flow_open(run, EDGE, depth + 16, EDGE, 0);
+    const int32_t depth = (int32_t)run->def->depth, top = depth + depth / 4;
+    flow_open(run, EDGE, top, EDGE, 0);
     flow_fill_to(run, 0, EDGE, 0, EDGE, depth);
     double low = 0, high = 0, least = INFINITY, most = 0;
     for (int32_t i = 1; i <= UPDATES; i++) {
         flow_step(run);
         double surface = 0;
         for (int32_t k = 0; k < EDGE * EDGE; k++)
-            surface += weir_world_surface(run->world, k % EDGE, k / EDGE, 0, depth + 16) / (EDGE * EDGE);
+            surface += weir_world_surface(run->world, k % EDGE, k / EDGE, 0, top) / (EDGE * EDGE);
         double pressure = (double)weir_world_cell(run->world, (weir_coord){EDGE / 2, 0, EDGE / 2}).pressure;
         low = fmin(low, surface - depth);
         high = fmax(high, surface - depth);
@@ -332,10 +337,10 @@ static void play_rest(flow_run *run)
 
 // ---- Films ---------------------------------------------------------------------------------------------------------------
 
-// A cube of 4 x 4 x 4 is let go on a floor in a world without bounds.
+// A cube of 4 x 4 x 4 is let go on a floor in a world without bounds, large enough that none of it falls over the edge.
 static void play_spill(flow_run *run)
 {
-    enum { EDGE = 160, MIDDLE = EDGE / 2 };
+    enum { EDGE = 320, MIDDLE = EDGE / 2 };
     static const int32_t looks[] = {400, 1000, 1600};
     const weir_box all = flow_box(INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX);
     flow_open(run, 0, 0, 0, 0);
@@ -463,53 +468,55 @@ static void play_dambreak_rest(flow_run *run)
 // ---- The list ------------------------------------------------------------------------------------------------------------
 
 static const flow_def flows[] = {
-    {"jet-1", "a free jet through a hole of 1 x 1, against Torricelli", play_jet, .size = 1, .quick = true},
+    {"jet-1", "a free jet through a hole of 1 x 1, against Torricelli", play_jet, .size = 1, .cost = FLOW_QUICK},
     {"jet-2", "a hole of 2 x 2", play_jet, .size = 2},
     {"jet-4", "a hole of 4 x 4", play_jet, .size = 4},
     {"jet-12", "a hole of 12 x 12", play_jet, .size = 12},
     {"hole-reach-1", "how far from the wall a jet of 1 x 1 comes down", play_reach, .size = 1},
-    {"hole-reach-2", "a jet of 2 x 2", play_reach, .size = 2},
+    {"hole-reach-2", "a jet of 2 x 2", play_reach, .size = 2, .cost = FLOW_QUICK},
     {"hole-reach-4", "a jet of 4 x 4", play_reach, .size = 4},
     {"fountain-1", "how high a fountain of 1 x 1 rises, of its head", play_fountain, .size = 1},
-    {"fountain-2", "a fountain of 2 x 2", play_fountain, .size = 2},
+    {"fountain-2", "a fountain of 2 x 2", play_fountain, .size = 2, .cost = FLOW_QUICK},
     {"fountain-4", "a fountain of 4 x 4", play_fountain, .size = 4},
     {"wave-8", "a standing wave 8 long, against linear theory", play_wave, .length = 8, .depth = 8, .amplitude = 0.4,
-     .height = 20, .updates = 6, .quick = true},
-    {"wave-16", "16 long", play_wave, .length = 16, .depth = 16, .amplitude = 0.8, .height = 30, .updates = 6, .quick = true},
-    {"wave-32", "32 long", play_wave, .length = 32, .depth = 24, .amplitude = 1.6, .height = 40, .updates = 6, .quick = true},
+     .height = 20, .updates = 6, .cost = FLOW_SMALL},
+    {"wave-16", "16 long", play_wave, .length = 16, .depth = 16, .amplitude = 0.8, .height = 30, .updates = 6,
+     .cost = FLOW_SMALL},
+    {"wave-32", "32 long", play_wave, .length = 32, .depth = 24, .amplitude = 1.6, .height = 40, .updates = 6,
+     .cost = FLOW_QUICK},
     {"wave-64", "64 long", play_wave, .length = 64, .depth = 40, .amplitude = 3.2, .height = 56, .updates = 6},
     {"wave-128", "128 long", play_wave, .length = 128, .depth = 72, .amplitude = 6.4, .height = 96, .updates = 5},
     {"shallow-64", "a wave 64 long on water 3 deep", play_wave, .length = 64, .depth = 3, .amplitude = 0.6, .height = 8,
-     .updates = 5, .quick = true},
+     .updates = 5, .cost = FLOW_QUICK},
     {"shallow-256", "a wave 256 long on water 10.5 deep", play_wave, .length = 256, .depth = 10.5, .amplitude = 1.05,
      .height = 24, .updates = 4},
-    {"ritter-16", "water 16 deep is let go over a dry bed, against Ritter", play_ritter, .depth = 16, .quick = true},
+    {"ritter-16", "water 16 deep is let go over a dry bed, against Ritter", play_ritter, .depth = 16, .cost = FLOW_QUICK},
     {"ritter-32", "32 deep", play_ritter, .depth = 32},
     {"stoker-32-16", "water 32 deep is let go over water 16 deep, against Stoker", play_stoker, .depth = 32, .other_depth = 16},
     {"stoker-32-8", "over water 8 deep", play_stoker, .depth = 32, .other_depth = 8},
     {"stoker-32-2", "over water 2 deep", play_stoker, .depth = 32, .other_depth = 2},
-    {"column-16", "a column 16 wide collapses, against Martin and Moyce", play_column, .size = 16, .quick = true},
-    {"column-32", "32 wide", play_column, .size = 32, .quick = true},
+    {"column-16", "a column 16 wide collapses, against Martin and Moyce", play_column, .size = 16, .cost = FLOW_SMALL},
+    {"column-32", "32 wide", play_column, .size = 32, .cost = FLOW_QUICK},
     {"column-64", "64 wide", play_column, .size = 64},
     {"column-128", "128 wide", play_column, .size = 128},
     {"utube-1x1", "water swings in a tube of 1 x 1", play_utube, .size = 1, .height = 1, .length = 8, .depth = 30,
-     .other_depth = 4, .updates = 4000, .quick = true},
+     .other_depth = 4, .updates = 4000, .cost = FLOW_QUICK},
     {"utube-4x4-12x12", "between a shaft of 4 x 4 and one of 12 x 12", play_utube, .size = 4, .height = 12, .length = 8,
      .depth = 40, .other_depth = 8, .updates = 4000},
     {"utube-pipe-100", "in a tube of 1 x 1 with a pipe 100 long", play_utube, .size = 1, .height = 1, .length = 100,
      .depth = 30, .other_depth = 4, .updates = 4000},
-    {"deep-200", "a fresh pool 200 deep stays as it is", play_deep, .depth = 200, .quick = true},
+    {"deep-200", "a fresh pool 200 deep stays as it is", play_deep, .depth = 200, .cost = FLOW_QUICK},
     {"deep-400", "400 deep", play_deep, .depth = 400},
-    {"pool-rest-12.5", "a pool 12.5 deep comes to rest", play_rest, .size = 12, .depth = 12.5, .quick = true},
-    {"pool-rest-24.05", "24.05 deep", play_rest, .size = 12, .depth = 24.05},
-    {"pool-rest-9.95", "9.95 deep", play_rest, .size = 16, .depth = 9.95},
+    {"pool-rest-12.5", "a pool 12.5 deep comes to rest", play_rest, .size = 12, .depth = 12.5, .cost = FLOW_QUICK},
+    {"pool-rest-24.05", "24.05 deep", play_rest, .size = 12, .depth = 24.05, .cost = FLOW_QUICK},
+    {"pool-rest-9.95", "9.95 deep", play_rest, .size = 16, .depth = 9.95, .cost = FLOW_QUICK},
     {"spill", "64 cells on a flat floor: how far they spread", play_spill},
-    {"stairs", "what stays of water that runs down 8 steps", play_stairs, .quick = true},
-    {"film-hole", "what stays of a film 0.3 deep on a tray with a hole", play_film_hole, .depth = 0.3},
-    {"energy-dam", "a dam break gains no energy", play_energy_dam},
+    {"stairs", "what stays of water that runs down 8 steps", play_stairs, .cost = FLOW_QUICK},
+    {"film-hole", "what stays of a film 0.3 deep on a tray with a hole", play_film_hole, .depth = 0.3, .cost = FLOW_QUICK},
+    {"energy-dam", "a dam break gains no energy", play_energy_dam, .cost = FLOW_QUICK},
     {"energy-slosh", "nor does water that begins at 45 degrees", play_energy_slosh},
     {"energy-block", "nor a block that falls into a pool", play_energy_block},
-    {"energy-column", "nor a column 64 high", play_energy_column, .quick = true},
+    {"energy-column", "nor a column 64 high", play_energy_column, .cost = FLOW_QUICK},
     {"dam-102", "how full cells get in a dam break 102 high", play_tall, .size = 76, .depth = 102, .length = 256, .height = 128,
      .updates = 600},
     {"column-100", "and in a column 100 high", play_tall, .size = 50, .depth = 100, .length = 300, .height = 150,

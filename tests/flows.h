@@ -11,6 +11,9 @@
 
 enum { FLOW_RESULTS = 16 };
 
+// How long a flow takes on one core. The test plays those that are quick, a second or two; slow builds only those that are small.
+typedef enum flow_cost { FLOW_LONG, FLOW_QUICK, FLOW_SMALL } flow_cost;
+
 typedef struct flow_run flow_run;
 typedef struct flow_def flow_def;
 
@@ -23,7 +26,7 @@ typedef struct flow_result {
 struct flow_def {
     const char *name, *summary;
     void (*play)(flow_run *run);
-    bool quick;  // a second or two on one core: part of the test
+    flow_cost cost;
 
     // What it is made of; each flow says which of these it reads.
     int32_t size, length, height, updates;
