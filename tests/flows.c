@@ -3,7 +3,6 @@
 #include "flows.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // ---- Jets ------------------------------------------------------------------------------------------------------------------
@@ -256,7 +255,7 @@ static void play_tall(flow_run *run)
     flow_note(run, fullness.longest, 0, "over_longest");
 }
 
-// ---- Tubes ---------------------------------------------------------------------------------------------------------------
+// ---- Tubes -----------------------------------------------------------------------------------------------------------------
 
 // Two shafts joined at the bottom by a pipe, `length` long and as wide as the narrower shaft: size and `height` are the widths of the shafts,
 // depth and other_depth the heights of their water. If both are as wide as the pipe, the water swings as one piece.
@@ -292,7 +291,7 @@ static void play_utube(flow_run *run)
     flow_note(run, fullness.largest, 1, "fill_largest");
 }
 
-// ---- Pools ---------------------------------------------------------------------------------------------------------------
+// ---- Pools -----------------------------------------------------------------------------------------------------------------
 
 // depth of a pool that has just been filled: how far its surface goes up and down, and how far the pressure at the bottom is off.
 static void play_deep(flow_run *run)
@@ -335,7 +334,7 @@ static void play_rest(flow_run *run)
     flow_note(run, flow, 0, "flow_at_end");
 }
 
-// ---- Films ---------------------------------------------------------------------------------------------------------------
+// ---- Films -----------------------------------------------------------------------------------------------------------------
 
 // A cube of 4 x 4 x 4 is let go on a floor in a world without bounds, large enough that none of it falls over the edge.
 static void play_spill(flow_run *run)
@@ -360,14 +359,12 @@ static void play_spill(flow_run *run)
 static void play_stairs(flow_run *run)
 {
     enum { STEPS = 8, LONG = 8, HIGH = 2, DEEP = 8, X = STEPS * LONG, TOP = STEPS * HIGH + 8, POURED = 300, UPDATES = 1500 };
-    int32_t tap;
     flow_open(run, X + 8, TOP, DEEP, WEIR_SIDE_X_MAX | WEIR_SIDE_Y_MIN);
     for (int32_t i = 0; i < STEPS; i++) flow_build(run, flow_box(LONG * i, LONG * (i + 1), 0, HIGH * (STEPS - i), 0, DEEP));
-    weir_box mouth = flow_box(2, 6, TOP - 2, TOP - 1, 2, 6);
-    if (weir_world_add_emitter(run->world, mouth, WEIR_WATER, 1, &tap) != WEIR_OK) abort();
+    int32_t tap = flow_pour(run, flow_box(2, 6, TOP - 2, TOP - 1, 2, 6), 1);
     for (int32_t i = 1; i <= UPDATES; i++) {
         flow_step(run);
-        if (i == POURED && weir_world_remove(run->world, tap) != WEIR_OK) abort();
+        if (i == POURED) flow_stop(run, tap);
     }
     double left = (double)weir_world_box_sum(run->world, flow_box(0, X, 0, TOP, 0, DEEP)).drops;
     flow_note(run, left / (double)weir_world_ledger(run->world).added, 0, "left");
@@ -386,7 +383,7 @@ static void play_film_hole(flow_run *run)
     flow_note(run, left / (double)weir_world_ledger(run->world).added, 0, "left");
 }
 
-// ---- Energy --------------------------------------------------------------------------------------------------------------
+// ---- Energy ----------------------------------------------------------------------------------------------------------------
 
 // Nothing adds energy to a closed box. What the world already holds is let go.
 static void follow_energy(flow_run *run, int32_t updates)
@@ -465,7 +462,7 @@ static void play_dambreak_rest(flow_run *run)
     flow_grid_free(&all);
 }
 
-// ---- The list ------------------------------------------------------------------------------------------------------------
+// ---- The list --------------------------------------------------------------------------------------------------------------
 
 static const flow_def flows[] = {
     {"jet-1", "a free jet through a hole of 1 x 1, against Torricelli", play_jet, .size = 1, .cost = FLOW_QUICK},

@@ -71,6 +71,10 @@ void flow_dig(flow_run *run, weir_box box);
 // Fills columns from the floor (y = 0) to a height between cells.
 void flow_fill_to(flow_run *run, int32_t x0, int32_t x1, int32_t z0, int32_t z1, double height);
 
+// Begins to pour `rate` full cells per update into a box, and ends it; flow_pour returns what flow_stop takes.
+int32_t flow_pour(flow_run *run, weir_box box, double rate);
+void flow_stop(flow_run *run, int32_t tap);
+
 void flow_step(flow_run *run);
 
 // Notes a result; the name may be made with a number, as in ("wet_%d", 400).

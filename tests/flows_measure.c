@@ -70,6 +70,18 @@ void flow_fill_to(flow_run *run, int32_t x0, int32_t x1, int32_t z0, int32_t z1,
     if (height - whole > 1e-6) flow_fill(run, flow_box(x0, x1, whole, whole + 1, z0, z1), height - whole);
 }
 
+int32_t flow_pour(flow_run *run, weir_box box, double rate)
+{
+    int32_t tap;
+    must(run, weir_world_add_emitter(run->world, box, WEIR_WATER, (float)rate, &tap));
+    return tap;
+}
+
+void flow_stop(flow_run *run, int32_t tap)
+{
+    must(run, weir_world_remove(run->world, tap));
+}
+
 void flow_step(flow_run *run)
 {
     must(run, weir_world_step(run->world));

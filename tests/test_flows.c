@@ -74,7 +74,7 @@ static const struct bound {
     {"energy-column", "over_longest", 0, 70},
 };
 
-// ---- Playing -------------------------------------------------------------------------------------------------------------
+// ---- Playing ---------------------------------------------------------------------------------------------------------------
 
 static const struct bound *bound_of(const flow_run *run, const flow_result *result)
 {
@@ -126,7 +126,7 @@ static void print_result(const flow_run *run, const flow_result *result)
 static weir_params params;
 static weir_world_def base;
 
-// ---- As a test -----------------------------------------------------------------------------------------------------------
+// ---- As a test -------------------------------------------------------------------------------------------------------------
 
 static void a_flow_stays_within_its_bounds(void **state)
 {
@@ -165,7 +165,7 @@ static int play_as_test(void)
     return cmocka_run_group_tests(tests, NULL, NULL);  // passes over those without a name
 }
 
-// ---- By hand -------------------------------------------------------------------------------------------------------------
+// ---- By hand ---------------------------------------------------------------------------------------------------------------
 
 static int usage(void)
 {
