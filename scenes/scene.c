@@ -246,6 +246,18 @@ double scene_volume(const scene_run *run, weir_box box)
     return (double)weir_world_box_sum(run->world, box).drops / WEIR_FULL;
 }
 
+double scene_row_outflow(const scene_run *run, weir_coord first, int32_t axis, int32_t cells)
+{
+    assert(axis >= 0 && axis < 3);
+    double face = 0;
+    for (int32_t i = 0; i < cells; i++) {
+        weir_coord at = {first.x + (axis == 0 ? i : 0), first.y + (axis == 1 ? i : 0), first.z + (axis == 2 ? i : 0)};
+        weir_vec flow = weir_world_cell(run->world, at).flow;
+        face = 2.0 * (axis == 0 ? flow.x : axis == 1 ? flow.y : flow.z) - face;
+    }
+    return face;
+}
+
 void scene_set_probe(scene_run *run, const char *name, double value)
 {
     int32_t i = probe_index(run->def, name);

@@ -136,6 +136,10 @@ void scene_drain(scene_run *run, weir_box box);
 // Water in a box, in full cells.
 double scene_volume(const scene_run *run, weir_box box);
 
+// Flow out of the far end of a row of cells that begins at `first` and runs up an axis (0: x, 1: y, 2: z). Behind the first cell there
+// must be a wall: a cell's flow is the mean of its two faces', so from a face that lets nothing through the others follow one by one.
+double scene_row_outflow(const scene_run *run, weir_coord first, int32_t axis, int32_t cells);
+
 void scene_set_probe(scene_run *run, const char *name, double value);
 
 // Whether the run is in its second half, in which means are taken and the beginning is forgotten.
