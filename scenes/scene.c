@@ -241,9 +241,21 @@ void scene_drain(scene_run *run, weir_box box)
     if (ready(run, box)) run->status = weir_world_drain(run->world, box);
 }
 
+void scene_fill_level(scene_run *run, weir_box box, double level)
+{
+    int32_t whole = (int32_t)level;
+    scene_fill(run, scene_box(box.min.x, box.max.x, box.min.y, whole, box.min.z, box.max.z), 1.0f);
+    scene_fill(run, scene_box(box.min.x, box.max.x, whole, whole + 1, box.min.z, box.max.z), (float)(level - whole));
+}
+
 double scene_volume(const scene_run *run, weir_box box)
 {
     return (double)weir_world_box_sum(run->world, box).drops / WEIR_FULL;
+}
+
+weir_box_sum scene_sum(const scene_run *run)
+{
+    return weir_world_box_sum(run->world, scene_box(INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX));
 }
 
 double scene_row_outflow(const scene_run *run, weir_coord first, int32_t axis, int32_t cells)
