@@ -59,20 +59,12 @@ static void before(scene_run *run)
     scene_drain(run, scene_box(shape.length - 4, shape.length, 0, shape.height, 0, shape.depth));
 }
 
-// Flow through the face on which the water leaves the wall at y, z. A cell's flow is the mean of its two faces and the tank's
-// back wall lets nothing through, so the faces follow one after the other from x = 0 on.
-static double outflow(const scene_run *run, int32_t wall, int32_t y, int32_t z)
-{
-    double face = 0;
-    for (int32_t x = 0; x <= wall; x++) face = 2.0 * weir_world_cell(run->world, (weir_coord){x, y, z}).flow.x - face;
-    return face;
-}
-
 static double mean_outflow(const scene_run *run, const geometry *shape, int32_t lowest)
 {
     double sum = 0;
     for (int32_t z = 0; z < shape->depth; z++) {
-        for (int32_t y = lowest; y < lowest + shape->hole; y++) sum += outflow(run, shape->wall, y, z);
+        for (int32_t y = lowest; y < lowest + shape->hole; y++)
+            sum += scene_row_outflow(run, (weir_coord){0, y, z}, 0, shape->wall + 1);
     }
     return sum / (shape->depth * shape->hole);
 }
@@ -92,10 +84,15 @@ static void measure(scene_run *run)
     geometry shape = geometry_of(run->size);
     const damhole_state *state = run->state;
     double count = state->count ? (double)state->count : NAN;
-    scene_set_probe(run, "speed_high", state->high / count);
-    scene_set_probe(run, "speed_low", state->low / count);
-    scene_set_probe(run, "depth_high", run->size - (shape.high + 0.5 * shape.hole));
-    scene_set_probe(run, "depth_low", run->size - (shape.low + 0.5 * shape.hole));
+    double speed_high = state->high / count, depth_high = run->size - (shape.high + 0.5 * shape.hole);
+    double speed_low = state->low / count, depth_low = run->size - (shape.low + 0.5 * shape.hole);
+    double g = -weir_world_params(run->world).gravity.y;
+    scene_set_probe(run, "speed_high", speed_high);
+    scene_set_probe(run, "speed_low", speed_low);
+    scene_set_probe(run, "depth_high", depth_high);
+    scene_set_probe(run, "depth_low", depth_low);
+    scene_set_probe(run, "torricelli_high", speed_high / sqrt(2 * g * depth_high));
+    scene_set_probe(run, "torricelli_low", speed_low / sqrt(2 * g * depth_low));
 }
 
 const scene_def damhole_scene = {
@@ -110,7 +107,9 @@ const scene_def damhole_scene = {
     .probes = {{"speed_high", "mean outflow speed of the hole high up, second half of the run, cells per update"},
                {"speed_low", "the same of the hole low down"},
                {"depth_high", "cells from the surface down to the middle of the hole high up"},
-               {"depth_low", "the same of the hole low down"}},
+               {"depth_low", "the same of the hole low down"},
+               {"torricelli_high", "speed_high over sqrt(2 g depth_high): 1 without losses"},
+               {"torricelli_low", "the same of the hole low down"}},
     .state_size = sizeof(damhole_state),
     .define = define,
     .set_up = set_up,

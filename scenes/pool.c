@@ -20,16 +20,11 @@ static void set_up(scene_run *run)
     scene_fill(run, scene_box(0, WIDTH, run->size - 1, run->size, 0, WIDTH), 0.5f);
 }
 
-static double max_flow(const scene_run *run)
-{
-    return weir_world_box_sum(run->world, weir_world_bounds(run->world)).max_flow;
-}
-
 static void after(scene_run *run)
 {
     pool_state *state = run->state;
     // Unrest lasts for many updates; every tenth is enough to see it.
-    if (scene_second_half(run) && run->update % 10 == 0) state->max_flow = fmax(state->max_flow, max_flow(run));
+    if (scene_second_half(run) && run->update % 10 == 0) state->max_flow = fmax(state->max_flow, scene_sum(run).max_flow);
 }
 
 static void measure(scene_run *run)
@@ -43,7 +38,7 @@ static void measure(scene_run *run)
             highest = fmax(highest, height);
         }
     }
-    scene_set_probe(run, "max_flow", fmax(state->max_flow, max_flow(run)));
+    scene_set_probe(run, "max_flow", fmax(state->max_flow, scene_sum(run).max_flow));
     scene_set_probe(run, "level_spread", highest - lowest);
 }
 

@@ -241,9 +241,33 @@ void scene_drain(scene_run *run, weir_box box)
     if (ready(run, box)) run->status = weir_world_drain(run->world, box);
 }
 
+void scene_fill_level(scene_run *run, weir_box box, double level)
+{
+    int32_t whole = (int32_t)level;
+    scene_fill(run, scene_box(box.min.x, box.max.x, box.min.y, whole, box.min.z, box.max.z), 1.0f);
+    scene_fill(run, scene_box(box.min.x, box.max.x, whole, whole + 1, box.min.z, box.max.z), (float)(level - whole));
+}
+
 double scene_volume(const scene_run *run, weir_box box)
 {
     return (double)weir_world_box_sum(run->world, box).drops / WEIR_FULL;
+}
+
+weir_box_sum scene_sum(const scene_run *run)
+{
+    return weir_world_box_sum(run->world, scene_box(INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX));
+}
+
+double scene_row_outflow(const scene_run *run, weir_coord first, int32_t axis, int32_t cells)
+{
+    assert(axis >= 0 && axis < 3);
+    double face = 0;
+    for (int32_t i = 0; i < cells; i++) {
+        weir_coord at = {first.x + (axis == 0 ? i : 0), first.y + (axis == 1 ? i : 0), first.z + (axis == 2 ? i : 0)};
+        weir_vec flow = weir_world_cell(run->world, at).flow;
+        face = 2.0 * (axis == 0 ? flow.x : axis == 1 ? flow.y : flow.z) - face;
+    }
+    return face;
 }
 
 void scene_set_probe(scene_run *run, const char *name, double value)

@@ -133,8 +133,18 @@ void scene_build(scene_run *run, weir_box box);
 void scene_dig(scene_run *run, weir_box box);
 void scene_drain(scene_run *run, weir_box box);
 
+// Fills a box up to a level, in cells from y = 0 on: whole layers, and a part of the next one.
+void scene_fill_level(scene_run *run, weir_box box, double level);
+
 // Water in a box, in full cells.
 double scene_volume(const scene_run *run, weir_box box);
+
+// What the whole world holds, bounded or not.
+weir_box_sum scene_sum(const scene_run *run);
+
+// Flow out of the far end of a row of cells that begins at `first` and runs up an axis (0: x, 1: y, 2: z). Behind the first cell there
+// must be a wall: a cell's flow is the mean of its two faces', so from a face that lets nothing through the others follow one by one.
+double scene_row_outflow(const scene_run *run, weir_coord first, int32_t axis, int32_t cells);
 
 void scene_set_probe(scene_run *run, const char *name, double value);
 

@@ -7,11 +7,15 @@
     ITEM(watercube)      \
     ITEM(dambreak)       \
     ITEM(damhole)        \
+    ITEM(fountain)       \
     ITEM(shallowwave)    \
     ITEM(tsunami)        \
     ITEM(tube)           \
     ITEM(pool)           \
+    ITEM(lake)           \
+    ITEM(puddle)         \
     ITEM(slosh)          \
+    ITEM(wave)           \
     ITEM(fall)           \
     ITEM(column)         \
     ITEM(random)         \

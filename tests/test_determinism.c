@@ -41,11 +41,9 @@ static int32_t size_of(const scene_def *scene)
     return scene->size_min > 16 ? scene->size_min : 16;
 }
 
-// The largest scenes have a hundred thousand cells at their smallest.
 static int32_t long_run_of(const scene_def *scene)
 {
-    bool large = strcmp(scene->name, "tsunami") == 0 || strcmp(scene->name, "shallowwave") == 0;
-    return large ? LONG_RUN_OF_LARGE : LONG_RUN;
+    return test_is_large(scene) ? LONG_RUN_OF_LARGE : LONG_RUN;
 }
 
 static const golden *find_golden(const char *scene, const char *solver, int32_t size, int32_t updates)

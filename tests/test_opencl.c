@@ -142,8 +142,8 @@ static void every_scene_is_the_same_on_the_device(void **state)
     need_device();
     for (int32_t i = 0; scene_at(i); i++) {
         setenv("WEIR_DEVICE_TRANSFER_QUEUE", i % 2 ? "1" : "100000", 1);
-        bool large = strcmp(scene_at(i)->name, "tsunami") == 0 || strcmp(scene_at(i)->name, "shallowwave") == 0;
-        for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], large ? 50 : 100, 50);
+        int32_t updates = test_is_large(scene_at(i)) ? 50 : 100;
+        for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], updates, 50);
     }
     unsetenv("WEIR_DEVICE_TRANSFER_QUEUE");
 }
