@@ -219,7 +219,7 @@ static void play_column(flow_run *run)
     int32_t passed = 0;
     for (int32_t i = 1; i <= UPDATES && passed < FRONTS; i++) {
         flow_step(run);
-        double front = flow_front(run, 6 * a, DEEP / 2, 0.5);
+        double front = flow_front(run, 6 * a, DEEP / 2, a / 32.0);
         for (; passed < FRONTS && front >= (2 + passed) * a; passed++) {
             double time = i - 1 + ((2 + passed) * a - last) / (front - last);
             flow_note(run, time * sqrt(2 * run->gravity / a), experiment[passed], "front_%d", 2 + passed);
@@ -253,6 +253,7 @@ static void play_tall(flow_run *run)
     flow_note(run, mean, 0, "excess_mean");
     flow_note(run, most, 0, "excess_most");
     flow_note(run, fullness.longest, 0, "over_longest");
+    flow_fullness_end(&fullness);
 }
 
 // ---- Tubes -----------------------------------------------------------------------------------------------------------------
@@ -289,6 +290,7 @@ static void play_utube(flow_run *run)
     flow_note(run, swing.count, NAN, "swings");
     flow_note(run, flow_swing_period(&swing), a == b ? 2 * M_PI * sqrt(water / (2 * run->gravity)) : NAN, "period");
     flow_note(run, fullness.largest, 1, "fill_largest");
+    flow_fullness_end(&fullness);
 }
 
 // ---- Pools -----------------------------------------------------------------------------------------------------------------
@@ -403,6 +405,7 @@ static void follow_energy(flow_run *run, int32_t updates)
     flow_note(run, most, 0, "energy_gain");
     flow_note(run, fullness.largest, 1, "fill_largest");
     flow_note(run, fullness.longest, 0, "over_longest");
+    flow_fullness_end(&fullness);
 }
 
 static void play_energy_dam(flow_run *run)
@@ -497,11 +500,11 @@ static const flow_def flows[] = {
     {"column-64", "64 wide", play_column, .size = 64},
     {"column-128", "128 wide", play_column, .size = 128},
     {"utube-1x1", "water swings in a tube of 1 x 1", play_utube, .size = 1, .height = 1, .length = 8, .depth = 30,
-     .other_depth = 4, .updates = 4000, .cost = FLOW_QUICK},
+     .other_depth = 4, .updates = 12000, .cost = FLOW_QUICK},
     {"utube-4x4-12x12", "between a shaft of 4 x 4 and one of 12 x 12", play_utube, .size = 4, .height = 12, .length = 8,
-     .depth = 40, .other_depth = 8, .updates = 4000},
+     .depth = 40, .other_depth = 8, .updates = 12000},
     {"utube-pipe-100", "in a tube of 1 x 1 with a pipe 100 long", play_utube, .size = 1, .height = 1, .length = 100,
-     .depth = 30, .other_depth = 4, .updates = 4000},
+     .depth = 30, .other_depth = 4, .updates = 12000},
     {"deep-200", "a fresh pool 200 deep stays as it is", play_deep, .depth = 200, .cost = FLOW_QUICK},
     {"deep-400", "400 deep", play_deep, .depth = 400},
     {"pool-rest-12.5", "a pool 12.5 deep comes to rest", play_rest, .size = 12, .depth = 12.5, .cost = FLOW_QUICK},

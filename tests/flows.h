@@ -115,13 +115,16 @@ typedef struct flow_energy {
 
 flow_energy flow_grid_energy(const flow_grid *grid, double gravity);
 
-// Largest fill so far, and the longest run of updates in which some cell was over 1.05.
+// Largest fill so far, and for how many updates on end a cell was over 1.05, the longest of them. Zero at first; to be ended.
 typedef struct flow_fullness {
     double largest;
-    int32_t now, longest;
+    int32_t longest;
+    float *fill;    // of the world's cells
+    int32_t *over;  // updates for which each has been too full
 } flow_fullness;
 
 void flow_fullness_look(flow_fullness *fullness, const flow_run *run);
+void flow_fullness_end(flow_fullness *fullness);
 
 // Follows something that swings about 0: when it passed, and how far out it went before. What is within `noise` of 0 passes nothing.
 enum { FLOW_SWINGS = 256 };
@@ -136,8 +139,8 @@ void flow_swing_look(flow_swing *swing, int32_t update, double value);
 double flow_swing_period(const flow_swing *swing);  // NaN before two passes
 double flow_swing_kept(const flow_swing *swing);  // share of the amplitude that is left after a period; NaN before three passes
 
-// Where the fill of the bottom row passes a threshold, seen from the far end, between the middles of two cells; 0 if nowhere.
-double flow_front(const flow_run *run, int32_t length, int32_t z, double threshold);
+// Where the water first stands so deep, seen from the far end, between the middles of two cells; 0 if nowhere.
+double flow_front(const flow_run *run, int32_t length, int32_t z, double depth);
 
 // A bore that runs into still water, after Stoker (1957): its speed, and the depth behind it.
 typedef struct flow_bore {

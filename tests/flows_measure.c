@@ -189,10 +189,24 @@ flow_energy flow_grid_energy(const flow_grid *grid, double gravity)
 
 void flow_fullness_look(flow_fullness *fullness, const flow_run *run)
 {
-    double fill = (double)weir_world_box_sum(run->world, weir_world_bounds(run->world)).max_fill;
-    fullness->largest = fmax(fullness->largest, fill);
-    fullness->now = fill > 1.05 ? fullness->now + 1 : 0;
-    if (fullness->now > fullness->longest) fullness->longest = fullness->now;
+    const weir_box all = weir_world_bounds(run->world);
+    const size_t cells = (size_t)(all.max.x - all.min.x) * (size_t)(all.max.y - all.min.y) * (size_t)(all.max.z - all.min.z);
+    if (!fullness->fill) {
+        fullness->fill = calloc(cells, sizeof *fullness->fill);
+        fullness->over = calloc(cells, sizeof *fullness->over);
+    }
+    must(run, weir_world_read_fill(run->world, all, fullness->fill));
+    for (size_t i = 0; i < cells; i++) {
+        fullness->largest = fmax(fullness->largest, (double)fullness->fill[i]);
+        fullness->over[i] = fullness->fill[i] > 1.05f ? fullness->over[i] + 1 : 0;
+        if (fullness->over[i] > fullness->longest) fullness->longest = fullness->over[i];
+    }
+}
+
+void flow_fullness_end(flow_fullness *fullness)
+{
+    free(fullness->fill);
+    free(fullness->over);
 }
 
 void flow_swing_look(flow_swing *swing, int32_t update, double value)
@@ -220,16 +234,19 @@ double flow_swing_kept(const flow_swing *swing)
     return last < 2 ? NAN : pow(swing->peaks[last] / swing->peaks[0], 2.0 / last);
 }
 
-double flow_front(const flow_run *run, int32_t length, int32_t z, double threshold)
+double flow_front(const flow_run *run, int32_t length, int32_t z, double depth)
 {
-    enum { LONGEST = 4096 };
-    static float fill[LONGEST];
+    enum { LONGEST = 4096, HIGHEST = 8 };
+    static float fill[LONGEST * HIGHEST];
+    const int32_t height = (int32_t)depth + 1;
     double ahead = 0;
-    assert(length <= LONGEST);
-    must(run, weir_world_read_fill(run->world, flow_box(0, length, 0, 1, z, z + 1), fill));
+    assert(length <= LONGEST && height <= HIGHEST);
+    must(run, weir_world_read_fill(run->world, flow_box(0, length, 0, height, z, z + 1), fill));
     for (int32_t x = length - 1; x >= 0; x--) {
-        if ((double)fill[x] > threshold) return x + 0.5 + ((double)fill[x] - threshold) / ((double)fill[x] - ahead);
-        ahead = (double)fill[x];
+        double here = 0;
+        for (int32_t y = 0; y < height; y++) here += (double)fill[x + length * y];
+        if (here > depth) return x + 0.5 + (here - depth) / (here - ahead);
+        ahead = here;
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 // Making, playing and printing recipes. See recipe.h.
 #include "recipe.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +43,9 @@ static float number(chance *c, float low, float high)
 typedef struct maker {
     recipe *r;
     chance *c;
-    weir_box room;  // in which things are put
-    int32_t added;  // emitters, drains and forces so far
+    weir_box room;     // in which things are put
+    int32_t added;     // emitters, drains and forces so far
+    int32_t substeps;  // that an update may take
 } maker;
 
 static recipe_step *add(maker *m, step_kind kind)
@@ -173,6 +175,7 @@ static float some_fill(maker *m)
     case 0: return number(m->c, 0, 1);
     case 1: return 1.0f / 4194304.0f * (float)whole(m->c, 1, 500);
     case 2: return 0.5f;
+    case 3: return number(m->c, 0, 0.06f);
     default: return 1.0f;
     }
 }
@@ -190,6 +193,14 @@ static void fill(maker *m)
     recipe_step *step = add(m, STEP_FILL);
     step->shape = some_shape(m, whole(m->c, 1, 3) == 1 ? 4 : 20);
     step->value = some_fill(m);
+}
+
+// Sets water in motion, often faster than it would come to be in so few updates.
+static void flow(maker *m)
+{
+    recipe_step *step = add(m, STEP_FLOW);
+    step->shape.box = some_box(m, 20);
+    step->vec = some_vec(m, one_in(m->c, 6) ? 3.0f : one_in(m->c, 3) ? 0.6f : 0.15f);
 }
 
 static void set(maker *m, const char *name, float value)
@@ -247,11 +258,15 @@ static void make_params(maker *m)
     if (one_in(c, 5)) set(m, "noise", number(c, 0, one_in(c, 3) ? 1.0f : 0.1f));
     if (one_in(c, 8)) set(m, "noise_seed", (float)whole(c, 0, 1000000));
     if (one_in(c, 6)) set(m, "empty", one_in(c, 2) ? 0.0f : number(c, 0, 0.1f));
-    if (one_in(c, 6)) set(m, "max_flow", number(c, 0, momentum ? 1.0f : 1.0f / 3.0f));
+    if (one_in(c, 6)) set(m, "max_flow", number(c, 0, !momentum ? 1.0f / 3.0f : one_in(c, 2) ? 1.0f : 8.0f));
     if (!momentum) {
         if (one_in(c, 2)) set(m, "iterations", (float)whole(c, 1, one_in(c, 4) ? 40 : 13));
         return;
     }
+    if (one_in(c, 4)) set(m, "substeps", (float)whole(c, 1, m->substeps));
+    if (one_in(c, 4)) set(m, "friction", one_in(c, 2) ? 0.0f : number(c, 0, 1));
+    if (one_in(c, 4)) set(m, "damping_flow", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 3) ? 16.0f : 1.0f));
+    if (one_in(c, 3)) set(m, "film", one_in(c, 4) ? 0.0f : number(c, 0, one_in(c, 2) ? 0.5f : 0.1f));
     if (one_in(c, 4)) set(m, "viscosity", number(c, 0, 1.0f / 6.0f));
     if (one_in(c, 4)) set(m, "smooths", (float)whole(c, 1, one_in(c, 4) ? 16 : 4));
     if (one_in(c, 4)) set(m, "cycles", (float)whole(c, 1, one_in(c, 4) ? 16 : 3));
@@ -287,12 +302,7 @@ static void make_edit(maker *m)
     }
     case 3: build(m, some_shape(m, 8), some_share(m)); break;
     case 4: build(m, some_shape(m, 8), 0); break;
-    case 5: {
-        recipe_step *step = add(m, STEP_FLOW);
-        step->shape.box = some_box(m, 20);
-        step->vec = some_vec(m, 0.15f);
-        break;
-    }
+    case 5: flow(m); break;
     case 6: make_source(m); break;
     case 7:
         if (m->added > 0) add(m, STEP_REMOVE)->count = whole(c, 1, m->added);
@@ -349,8 +359,11 @@ void recipe_make(recipe *r, uint64_t seed)
         if (r->bounds.max.z > end) r->bounds.max.z = end;
         if (one_in(&c, 2)) r->open_sides = next(&c) & next(&c) & 63;
     }
-    maker m = {.r = r, .c = &c, .room = room};
+    // Water goes one cell far in a substep at most; where nothing bounds it the plain reading has to have room for that.
+    maker m = {.r = r, .c = &c, .room = room, .substeps = bounded ? 8 : whole(&c, 1, 2)};
+    if (!bounded && r->solver == WEIR_SOLVER_MOMENTUM) set(&m, "substeps", (float)m.substeps);
     if (one_in(&c, 2)) make_params(&m);
+    if (one_in(&c, 6)) make_gravity(&m);
     if (brick_caves)
         make_brick_caves(&m);
     else
@@ -358,12 +371,13 @@ void recipe_make(recipe *r, uint64_t seed)
     for (int32_t n = whole(&c, brick_caves ? 0 : 1, brick_caves ? 1 : 4); n > 0; n--) fill(&m);
     if (one_in(&c, 3)) make_source(&m);
     if (one_in(&c, 4)) make_source(&m);
-    make_times(&m, brick_caves ? whole(&c, 3, 10) : whole(&c, 4, one_in(&c, 8) ? 40 : 16));
+    for (int32_t n = whole(&c, 0, 3); n > 0; n--) flow(&m);
+    const bool fast = !bounded && m.substeps > 1;
+    make_times(&m, brick_caves || fast ? whole(&c, 3, 10) : whole(&c, 4, one_in(&c, 8) ? 40 : 16));
 
-    // Water goes one cell per update at most.
     int32_t updates = 0;
     for (int32_t i = 0; i < r->count; i++) updates += r->steps[i].kind == STEP_UPDATES ? r->steps[i].count : 0;
-    int32_t rim = bounded ? 8 : updates + 24;
+    int32_t rim = bounded ? 8 : m.substeps * updates + 24;
     r->reach = (weir_box){{room.min.x - rim, room.min.y - rim, room.min.z - rim},
                           {room.max.x + rim, room.max.y + rim, room.max.z + rim}};
 }
@@ -451,7 +465,8 @@ static bool lies_outside(const plain_world *w, weir_box b)
 
 static bool too_fast(const plain_world *w, weir_vec v)
 {
-    float most = w->solver == WEIR_SOLVER_CLASSIC ? w->params.classic.max_flow * 0.5f : w->params.momentum.max_flow;
+    float most = w->solver == WEIR_SOLVER_CLASSIC ? w->params.classic.max_flow * 0.5f
+                                                  : fminf(w->params.momentum.max_flow, (float)w->params.momentum.substeps);
     const float parts[3] = {v.x, v.y, v.z};
     for (int axis = 0; axis < 3; axis++)
         if (parts[axis] < -most || parts[axis] > most) return true;

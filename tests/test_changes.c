@@ -502,6 +502,7 @@ static void settle_pool(float threshold, int32_t *listed, int32_t *meshed)
     assert_ok(weir_mesher_create(world, NULL, &mesher));
     test_fill(world, test_box(0, 0, 0, 40, 5, 24), 1);
     test_fill(world, test_box(0, 5, 0, 40, 6, 24), 0.5f);
+    test_fill(world, test_box(0, 5, 0, 20, 6, 24), 0.501f);  // or it would be at rest from the beginning
     const int32_t updates = test_length(160, 120), last = updates / 4;
     *listed = *meshed = 0;
     list = (change_list){0};

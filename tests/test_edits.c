@@ -315,7 +315,7 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **state)
         weir_world_dig(world, none),
         weir_terrain_changed(world, none),
         weir_world_set_flow(world, one, (weir_vec){0, NAN, 0}),
-        weir_world_set_flow(world, one, (weir_vec){0, 0, 1.5f}),
+        weir_world_set_flow(world, one, (weir_vec){0, 0, 8.5f}),
         weir_world_set_channel(world, one, "dye", 1),
         weir_world_add_emitter(world, one, WEIR_WATER, NAN, &id),
         weir_world_add_emitter(world, one, WEIR_WATER, 0, &id),

@@ -204,13 +204,16 @@ static void large_residuals_are_relaxed_alike(void **state)
             step_pair(&p, 3);
             BOTH(p, weir_world_save(world, "opencl-relaxed.weir"));
             BOTH(q, weir_world_load(world, "opencl-relaxed.weir"));
+            const weir_vec stirred = {0.5f, -0.2f, 0.3f};
+            BOTH(p, weir_world_set_flow(world, test_box(2, 2, 2, 14, 14, 14), stirred));
+            BOTH(q, weir_world_set_flow(world, test_box(2, 2, 2, 14, 14, 14), stirred));
             step_pair(&p, 2);
             step_pair(&q, 2);
             check_same(&p);
             check_same(&q);
             assert_true(weir_world_hash(p.device) == weir_world_hash(q.device));
             weir_stats stats = weir_world_stats(p.cpu);
-            large += params.momentum.tolerance > 0 && stats.cycles == 1 && stats.residual > 8 * params.momentum.tolerance;
+            large += params.momentum.tolerance > 0 && stats.residual > 8 * params.momentum.tolerance;  // before its last cycle
         }
         assert_true(large > 0);
         remove("opencl-relaxed.weir");

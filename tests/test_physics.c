@@ -42,7 +42,8 @@ static void a_collapsing_column_runs_as_in_the_experiment(void **state)
 {
     scene_run *run = test_open("column", WEIR_SOLVER_MOMENTUM, 0, 0);
     assert_ok(scene_updates(run, 110));
-    assert_near("front_2", scene_probe(run, "front_2"), 1.72, 0.172);
+    // Their column was let go by a diaphragm that took its time, which tells most at the beginning.
+    assert_near("front_2", scene_probe(run, "front_2"), 1.72, 0.12 * 1.72);
     assert_near("front_3", scene_probe(run, "front_3"), 2.55, 0.255);
     assert_near("front_4", scene_probe(run, "front_4"), 3.25, 0.325);
     assert_exact(run->world);
@@ -56,8 +57,8 @@ static void water_shoots_from_holes_as_torricelli_says(void **state)
     scene_run *run = test_open("damhole", WEIR_SOLVER_MOMENTUM, 0, 0);
     assert_ok(scene_updates(run, run->planned));
     double low = scene_probe(run, "torricelli_low"), high = scene_probe(run, "torricelli_high");
-    assert_between("torricelli_low", low, 0.7, 1.02);
-    assert_between("torricelli_high", high, 0.7, 1.02);
+    assert_between("torricelli_low", low, 0.92, 1.02);
+    assert_between("torricelli_high", high, 0.92, 1.02);
     assert_near("torricelli_low / torricelli_high", low / high, 1, 0.05);
     assert_near("speed_low", scene_probe(run, "speed_low"), low * sqrt(2 * 0.01 * scene_probe(run, "depth_low")), 1e-6);
     scene_close(run);
@@ -69,8 +70,8 @@ static void a_fountain_rises_no_higher_than_the_basin_that_feeds_it(void **state
     SKIP_IN_SLOW_BUILDS();
     scene_run *run = test_open("fountain", WEIR_SOLVER_MOMENTUM, 0, 600);
     assert_ok(scene_updates(run, run->planned));
-    assert_between("speed_share", scene_probe(run, "speed_share"), 0.6, 1.02);
-    assert_between("rise_share", scene_probe(run, "rise_share"), 0.35, 1.02);
+    assert_between("speed_share", scene_probe(run, "speed_share"), 0.9, 1.02);
+    assert_between("rise_share", scene_probe(run, "rise_share"), 0.7, 1.02);
     assert_near("rise", scene_probe(run, "rise"), scene_probe(run, "rise_share") * scene_probe(run, "head"), 1e-6);
     assert_exact(run->world);
     scene_close(run);
@@ -94,7 +95,7 @@ static void a_wave_in_deep_water_keeps_its_period_and_most_of_its_height(void **
     assert_ok(scene_updates(run, run->planned));
     double theory = scene_probe(run, "period_theory");
     assert_near("period", scene_probe(run, "period"), theory, 0.02 * theory);
-    assert_between("kept", scene_probe(run, "kept"), 0.7, 1);
+    assert_between("kept", scene_probe(run, "kept"), 0.82, 1);
     scene_close(run);
 
     // Half as long, and with nothing lost on purpose.
@@ -108,7 +109,7 @@ static void a_wave_in_deep_water_keeps_its_period_and_most_of_its_height(void **
     assert_ok(scene_updates(run, 850));
     theory = scene_probe(run, "period_theory");
     assert_near("period without damping", scene_probe(run, "period"), theory, 0.02 * theory);
-    assert_between("kept without damping", scene_probe(run, "kept"), 0.75, 1);
+    assert_between("kept without damping", scene_probe(run, "kept"), 0.9, 1);
     scene_close(run);
 }
 
@@ -297,7 +298,7 @@ static void abuse(weir_solver solver, weir_vec gravity, uint32_t seed)
         }
         free(fills);
         weir_box_sum sum = weir_world_box_sum(world, weir_world_bounds(world));
-        assert_true(sum.max_flow <= 1 && isfinite(sum.max_pressure));
+        assert_true(sum.max_flow <= 8 && isfinite(sum.max_pressure));
         assert_true(isfinite(sum.mean_flow.x) && isfinite(sum.mean_flow.y) && isfinite(sum.mean_flow.z));
     }
     print_message("    %s, gravity (%g, %g, %g): fills from %g to %g\n", weir_solver_name(solver), (double)gravity.x,

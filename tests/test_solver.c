@@ -319,6 +319,9 @@ static float *play_turned(weir_solver solver, const turned *t, int32_t updates)
 {
     weir_params params = weir_params_default();
     params.gravity = t->gravity;
+    // As many cycles in each, or what is within the tolerance in one may be solved further in another.
+    params.momentum.tolerance = 0;
+    params.momentum.cycles = 2;
     weir_world_def def = test_def(solver, EDGE, EDGE, EDGE);
     def.params = &params;
     weir_world *world = test_make(&def);
@@ -348,7 +351,7 @@ static void gravity_may_pull_along_any_axis(void **state)
                              {{0, 0, -0.01f}, {0, 2, 1}, false},
                              {{0, 0, 0.01f}, {0, 2, 1}, true},
                              {{0, 0.01f, 0}, {0, 1, 2}, true}};
-    int32_t updates = test_length(60, 10);
+    int32_t updates = test_length(40, 10);  // later the last digits have grown into other splashes
     for (int32_t s = 0; s < 2; s++) {
         float *right = play_turned(SOLVERS[s], &down, updates);
         for (int32_t k = 0; k < 5; k++) {
@@ -358,7 +361,7 @@ static void gravity_may_pull_along_any_axis(void **state)
                 worst = fmax(worst, fabs(fills[i] - right[i]));
                 sum += fabs(fills[i] - right[i]);
             }
-            if (worst > 0.03 || sum > 1)
+            if (worst > 0.005 || sum > 0.2)
                 fail_msg("%s, gravity (%g, %g, %g): fills differ by %g, in all by %g cells", weir_solver_name(SOLVERS[s]),
                          others[k].gravity.x, others[k].gravity.y, others[k].gravity.z, worst, sum);
             free(fills);
@@ -381,7 +384,7 @@ static void viscous_water_is_slower_and_exact(void **state)
             test_step(world, 10);
             assert_exact(world);
             weir_box_sum sum = weir_world_box_sum(world, weir_world_bounds(world));
-            assert_true(sum.max_fill <= 4 && sum.max_flow <= 1);
+            assert_true(sum.max_fill <= 4 && sum.max_flow <= 8);
         }
         spread[i] = weir_world_mean_flow(world, weir_world_bounds(world)).x;
         weir_world_destroy(world);

@@ -265,7 +265,7 @@ static void flow_in_stone(subject *s)
 
 static void flow_too_fast(subject *s)
 {
-    SET(s, bricks_floats(s->pool, CHANNEL_FLOW_Y, wet_brick(s))[WET_CELL], -1.5f);
+    SET(s, bricks_floats(s->pool, CHANNEL_FLOW_Y, wet_brick(s))[WET_CELL], -8.5f);
 }
 
 static void flow_is_no_number(subject *s)
@@ -478,7 +478,7 @@ static const breakage BREAKAGES[] = {
     {"drops", mass_above_all, WEIR_SOLVER_CLASSIC},
     {"is solid and holds", water_in_stone},
     {"is solid and holds", flow_in_stone},
-    {"is -1.5", flow_too_fast},
+    {"is -8.5", flow_too_fast},
     {"nan", flow_is_no_number},
     {"inf", pressure_is_no_number},
     {"its account says", a_drop_too_few},

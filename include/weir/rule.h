@@ -21,7 +21,7 @@ extern "C" {
 // Where in the update a rule runs.
 typedef enum weir_place {
     WEIR_PLACE_BEFORE,      // before anything moves
-    WEIR_PLACE_AFTER_MOVE,  // mass has moved, the new flow has not been made free of divergence yet
+    WEIR_PLACE_AFTER_MOVE,  // mass has moved, the new flow has not been made free of divergence yet; in every substep of the update
     WEIR_PLACE_AFTER,       // at the end
     WEIR_PLACE_COUNT
 } weir_place;
@@ -49,8 +49,8 @@ typedef struct weir_rule_brick {
     weir_coord origin;  // of cell 0, 0, 0
     int64_t update;     // number of the update that is running, from 0
     weir_tile fill, fill_before;
-    weir_tile flow_x, flow_y, flow_z;
-    weir_tile moved_x, moved_y, moved_z;  // fill that crossed each cell's lower face in this update, towards the cell
+    weir_tile flow_x, flow_y, flow_z;     // cells per update; at WEIR_PLACE_AFTER_MOVE per substep, and pressure likewise
+    weir_tile moved_x, moved_y, moved_z;  // fill that crossed each cell's lower face in this move, towards the cell
     weir_tile pressure;
     weir_tile open;                            // 1 open, 0 solid
     weir_tile old_values[WEIR_RULE_CHANNELS];  // tiles of the rule's channels

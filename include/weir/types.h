@@ -1,7 +1,7 @@
 // Plain types: places, definitions, and what queries return.
 //
-// Units: lengths in cells, time in updates, flow in cells per update, mass in drops (a full cell holds WEIR_FULL of them).
-// y points up. A box holds the cells min <= c < max.
+// Units: lengths in cells, time in updates, flow in cells per update (more than 1 where water is fast), mass in drops (a full cell holds
+// WEIR_FULL of them). y points up. A box holds the cells min <= c < max.
 #ifndef WEIR_TYPES_H
 #define WEIR_TYPES_H
 
@@ -207,7 +207,8 @@ typedef struct weir_stats {
     int32_t bricks, peak_bricks;
     int32_t cell_bytes, cell_state_bytes;  // of one cell in all channels of the solver, and in those that make up its state
     int64_t bytes, peak_bytes;  // channels, brick tables, coarse levels and terrain; not the working memory of threads
-    int32_t cycles;             // V-cycles of the last update
+    int32_t substeps;           // moves of the last update; 0 where there is no more than one ever
+    int32_t cycles;             // V-cycles of the last update, or of the last of its substeps
     float residual;             // largest residual before the last V-cycle
     bool solved;                // the last update solved its pressure to the tolerance; true where there is nothing to solve
     int32_t threads;

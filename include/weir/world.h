@@ -106,7 +106,8 @@ WEIR_API weir_status weir_world_build_shares(weir_world *world, weir_box box, co
 // Tells Weir that the game's own terrain has changed in a box, so that it asks again there.
 WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 
-// Sets the flow of the water in a box, in cells per update, each component within what its solver moves.
+// Sets the flow of the water in a box, in cells per update, each component within what its solver moves: the lesser of max_flow and substeps
+// with momentum, 1/6 with classic.
 WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
 
 // The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
@@ -201,8 +202,8 @@ WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
 // A number that is the same for two worlds exactly if the same edits and steps bring both to the same state and give emitters the same
 // numbers: mass, flow, pressure, terrain, parameters, materials, emitters with their numbers and the next one, rule channels, the number of the
-// update and how many V-cycles the next may run. What tells of the past (ledger, marks of changes) is not in it. The same on every
-// machine, thread count, code path and backend. 0 for a world that has lost its device and had no checkpoint.
+// update, how many V-cycles the next may run and how many substeps it takes. What tells of the past (ledger, marks of changes) is not in it.
+// The same on every machine, thread count, code path and backend. 0 for a world that has lost its device and had no checkpoint.
 WEIR_API uint64_t weir_world_hash(const weir_world *world);
 
 // ---- Snapshots -------------------------------------------------------------------------------------------------------------

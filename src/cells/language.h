@@ -15,6 +15,7 @@
 #define rule_whole trunc
 #define rule_as_int as_int
 #define rule_as_float as_float
+#define rule_choose(asked, a, b) ((asked) ? (a) : (b))
 typedef uint rule_bits;
 typedef uint rule_mask;  // a bit for each of some cells, as many as are worked on at once
 
@@ -68,6 +69,13 @@ RULE float rule_as_float(int a)
         float f;
     } same = {a};
     return same.f;
+}
+
+// a where that is asked for, else b, both of which are at hand. In a function, so that they are: of a choice between two places in memory
+// compilers make a choice of addresses, which keeps lanes apart.
+RULE float rule_choose(bool asked, float a, float b)
+{
+    return asked ? a : b;
 }
 
 // What is whole of a number, towards zero; of what is none either zero.

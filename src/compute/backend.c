@@ -42,6 +42,7 @@ weir_status solver_state_finish(solver_state *s)
 {
     weir_status status = s->machine->finish ? s->machine->finish(s->machine) : WEIR_OK;
     if (status != WEIR_OK) return status;
+    if (s->part->finished) s->part->finished(s);
     cells_report_changes(&s->cells);
     cells_count_bytes(&s->cells, s->part->bytes(s));
     return WEIR_OK;

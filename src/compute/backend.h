@@ -50,6 +50,7 @@ typedef struct solver_part {
     weir_status (*reserve)(void *solver);
     const char *(*validate)(void *solver);
     int64_t (*bytes)(const void *solver);
+    void (*finished)(void *solver);  // at the end of an update, when the flags of its bricks are here; NULL: nothing to do
 } solver_part;
 
 // What every solver's state begins with.
@@ -72,14 +73,18 @@ weir_status solver_state_finish(solver_state *s);
 // Frees the part and then the state, of the size that it was made with.
 void solver_state_free(void *state, size_t bytes);
 
-// The lines of a solver_table that are the same for all such solvers.
-#define SOLVER_STATE_TABLE                                                                                                     \
-    .reserve = solver_state_reserve, .prepare = cells_prepare, .apply = cells_apply, .terrain_changed = cells_terrain_changed, \
-    .view = cells_view, .freeze = cells_freeze, .hash = cells_hash, .save = cells_save, .load = cells_load,                    \
-    .adopt = cells_adopt, .discard = cells_discard, .validate = solver_state_validate, .add_rule = cells_add_rule,             \
-    .find_channel = cells_find_channel, .channel_value = cells_channel_value, .hash_rules = cells_hash_rules,                  \
-    .is_remote = cells_is_remote, .catch_up = cells_catch_up, .device_status = cells_device_status,                            \
+// The lines of a solver_table that are the same for all such solvers. What edits do and `reserve` are left to them: see
+// SOLVER_STATE_EDITS.
+#define SOLVER_STATE_TABLE                                                                                         \
+    .view = cells_view, .freeze = cells_freeze, .hash = cells_hash, .save = cells_save, .load = cells_load,        \
+    .adopt = cells_adopt, .discard = cells_discard, .validate = solver_state_validate, .add_rule = cells_add_rule, \
+    .find_channel = cells_find_channel, .channel_value = cells_channel_value, .hash_rules = cells_hash_rules,      \
+    .is_remote = cells_is_remote, .catch_up = cells_catch_up, .device_status = cells_device_status,                \
     .leave_device = cells_leave_device
+
+// And these, where nothing but cells is to be seen to.
+#define SOLVER_STATE_EDITS \
+    .reserve = solver_state_reserve, .prepare = cells_prepare, .apply = cells_apply, .terrain_changed = cells_terrain_changed
 
 // Runs the game's rules of one place.
 void backend_rules(solver_state *s, weir_place place);

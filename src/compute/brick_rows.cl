@@ -140,15 +140,6 @@ inline bits_around look_at_open(global const uchar *open, rows_around at, bool c
     return look_at_bits(open, at);
 }
 
-// The gradient on half a row of faces, of which those with a bit are open.
-inline float4 gradient_4(float4 f, uint w, float4 low, float4 high, device_numbers n)
-{
-    return (float4)(rule_gradient(f.x, (float)(int)BIT(w, 0), low.x, high.x, n.keep, n.max_flow),
-                    rule_gradient(f.y, (float)(int)BIT(w, 1), low.y, high.y, n.keep, n.max_flow),
-                    rule_gradient(f.z, (float)(int)BIT(w, 2), low.z, high.z, n.keep, n.max_flow),
-                    rule_gradient(f.w, (float)(int)BIT(w, 3), low.w, high.w, n.keep, n.max_flow));
-}
-
 // The half rows beside a brick's faces across y and z are 64: each work-item has one.
 typedef struct rim_piece {
     int side;       // 0: y = -1, 1: y = 8, 2: z = -1, 3: z = 8

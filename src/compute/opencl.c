@@ -68,9 +68,8 @@ weir_status opencl_reserve(opencl_machine *o)
     return status;
 }
 
-device_numbers opencl_find_numbers(const opencl_machine *o, float scale)
+device_numbers opencl_find_numbers(const opencl_machine *o, const weir_params *p, float scale)
 {
-    const weir_params *p = &o->world->params;
     const backend_down down = backend_find_down(p);
     return (device_numbers){
         .gravity_x = p->gravity.x * scale,

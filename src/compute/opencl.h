@@ -301,7 +301,7 @@ weir_status opencl_prepare(opencl_machine *o);
 weir_status opencl_reserve(opencl_machine *o);
 
 // The numbers of an update that solvers share; `scale` is the flow that an acceleration of 1 gives per update.
-device_numbers opencl_find_numbers(const opencl_machine *o, float scale);
+device_numbers opencl_find_numbers(const opencl_machine *o, const weir_params *p, float scale);
 
 // Makes the new values of mass, flow or pressure the current ones.
 void opencl_swap_mass(opencl_machine *o);

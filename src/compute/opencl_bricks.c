@@ -554,10 +554,11 @@ static void report_changes(device_bricks *d)
 
 void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)
 {
-    char *to = (char *)d->tables_here.data + DEVICE_BRICK_FLAGS;
+    const int64_t first = DEVICE_BRICK_FLAGS - DEVICE_READ_ALONG;
+    char *to = (char *)d->tables_here.data + first;
     report_changes(d);
     d->writes = d->queue->writes;
-    queue_read_later(d->queue, d->tables, DEVICE_BRICK_FLAGS, to, d->cells->pool.end, on_transfer_queue, &d->flags_read);
+    queue_read_later(d->queue, d->tables, first, to, DEVICE_READ_ALONG + d->cells->pool.end, on_transfer_queue, &d->flags_read);
 }
 
 void device_bricks_prefetch_header(device_bricks *d, int64_t first, bool with_flags, bool on_transfer_queue, cl_event *done)

@@ -24,9 +24,10 @@ typedef struct device_numbers {
 // Tables that kernels keep for each other and for the host: one buffer, because a launch takes the host longer for every
 // buffer that it names. It begins with a header of the solver's own, as much as it likes of these bytes; behind it lie tables with room
 // for `room` bricks, a multiple of 64, of which the solver's own come last. Where they begin, in bytes:
-#define DEVICE_HEADER 832
-#define DEVICE_BRICK_FLAGS DEVICE_HEADER                                // a byte per brick: DEVICE_WET and so on
-#define DEVICE_PLACES(room) (DEVICE_BRICK_FLAGS + (room))               // the live bricks, a device_place each
+#define DEVICE_HEADER 896
+#define DEVICE_READ_ALONG 64                               // so many of them, the last, are read whenever the flags are
+#define DEVICE_BRICK_FLAGS DEVICE_HEADER                   // a byte per brick: DEVICE_WET and so on
+#define DEVICE_PLACES(room) (DEVICE_BRICK_FLAGS + (room))  // the live bricks, a device_place each
 #define DEVICE_SOLVER_TABLES(room) (DEVICE_PLACES(room) + 32 * (room))  // the solver's own
 
 // What the host knows of a brick.

@@ -3,6 +3,7 @@
 
 #undef NDEBUG  // the judge is judged in every build
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,10 +220,73 @@ static void still_dry_faces(plain_world *w, int64_t i)
     }
 }
 
+// Standing pressure under what a fill added to a column, `top` being its highest cell in the fill's box, of so many: from the top of
+// each run of wet cells down, if something carries it.
+static void stand(plain_world *w, plain_down down, int64_t top, int32_t height, int64_t added)
+{
+    const int64_t step = down.sign * w->grid.step[down.axis];
+    const float more = (float)((double)added / PLAIN_FULL);
+    if (more < 0.5f) return;
+    int64_t first = top, end = top + height * step;
+    while (w->mass[first] > 0) first -= step, height++;
+    for (first += step; (end - first) / step > 0;) {
+        int64_t bottom = first, above = 0;
+        while (w->mass[bottom] > 0) bottom += step;
+        for (int64_t i = first; i != bottom && !w->open[bottom]; i += step) {
+            above += w->mass[i] < PLAIN_FULL ? w->mass[i] : PLAIN_FULL;
+            float p = w->pressure[i], head = down.head * (float)((double)above / PLAIN_FULL);
+            w->pressure[i] = plain_most(p, plain_least(head, p + down.head * more));
+            if (w->pressure[i] - p > 4.0f * down.head) w->cycles_next = 0;
+        }
+        first = bottom + step;
+    }
+}
+
+// Drops in a column of a shape, and how many cells of its box lie on it.
+static int64_t in_column(const plain_world *w, plain_shape shape, int32_t axis, weir_coord at)
+{
+    int64_t sum = 0;
+    EACH_COORD(shape.box, c)
+    {
+        bool on = (axis == 0 || c.x == at.x) && (axis == 1 || c.y == at.y) && (axis == 2 || c.z == at.z);
+        if (on && in_shape(shape, c)) sum += w->mass[plain_index(&w->grid, c)];
+    }
+    return sum;
+}
+
+static void fill_cells(plain_world *w, plain_shape shape, int32_t drops);
+
 void plain_fill(plain_world *w, plain_shape shape, float fill)
 {
+    const plain_down down = plain_find_down(&w->params);
     shape.box = clip(w, shape.box);
     int32_t drops = (int32_t)(fill * PLAIN_FULL + 0.5f);
+    if (w->solver != WEIR_SOLVER_MOMENTUM || down.sign == 0 || drops == 0) {
+        fill_cells(w, shape, drops);
+        return;
+    }
+    // A column for every cell on the side of the box that gravity points away from.
+    weir_box side = shape.box;
+    const int32_t size[3] = {side.max.x - side.min.x, side.max.y - side.min.y, side.max.z - side.min.z};
+    int32_t *low = down.axis == 0 ? &side.min.x : down.axis == 1 ? &side.min.y : &side.min.z;
+    int32_t *high = down.axis == 0 ? &side.max.x : down.axis == 1 ? &side.max.y : &side.max.z;
+    if (down.sign < 0)
+        *low = *high - 1;
+    else
+        *high = *low + 1;
+    int64_t *before = calloc((size_t)w->grid.all_cells, sizeof *before);
+    EACH_COORD(side, c) before[plain_index(&w->grid, c)] = in_column(w, shape, down.axis, c);
+    fill_cells(w, shape, drops);
+    EACH_COORD(side, c)
+    {
+        int64_t i = plain_index(&w->grid, c);
+        stand(w, down, i, size[down.axis], in_column(w, shape, down.axis, c) - before[i]);
+    }
+    free(before);
+}
+
+static void fill_cells(plain_world *w, plain_shape shape, int32_t drops)
+{
     if (drops > 0) make_live(w, shape.box);
     EACH_COORD(shape.box, c)
     {
@@ -259,6 +323,7 @@ void plain_build(plain_world *w, plain_shape shape, uint8_t share)
         if (w->open[i] && !open) shut(w, i);
         w->open[i] = open;
     }
+    w->cycles_next = 0;
 }
 
 void plain_set_flow(plain_world *w, weir_box box, weir_vec flow)
@@ -277,6 +342,10 @@ void plain_set_flow(plain_world *w, weir_box box, weir_vec flow)
             w->flow[axis][i + step] = w->open[i + step] ? to[axis] : 0.0f;
         }
     }
+    float most = 0.0f;
+    for (int axis = 0; axis < 3; axis++) most = plain_most(most, fabsf(to[axis]));
+    int32_t needed = w->solver == WEIR_SOLVER_MOMENTUM ? plain_substeps(w, most) : 0;
+    if (needed > w->substeps_next) w->substeps_next = needed;
 }
 
 void plain_add(plain_world *w, plain_kind kind, weir_box box, float rate, weir_vec force)
@@ -401,7 +470,7 @@ static float noise_at(const plain_world *w, weir_coord c, int axis)
 static void forces_and_noise(plain_world *w)
 {
     const plain_grid *g = &w->grid;
-    const float scale = w->solver == WEIR_SOLVER_CLASSIC ? 2.0f : 1.0f;
+    const float scale = w->solver == WEIR_SOLVER_CLASSIC ? 2.0f : w->force_share;
     const plain_down down = plain_find_down(&w->params);
     EACH_CELL(g, i)
     {
@@ -462,7 +531,7 @@ void plain_step(plain_world *w)
     plain_grid_list(&w->grid);
     EACH_CELL(&w->grid, i) w->there[i] = w->open[i];
     if (w->grid.bricks == 0)
-        w->cycles_next = 0;
+        w->cycles_next = w->substeps_next = 0;
     else if (w->solver == WEIR_SOLVER_CLASSIC)
         plain_classic_update(w);
     else

@@ -60,10 +60,11 @@ typedef struct plain_world {
     int32_t *mass;
     float *flow[3], *pressure;
     int64_t update;
-    int32_t cycles_next;
+    int32_t cycles_next, substeps_next;
     plain_source sources[PLAIN_SOURCES];
     int32_t source_count, next_id;
     int64_t added, removed, drained;
+    float force_share;  // what forces give in a substep
     // Scratch of an update.
     float *m, *m2;    // fill before and after the move
     float *F[3];      // what crosses the low faces
@@ -94,6 +95,7 @@ void plain_step(plain_world *w);
 // ---- Between the files of the plain reading ----
 
 void plain_momentum_update(plain_world *w);
+int32_t plain_substeps(const plain_world *w, float flow);
 void plain_classic_update(plain_world *w);
 
 // What both solvers do after the move: open sides, viscosity (momentum), forces and noise.

@@ -101,11 +101,43 @@ static void move_mass(plain_world *w)
     EACH_CELL(&w->grid, i) w->mass[i] = (int32_t)(w->m2[i] * DROPS);
 }
 
+static bool face_open(const plain_world *w, int64_t i, int64_t A)
+{
+    return w->there[i - A] && w->there[i];
+}
+
+// R4a: water that comes round a corner into the control volume of a face with flow u, whose two cells hold `fills`.
+static float corner(float u, float flux, float fills)
+{
+    float v = 2.0f * fabsf(flux) / plain_most(fills, 1e-3f), size = fabsf(u), result;
+    if (size >= v)
+        result = size + v * v / (2.0f * plain_most(size, 1e-6f));
+    else
+        result = 1.5f * (size * size) / plain_most(v, 1e-6f);
+    return signbit(u) ? -result : result;
+}
+
+// R4: the flow that a flux carries from face `from` to face `to`, A being the axis of both; `across`: they do not lie behind each other on it.
+static float carried_from(const plain_world *w, const float *u, float flux, int64_t from, int64_t to, int64_t A, bool across)
+{
+    if (across && !face_open(w, from, A)) return corner(u[to], flux, w->m[to - A] + w->m[to]);
+    // R4b: to second order inside the water, where it is fast.
+    float behind = u[from + (from - to)], before = u[from] - behind, after = u[to] - u[from];
+    bool inside = w->m[from - A] > 0.5f && w->m[from] > 0.5f && w->m[to - A] > 0.5f && w->m[to] > 0.5f;
+    if (!inside || before * after <= 0.0f || behind == 0.0f) return u[from];
+    float slope = plain_least(2.0f * plain_least(fabsf(before), fabsf(after)), 0.5f * (fabsf(before) + fabsf(after)));
+    float leaves = plain_most(0.0f, 0.5f - 0.25f * fabsf(flux));
+    float fast = plain_least(1.0f, plain_most(0.0f, 40.0f * fabsf(u[from]) - 1.0f));
+    return after > 0.0f ? u[from] + leaves * fast * slope : u[from] - leaves * fast * slope;
+}
+
 // R4: what the fluxes through both sides of face i's control volume on one axis bring, times 2. T is that axis, A the face's own.
-static float carried(const float *F, const float *u, int64_t i, int64_t A, int64_t T)
+static float carried(const plain_world *w, const float *F, const float *u, int64_t i, int64_t A, int64_t T)
 {
     float in = F[i - A] + F[i], out = F[i - A + T] + F[i + T];
-    return in * (in > 0.0f ? u[i - T] : u[i]) - out * (out > 0.0f ? u[i] : u[i + T]);
+    float enters = in > 0.0f ? carried_from(w, u, in, i - T, i, A, T != A) : carried_from(w, u, in, i, i - T, A, T != A);
+    float leaves = out > 0.0f ? carried_from(w, u, out, i, i + T, A, T != A) : carried_from(w, u, out, i + T, i, A, T != A);
+    return in * enters - out * leaves;
 }
 
 // R4, and gravity of R5.
@@ -118,11 +150,11 @@ static void carry_flow(plain_world *w)
         const float *u = w->flow[axis];
         EACH_CELL(&w->grid, i)
         {
-            float brought[3];
-            for (int side = 0; side < 3; side++) brought[side] = carried(w->F[side], u, i, A, w->grid.step[side]);
-            float sum = brought[along] + (brought[across_1] + brought[across_2]);
+            float sides[3];
+            for (int side = 0; side < 3; side++) sides[side] = carried(w, w->F[side], u, i, A, w->grid.step[side]);
+            float sum = sides[along] + (sides[across_1] + sides[across_2]);
             float before = w->m[i - A] + w->m[i], after = w->m2[i - A] + w->m2[i];
-            bool open = w->there[i - A] && w->there[i];
+            bool open = face_open(w, i, A);
             w->flow2[axis][i] = open && after > w->params.empty ? ((before * u[i] + sum) / after + gravity[axis]) + 0.0f : 0.0f;
         }
     }
@@ -135,6 +167,14 @@ static void find_divergence(plain_world *w, plain_down down)
     const float *Fx = w->F[0], *Fy = w->F[1], *Fz = w->F[2];
     const weir_momentum_params *p = &w->params.momentum;
     flux_everywhere(w, w->flow2, w->m2);
+    // The nearly empty cell above an over-full one counts as if it were full.
+    for (int axis = 0; axis < 3; axis++) {
+        EACH_CELL(&w->grid, i)
+        {
+            float f = w->flow2[axis][i], low = w->m2[i - w->grid.step[axis]], high = w->m2[i];
+            if ((f > 0.0f ? low : high) < 0.25f && (f > 0.0f ? high : low) > 1.0f) w->F[axis][i] = f;
+        }
+    }
     EACH_CELL(&w->grid, i)
     {
         float e = w->m2[i] - 1.0f, net = ((Fx[i] - Fx[i + X]) + (Fz[i] - Fz[i + Z])) + (Fy[i] - Fy[i + Y]);
@@ -249,7 +289,7 @@ static void solve_pressure(plain_world *w)
     uint8_t *chosen = malloc((size_t)g->all_cells / 512);
     int32_t most = w->cycles_next, cycles = 0;
     if (most == 0 || most > w->params.momentum.cycles) most = w->params.momentum.cycles;
-    bool follows = true;
+    bool follows = true, fresh = w->cycles_next == 0;
     while (follows && cycles < most) {
         smooth_everywhere(w, w->pressure, w->pressure2);
         float begun = 0.0f, left = 0.0f;
@@ -269,7 +309,7 @@ static void solve_pressure(plain_world *w)
             chosen[plain_brick_of(g, g->brick[b])] = largest >= tolerance;
             unconverged += largest >= tolerance;
         }
-        follows = large ? unconverged > 0 && (6 * unconverged >= g->bricks || left > begun) : begun >= tolerance;
+        follows = large && !fresh ? unconverged > 0 && (6 * unconverged >= g->bricks || left > begun) : begun >= tolerance;
         if (!follows || cycles == most) local_relax(w, chosen);
     }
     w->cycles_next = cycles + (follows ? 1 : 0);
@@ -277,29 +317,108 @@ static void solve_pressure(plain_world *w)
     free(chosen);
 }
 
-// R8, then R9: a face whose donor is empty takes its flow from the next face downstream.
-static void project(plain_world *w)
+// R8: what the pressure does to the flow, and damping of what is slow.
+static void push(plain_world *w, int axis)
 {
-    const float keep = 1.0f - w->params.momentum.damping, limit = w->params.momentum.max_flow, empty = w->params.empty;
-    for (int axis = 0; axis < 3; axis++) {
-        const int64_t A = w->grid.step[axis];
-        float *f = w->flow2[axis], *to = w->flow[axis];
-        EACH_CELL(&w->grid, i)
-        {
-            float open = (float)(w->there[i - A] * w->there[i]);
-            float pushed = (f[i] + open * (w->pressure[i - A] - w->pressure[i])) * keep;
-            f[i] = plain_still(plain_most(-limit, plain_least(limit, pushed)));
-        }
-        EACH_CELL(&w->grid, i)
-        {
-            to[i] = f[i];
-            if (f[i] > 0.0f && w->m2[i - A] < empty) to[i] = plain_most(0.0f, plain_least(f[i], f[i + A]));
-            if (f[i] < 0.0f && w->m2[i] < empty) to[i] = plain_least(0.0f, plain_most(f[i], f[i - A]));
-        }
+    const weir_momentum_params *p = &w->params.momentum;
+    const int64_t A = w->grid.step[axis];
+    const float inverse_calm = p->damping_flow > 0.0f ? 1.0f / p->damping_flow : 0.0f;
+    float *f = w->flow2[axis];
+    EACH_CELL(&w->grid, i)
+    {
+        float pushed = f[i] + (float)face_open(w, i, A) * (w->pressure[i - A] - w->pressure[i]);
+        float damped = pushed * (1.0f - p->damping * plain_most(0.0f, 1.0f - fabsf(pushed) * inverse_calm));
+        f[i] = plain_still(plain_most(-p->max_flow, plain_least(p->max_flow, damped)));
     }
 }
 
-void plain_momentum_update(plain_world *w)
+// R9: a face whose donor is empty takes its flow from the next face downstream.
+static void fill_behind_the_front(plain_world *w, int axis)
+{
+    const int64_t A = w->grid.step[axis];
+    const float *f = w->flow2[axis], empty = w->params.empty;
+    float *to = w->flow[axis];
+    EACH_CELL(&w->grid, i)
+    {
+        to[i] = f[i];
+        if (f[i] > 0.0f && w->m2[i - A] < empty) to[i] = plain_most(0.0f, plain_least(f[i], f[i + A]));
+        if (f[i] < 0.0f && w->m2[i] < empty) to[i] = plain_least(0.0f, plain_most(f[i], f[i - A]));
+    }
+}
+
+// R9b: the face on top of a surface that rises goes along with it.
+static void let_surfaces_rise(plain_world *w, plain_down down)
+{
+    const int64_t A = w->grid.step[down.axis];
+    const float up = down.sign < 0 ? 1.0f : -1.0f, empty = w->params.empty, gap = 0.05f * down.head;
+    EACH_CELL(&w->grid, i)
+    {
+        int64_t upper = down.sign < 0 ? i : i - A, lower = down.sign < 0 ? i - A : i, below = lower + down.sign * A;
+        float *f = &w->flow[down.axis][i];
+        float rise = up * w->flow2[down.axis][down.sign < 0 ? i - A : i + A] - gap;
+        bool wet = w->m2[lower] >= empty && w->m2[below] >= empty && w->pressure[lower] > 0.0f;
+        if (wet && w->there[upper] && w->m2[upper] < 0.005f && rise > 0.0f && rise > up * *f) *f = up * rise;
+    }
+}
+
+// Friction on the floor, and films: what is thin sticks to it.
+static void let_films_stick(plain_world *w, plain_down down, int axis)
+{
+    const int64_t A = w->grid.step[axis], below = down.sign * w->grid.step[down.axis];
+    const float film = w->params.momentum.film;
+    EACH_CELL(&w->grid, i)
+    {
+        float *f = &w->flow[axis][i], h = plain_most(w->m2[i - A], w->m2[i]);
+        bool on_floor = !w->there[i - A + below] && !w->there[i + below];
+        int64_t donor = *f > 0.0f ? i - A : i, acceptor = *f > 0.0f ? i : i - A;
+        if (on_floor) *f = plain_still(*f * (1.0f - w->params.momentum.friction * fabsf(*f)));
+        float sticks = w->there[acceptor + below] ? 0.5f * film : film;
+        if (w->m2[donor] < sticks && w->m2[acceptor] < w->params.empty)
+            *f = 0.0f;
+        else if (on_floor && h < 8.0f * film)
+            *f = plain_still(*f * (h * h / (h * h + 0.05f * (film * film))));
+    }
+}
+
+static void project(plain_world *w, plain_down down)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        push(w, axis);
+        fill_behind_the_front(w, axis);
+        if (down.sign != 0 && axis == down.axis) let_surfaces_rise(w, down);
+        if (down.sign != 0 && axis != down.axis) let_films_stick(w, down, axis);
+    }
+}
+
+// An update takes as many substeps as carry all but a few cells 0.7 cells far at most.
+static const int32_t rungs[] = {1, 2, 3, 4, 6, 8};
+
+int32_t plain_substeps(const plain_world *w, float flow)
+{
+    int32_t k = 0;
+    while (k < 5 && flow > (float)rungs[k] * 0.7f) k++;
+    return rungs[k] < w->params.momentum.substeps ? rungs[k] : w->params.momentum.substeps;
+}
+
+// The same for all water, in the measure of a substep.
+static int32_t needed_substeps(const plain_world *w, float share)
+{
+    int32_t fast[5] = {0}, k = 0;
+    EACH_CELL(&w->grid, i)
+    {
+        float fastest = 0.0f;
+        for (int axis = 0; axis < 3; axis++) {
+            float f = w->flow[axis][i];
+            int64_t donor = f > 0.0f ? i - w->grid.step[axis] : i;
+            if (w->mass[donor] >= PLAIN_FULL / 2) fastest = plain_most(fastest, fabsf(f));
+        }
+        for (int r = 0; r < 5; r++) fast[r] += fastest > (float)rungs[r] * (0.7f * share);
+    }
+    while (k < 5 && fast[k] >= 32) k++;
+    return rungs[k];
+}
+
+static void substep(plain_world *w)
 {
     const plain_down down = plain_find_down(&w->params);
     const float dust = down.sign != 0 ? w->params.momentum.dust : 0.0f;
@@ -313,5 +432,33 @@ void plain_momentum_update(plain_world *w)
     plain_after_move(w);
     find_divergence(w, down);
     solve_pressure(w);
-    project(w);
+    project(w, down);
+}
+
+static void rescale(plain_world *w, float scale, float limit)
+{
+    for (int axis = 0; axis < 3; axis++) EACH_CELL(&w->grid, i)
+    w->flow[axis][i] = plain_still(plain_most(-limit, plain_least(limit, w->flow[axis][i] * scale)));
+    EACH_CELL(&w->grid, i) w->pressure[i] = plain_still(plain_least(1e6f, w->pressure[i] * (scale * scale)));
+}
+
+void plain_momentum_update(plain_world *w)
+{
+    const weir_params all = w->params;
+    int32_t n = w->substeps_next < 1 ? 1 : w->substeps_next;
+    if (n > all.momentum.substeps) n = all.momentum.substeps;
+    const float share = 1.0f / (float)n, square = share * share;
+    w->params.gravity = (weir_vec){all.gravity.x * square, all.gravity.y * square, all.gravity.z * square};
+    w->params.noise *= share;
+    w->params.momentum.damping *= share;
+    w->params.momentum.damping_flow *= share;
+    w->params.momentum.viscosity *= share;
+    w->params.momentum.max_flow = plain_least(1.0f, all.momentum.max_flow * share);
+    w->force_share = square;
+    rescale(w, share, 1.0f);
+    int32_t needed = needed_substeps(w, share);
+    for (int32_t k = 0; k < n; k++) substep(w);
+    w->params = all;
+    w->substeps_next = needed < all.momentum.substeps ? needed : all.momentum.substeps;
+    rescale(w, (float)n, 8.0f);
 }

@@ -57,7 +57,7 @@ static weir_status update(void *state)
 
 // ---- Channels --------------------------------------------------------------------------------------------------------------
 
-static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS};
+static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS(1)};
 static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES};
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -97,6 +97,7 @@ const solver_table solver_classic = {
     .speed = CLASSIC_C,
     .cell_max = 511 * WEIR_FULL,  // a cell of 128 fills takes in nothing, and what it got until then still fits an integer
     SOLVER_STATE_TABLE,
+    SOLVER_STATE_EDITS,
     .create = create,
     .destroy = destroy,
     .stats = cells_stats,

@@ -681,6 +681,15 @@ inline void iterate_twice(local march_tile *t, global const device_run *restrict
 ITERATION_KERNEL(classic_pressure, false)
 ITERATION_KERNEL(classic_follow, true)  // right after classic_divergence: the second and the third iteration
 
+// The gradient on half a row of faces, of which those with a bit are open.
+inline float4 gradient_4(float4 f, uint w, float4 low, float4 high, device_numbers n)
+{
+    return (float4)(rule_gradient(f.x, (float)(int)BIT(w, 0), low.x, high.x, n.keep, n.max_flow),
+                    rule_gradient(f.y, (float)(int)BIT(w, 1), low.y, high.y, n.keep, n.max_flow),
+                    rule_gradient(f.z, (float)(int)BIT(w, 2), low.z, high.z, n.keep, n.max_flow),
+                    rule_gradient(f.w, (float)(int)BIT(w, 3), low.w, high.w, n.keep, n.max_flow));
+}
+
 // The last iteration, if `iterations` is 1 and not 0, and the gradient. In place on the flow after the move: no face looks at
 // another face's flow.
 MARCH_KERNEL void classic_gradient(global const device_run *restrict runs, global const int *restrict near,

@@ -37,7 +37,7 @@ static weir_status reserve(void *solver)
     opencl_machine *machine = ((classic *)solver)->opencl->machine;
     weir_status status = opencl_prepare(machine);
     if (status == WEIR_OK) status = opencl_reserve(machine);
-    machine->numbers = opencl_find_numbers(machine, CLASSIC_PUSH);
+    machine->numbers = opencl_find_numbers(machine, &machine->world->params, CLASSIC_PUSH);
     machine->numbers.keep = 1.0f - machine->world->params.classic.damping;
     machine->numbers.max_flow = machine->world->params.classic.max_flow;
     return status;

@@ -3,6 +3,7 @@
 #define WEIR_MOMENTUM_CPU_ARGS_H
 
 #include "compute/cpu.h"
+#include <stdatomic.h>
 
 // All that a pass reads. Set up once per update.
 typedef struct momentum_args {
@@ -10,7 +11,7 @@ typedef struct momentum_args {
     // Flags of bricks, made in the update.
     brick_mask *active;      // cells whose pressure is above its floor
     uint8_t *dry;            // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
-    uint8_t *full;           // 1: all open cells of the brick hold water after the move; the nothing counts as such
+    uint8_t *full;           // 1: all open cells of the brick hold `thick` or more after the move; the nothing counts as such
     uint8_t *unconverged;    // 1: it had active cells and the tolerance or more was left in it when it was looked at last
     const uint8_t *drained;  // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
     const pyramid *levels;
@@ -25,10 +26,15 @@ typedef struct momentum_args {
     float gravity[3];
     int32_t down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
     float head, inverse_head;      // size of gravity along that axis
-    float keep, max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity;
+    float damping, inverse_calm;   // 1 over the flow from which on nothing is lost
+    float max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, film, friction;
+    float thick;              // fill from which on R9, R9b and films have nothing to say
+    float scale, flow_limit;  // of a pass that brings flow into another measure
     int32_t smooths;
     float tolerance;
-    int32_t sweeps;  // of the coarsest level in this visit
+    _Atomic int32_t *fast_cells;  // see momentum; NULL: they are not counted
+    float too_fast;               // a flow that is too fast for an update of one substep, in the measure of those there are
+    int32_t sweeps;               // of the coarsest level in this visit
     cpu_forces forces;
 } momentum_args;
 

@@ -4,7 +4,11 @@
 #include "base/broken.h"
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/cycles.h"
+#include "solvers/momentum/film.h"
+#include "solvers/momentum/pressure.h"
+#include "solvers/momentum/substeps.h"
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { BRICK_GRAIN = 4 };  // live bricks in one piece of work
@@ -31,11 +35,13 @@ static void point_channels(momentum_cpu *cpu)
     for (int axis = 0; axis < 3; axis++) a->forces.flow[axis] = a->flow_next[axis];
 }
 
-static void set_arguments(momentum_cpu *cpu)
+static void set_arguments(momentum *m)
 {
+    momentum_cpu *cpu = m->cpu;
     const weir_world *world = cpu->machine->world;
-    const weir_params *p = &world->params;
+    const weir_params *p = &m->params;
     const weir_momentum_params *own = &p->momentum;
+    const float share = 1.0f / (float)m->substep_count;
     const backend_down down = backend_find_down(p);
     cpu->args = (momentum_args){
         .bricks = cpu->machine->bricks,
@@ -51,7 +57,8 @@ static void set_arguments(momentum_cpu *cpu)
         .down_sign = down.sign,
         .head = down.head,
         .inverse_head = down.inverse_head,
-        .keep = 1.0f - own->damping,
+        .damping = own->damping,
+        .inverse_calm = own->damping_flow > 0.0f ? 1.0f / own->damping_flow : 0.0f,
         .max_flow = own->max_flow,
         .dust = down.sign != 0 ? own->dust : 0.0f,
         .fill_cap = own->fill_cap,
@@ -59,10 +66,15 @@ static void set_arguments(momentum_cpu *cpu)
         .excess_rate = own->excess_rate,
         .excess_cap = own->excess_cap,
         .viscosity = own->viscosity,
+        .film = down.sign != 0 ? own->film : 0.0f,
+        .friction = down.sign != 0 ? own->friction : 0.0f,
+        .thick = fmaxf(p->empty, fmaxf(RISING_THIN, FILM_SLOWED * own->film)),
         .smooths = own->smooths,
         .tolerance = own->tolerance,
-        .forces = cpu_find_forces(cpu->machine, 1.0f),
+        .forces = cpu_find_forces(cpu->machine, share * share),
+        .too_fast = SUBSTEP_FLOW * share,
     };
+    cpu->args.forces.noise = p->noise;
     point_channels(cpu);
 }
 
@@ -119,7 +131,7 @@ static weir_status reserve(void *solver)
     if (status == WEIR_OK) status = reserve_flags(cpu);
     if (status == WEIR_OK) status = pyramid_build(&cpu->levels, pool);
     if (status != WEIR_OK) return status;
-    set_arguments(cpu);
+    set_arguments(solver);
     cpu->ready = pool->version;
     return WEIR_OK;
 }
@@ -128,8 +140,14 @@ static weir_status reserve(void *solver)
 
 void momentum_cpu_move(void *solver)
 {
-    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    momentum *m = solver;
+    momentum_cpu *cpu = m->cpu;
+    int fast[SUBSTEP_RUNGS];
+    for (int k = 0; k < SUBSTEP_RUNGS; k++) atomic_store_explicit(&cpu->fast_cells[k], 0, memory_order_relaxed);
+    cpu->args.fast_cells = m->substep == 0 ? cpu->fast_cells : NULL;
     cpu_over_columns(cpu->machine, cpu->kernels->move, &cpu->args);
+    for (int k = 0; k < SUBSTEP_RUNGS; k++) fast[k] = atomic_load_explicit(&cpu->fast_cells[k], memory_order_relaxed);
+    if (m->substep == 0) m->substeps_next = rule_substeps(fast, m->base.cells.world->params.momentum.substeps);
 }
 
 void momentum_cpu_open_sides(void *solver)
@@ -238,6 +256,28 @@ void momentum_cpu_gradient(void *solver)
     point_channels(cpu);
 }
 
+static float rescale_brick(const void *args, void *scratch, int32_t brick)
+{
+    const momentum_args *a = args;
+    (void)scratch;
+    const float scale = a->scale, limit = a->flow_limit;
+    for (int axis = 0; axis < 3; axis++) {
+        float *flow = a->flow[axis] + (size_t)brick * BRICK_CELLS;
+        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_scaled(flow[i], scale, limit);
+    }
+    float *pressure = a->pressure + (size_t)brick * BRICK_CELLS;
+    for (int i = 0; i < BRICK_CELLS; i++) pressure[i] = rule_scaled(pressure[i], scale * scale, PRESSURE_MAX);
+    return 0.0f;
+}
+
+void momentum_cpu_rescale(void *solver)
+{
+    const momentum *m = solver;
+    m->cpu->args.scale = m->scale;
+    m->cpu->args.flow_limit = m->flow_limit;
+    cpu_over_bricks(m->cpu->machine, rescale_brick, &m->cpu->args, NULL, m->base.cells.pool.end - 1, BRICK_GRAIN);
+}
+
 // ---- Local relaxation ------------------------------------------------------------------------------------------------------
 
 static int32_t list_active(momentum_cpu *cpu)
@@ -305,7 +345,7 @@ static void local_relax(momentum *m)
     int32_t count = rule_residual_is_large(m->residual, tolerance) ? list_active(cpu) : 0;
     float left = smooth_listed(cpu, count);
     count = keep_unconverged(cpu, count);
-    m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.live, tolerance);
+    m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.live, tolerance, m->fresh);
     if (!rule_relaxes_locally(m->residual, m->unsolved, m->may_follow, tolerance)) return;
     for (int32_t round = 1; count > 0; round++) {
         cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->flags.list, count, BRICK_GRAIN);
@@ -347,6 +387,7 @@ static void try_column(void *solver, const brick_column *column, uint8_t *wet, i
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     momentum_args trial = cpu->args;
+    trial.fast_cells = NULL;
     trial.bricks = cpu->machine->bricks;
     trial.bricks.wet = wet;
     trial.bricks.changed = changed;

@@ -26,6 +26,8 @@ struct momentum_cpu {
     brick_flags flags;
     float *sixths;  // see momentum_args
     momentum_args args;
+    _Atomic int32_t
+        fast_cells[SUBSTEP_RUNGS];  // how many ask for more substeps than each rung has, at the beginning of the update
 };
 
 #endif

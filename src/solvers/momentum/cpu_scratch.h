@@ -19,9 +19,11 @@ typedef float sweep_plane[SWEEP_PLANE];
 
 // Planes that are kept, by plane number modulo their count.
 typedef struct sweep_planes {
-    _Alignas(64) sweep_plane m[5], flow_x[2], flow_y[2], flow_z[3], F_x[3], F_y[3], F_z[3], q[2], h[2], m2[2], open[3];
+    _Alignas(64) sweep_plane m[5], flow_x[4], flow_y[4], flow_z[4], F_x[3], F_y[3], F_z[3], q[2], h[2], m2[2], open[3];
     _Alignas(64) sweep_plane carried[3];  // through the planes' high sides, for the flow on each axis
-    _Alignas(64) float carried_up[3][SY], row[3][SY];
+    _Alignas(64) float carried_along[SY + GROUP], carried_up[3][SY], row[3][SY];
+    bool fast[4][8 * COLUMN_Y + 3];                                             // see find_fast
+    bool corners_flat[2][8 * COLUMN_Y + 1], corners_deep[2][8 * COLUMN_Y + 1];  // see find_corners
     _Alignas(64) int32_t drops[SY], holds[COLUMN_Y][SY], differs[COLUMN_Y][SY];
 } sweep_planes;
 

@@ -25,12 +25,13 @@ RULE bool rule_is_unconverged(bool has_active, float largest, float tolerance)
     return has_active && largest >= tolerance;
 }
 
-// Whether a cycle needs another: `begun` is the largest residual it began with, `left` the largest in the unconverged bricks.
-RULE bool rule_cycle_follows(float begun, float left, int unconverged, int live, float tolerance)
+// Whether a cycle needs another: `begun` is the largest residual it began with, `left` the largest in the unconverged bricks; `fresh`: the
+// pressure is solved anew, and no local relaxation does that.
+RULE bool rule_cycle_follows(float begun, float left, int unconverged, int live, float tolerance, bool fresh)
 {
     bool many = LOCAL_RELAX_SHARE * unconverged >= live;
     bool rest = unconverged > 0 && (many || left > begun);
-    return rule_residual_is_large(begun, tolerance) ? rest : begun >= tolerance;
+    return rule_residual_is_large(begun, tolerance) && !fresh ? rest : begun >= tolerance;
 }
 
 // Whether its unconverged bricks are relaxed locally: after a large residual, unless another cycle does better and may follow.

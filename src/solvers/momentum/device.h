@@ -5,6 +5,7 @@
 #ifndef __OPENCL_VERSION__
 #include "compute/opencl_shared.h"
 #include "solvers/momentum/cycles.h"
+#include "solvers/momentum/substeps.h"
 #endif
 
 // Work-items that move a run of bricks along z, and those of a group that takes the gradient, 64 to a brick.
@@ -17,6 +18,21 @@ typedef struct device_limits {
     float full;                      // a cell that holds so much takes in nothing any more: rule_full
     float falls_above, falls_below;  // what a cell must hold for dust to pass its low face
 } device_limits;
+
+// What R8 and the laws behind it go by.
+typedef struct device_finish {
+    float damping, inverse_calm;  // 1 over the flow from which on nothing is lost
+    float gap;                    // how far a rising surface's upper face stays behind
+    float film, friction;
+} device_finish;
+
+// What tells how many substeps the next update takes: a flow that is too fast for one, and where cells are counted that are too fast for each
+// rung; -1: nowhere. Two updates have their counts in turn.
+typedef struct device_fast {
+    float too_fast;
+    int counts;  // in the header
+    int clears;  // of the other update
+} device_fast;
 
 // One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
 // table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
@@ -38,6 +54,7 @@ typedef struct device_cycle {
     int anew;         // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
     int may_follow;   // 1: another one may follow
     int live;         // bricks
+    int fresh;        // 1: the pressure is solved anew
     float tolerance;
 } device_cycle;
 
@@ -57,6 +74,7 @@ enum {
 #define DEVICE_CYCLE_NUMBER 0
 #define DEVICE_SMOOTHED(index) (16 + LOCAL_RELAX_ROUNDS * (index))
 #define DEVICE_HEADER_INTS (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_CYCLE_STATS_SIZE * DEVICE_CYCLES)
+#define DEVICE_FAST_CELLS(update) (DEVICE_HEADER_INTS + 8 * ((update)&1))  // behind them: see device_fast
 #define DEVICE_CYCLE_STATS(index) (DEVICE_HEADER_INTS - DEVICE_CYCLE_STATS_SIZE * ((index) + 1))
 
 // The solver's own tables.
@@ -65,8 +83,9 @@ enum {
 #define DEVICE_RELAXED(room) (DEVICE_STAMPS(room) + 4 * (room))  // an int per brick: see relaxation.cl
 #define DEVICE_LISTED(room) (DEVICE_RELAXED(room) + 4 * (room))  // the lists of unconverged bricks
 #define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (LOCAL_RELAX_ROUNDS + 1) * (room))  // masks: the active cells
-#define DEVICE_EMPTY(room) (DEVICE_ACTIVE(room) + 64 * (room))                             // and those with little in them
-#define DEVICE_TABLES_END(room) (DEVICE_EMPTY(room) + 64 * (room))                         // the end
+#define DEVICE_THIN(room) (DEVICE_ACTIVE(room) + 64 * (room))          // two bytes per row: cells that are empty, and thin ones
+#define DEVICE_SURFACE(room) (DEVICE_THIN(room) + 128 * (room))        // likewise, of rows with thin cells: see store_thin
+#define DEVICE_TABLES_END(room) (DEVICE_SURFACE(room) + 128 * (room))  // the end
 
 // Bricks that are relaxed locally at a time: as many as keep a device busy.
 #define DEVICE_RELAX_BRICKS 2048

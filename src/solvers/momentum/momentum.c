@@ -3,8 +3,11 @@
 #include "solvers/momentum/momentum.h"
 
 #include "cells/flow_channels.h"
+#include "world/edits.h"
 #include "world/solver.h"
 #include <assert.h>
+
+enum { MOMENTUM_FLOW_MAX = 8 };  // of any face, cells per update: as many as there may be substeps
 
 static const pass MOVE = PASS("mass and flow advection", momentum, move);
 static const pass OPEN_SIDES = PASS("open sides", momentum, open_sides);
@@ -17,6 +20,7 @@ static const pass COARSE = PASS("coarse levels", momentum, coarse_levels);
 static const pass CORRECT = PASS("coarse correction", momentum, correct);
 static const pass SMOOTH_BACK = PASS("smoothing", momentum, smooth_back);
 static const pass LOCAL_RELAX = PASS("local relaxation", momentum, local_relax);
+static const pass RESCALE = PASS("substeps", momentum, rescale);
 static const pass GRADIENT = PASS("pressure gradient", momentum, gradient);
 
 static void run(momentum *m, const pass *p)
@@ -34,6 +38,7 @@ static void solve_pressure(momentum *m)
     int32_t most = m->cycles_next;
     if (most == 0 || most > world->params.momentum.cycles) most = world->params.momentum.cycles;
     assert(most >= 1);
+    m->fresh = m->cycles_next == 0;
     m->cycle = 0;
     do {
         if (m->cycle > 0) run(m, &SMOOTH);
@@ -47,10 +52,10 @@ static void solve_pressure(momentum *m)
     } while (m->unsolved && m->cycle < most);
 }
 
-static void run_passes(momentum *m)
+// One move and what follows from it.
+static void run_substep(momentum *m)
 {
     weir_world *world = m->base.cells.world;
-    backend_rules(&m->base, WEIR_PLACE_BEFORE);
     run(m, &MOVE);
     if (backend_drains(world)) {
         run(m, &OPEN_SIDES);
@@ -58,12 +63,95 @@ static void run_passes(momentum *m)
         cells_ledger(&m->base.cells)->drained += m->drained;
     }
     backend_rules(&m->base, WEIR_PLACE_AFTER_MOVE);
-    if (world->params.momentum.viscosity > 0.0f) run(m, &VISCOSITY);
+    if (m->params.momentum.viscosity > 0.0f) run(m, &VISCOSITY);
     if (backend_pushes(world)) run(m, &FORCES);
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
+}
+
+// Brings flow and pressure into another measure: `scale` times as much flow, and the limit that it then has.
+static void rescale(momentum *m, float scale, float limit)
+{
+    m->scale = scale;
+    m->flow_limit = limit;
+    run(m, &RESCALE);
+}
+
+static float least(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static void run_passes(momentum *m)
+{
+    const float n = (float)m->substep_count;
+    backend_rules(&m->base, WEIR_PLACE_BEFORE);
+    if (m->substep_count > 1 || m->flow_bound > 1) rescale(m, 1.0f / n, 1.0f);
+    for (m->substep = 0; m->substep < m->substep_count; m->substep++) run_substep(m);
+    if (m->substep_count > 1) rescale(m, n, MOMENTUM_FLOW_MAX);
+    m->substeps = m->flow_bound = m->substep_count;
     backend_rules(&m->base, WEIR_PLACE_AFTER);
+}
+
+// The parameters of one of n substeps.
+static weir_params params_of_substep(const weir_params *all, int32_t n)
+{
+    const float share = 1.0f / (float)n, square = share * share;
+    weir_params p = *all;
+    p.gravity = (weir_vec){all->gravity.x * square, all->gravity.y * square, all->gravity.z * square};
+    p.noise *= share;
+    p.momentum.damping *= share;
+    p.momentum.damping_flow *= share;
+    p.momentum.viscosity *= share;
+    p.momentum.max_flow = least(all->momentum.max_flow * share, 1.0f);
+    return p;
+}
+
+static weir_status reserve(void *state)
+{
+    momentum *m = state;
+    const weir_params *params = &m->base.cells.world->params;
+    const int32_t most = params->momentum.substeps;
+    m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
+    m->params = params_of_substep(params, m->substep_count);
+    return solver_state_reserve(state);
+}
+
+// Flow that is set may ask for substeps at once.
+static void set_flow(momentum *m, const world_edit *edit)
+{
+    cells_apply(m, edit);
+    const int64_t count = edit->values ? (int64_t)region_volume(edit->whole) : 1;
+    const weir_vec *flows = edit->values ? edit->values : &edit->flow;
+    float most = 0;
+    for (int64_t i = 0; i < count; i++)
+        most = rule_max(most, rule_max(rule_abs(flows[i].x), rule_max(rule_abs(flows[i].y), rule_abs(flows[i].z))));
+    const int32_t allowed = m->base.cells.world->params.momentum.substeps;
+    int k = 0;
+    while (k < SUBSTEP_RUNGS && most > (float)rule_rung(k) * SUBSTEP_FLOW) k++;
+    const int32_t needed = rule_rung(k) < allowed ? rule_rung(k) : allowed;
+    if (needed > m->substeps_next) m->substeps_next = needed;
+    m->flow_bound = MOMENTUM_FLOW_MAX;
+}
+
+static void apply(void *state, const world_edit *edit)
+{
+    momentum *m = state;
+    bricks_catch_up(&m->base.cells.pool);  // which tells how the last update went
+    if (edit->kind == EDIT_FLOW)
+        set_flow(m, edit);
+    else if (momentum_fill(m, edit))
+        m->cycles_next = 0;
+}
+
+// Where water stood, nothing may stand any more, or more than before.
+static void terrain_changed(void *state, weir_box bricks)
+{
+    momentum *m = state;
+    bricks_catch_up(&m->base.cells.pool);
+    cells_terrain_changed(state, bricks);
+    m->cycles_next = 0;
 }
 
 static weir_status update(void *state)
@@ -75,14 +163,14 @@ static weir_status update(void *state)
     } else {
         // A world that has dried up is like a new one to the water that comes next.
         bricks_catch_up(&m->base.cells.pool);
-        m->cycles_next = 0;
+        m->cycles_next = m->substeps_next = 0;
     }
     return solver_state_finish(&m->base);
 }
 
 // ---- Channels --------------------------------------------------------------------------------------------------------------
 
-static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS};
+static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS(MOMENTUM_FLOW_MAX)};
 static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES};
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -98,6 +186,8 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
 
 static void destroy(void *state)
 {
+    momentum *m = state;
+    memory_free(&m->base.cells.world->mem, m->filled, m->filled_room * sizeof *m->filled);
     solver_state_free(state, sizeof(momentum));
 }
 
@@ -105,19 +195,25 @@ static void stats(const void *state, weir_stats *all)
 {
     const momentum *m = state;
     cells_stats(state, all);
+    all->substeps = m->substeps;
     all->cycles = m->cycles;
     all->residual = m->residual;
     all->solved = m->residual < m->base.cells.world->params.momentum.tolerance;
 }
 
+// Two numbers in one.
 static int32_t carried(const void *state)
 {
-    return ((const momentum *)state)->cycles_next;
+    const momentum *m = state;
+    return m->cycles_next + 256 * m->substeps_next;
 }
 
-static void set_carried(void *state, int32_t cycles_next)
+static void set_carried(void *state, int32_t carried)
 {
-    ((momentum *)state)->cycles_next = cycles_next;
+    momentum *m = state;
+    m->cycles_next = carried % 256;
+    m->substeps_next = carried / 256 < MOMENTUM_FLOW_MAX ? carried / 256 : MOMENTUM_FLOW_MAX;
+    m->flow_bound = MOMENTUM_FLOW_MAX;  // as far as anybody knows
 }
 
 // ---- Parameters ------------------------------------------------------------------------------------------------------------
@@ -127,7 +223,7 @@ static const param_def PARAMS[] = {WEIR_MOMENTUM_PARAMS(PARAM)};
 
 static float flow_max(const weir_params *params)
 {
-    return params->momentum.max_flow;
+    return least(params->momentum.max_flow, (float)params->momentum.substeps);
 }
 
 extern const solver_table solver_momentum;
@@ -141,6 +237,10 @@ const solver_table solver_momentum = {
     .speed = 1.0f,
     .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
     SOLVER_STATE_TABLE,
+    .reserve = reserve,
+    .prepare = momentum_prepare,
+    .apply = apply,
+    .terrain_changed = terrain_changed,
     .create = create,
     .destroy = destroy,
     .update = update,

@@ -3,6 +3,7 @@
 #define WEIR_MOMENTUM_MOMENTUM_H
 
 #include "compute/backend.h"
+#include "solvers/momentum/substeps.h"
 
 typedef struct momentum_cpu momentum_cpu;
 typedef struct momentum_opencl momentum_opencl;
@@ -17,12 +18,29 @@ typedef struct momentum {
     // V-cycles that the next update may run: as many as the last one ran, and one more if that was not enough. 0: as many as the
     // parameters allow.
     int32_t cycles_next;
+    int32_t substeps;  // of the last update
+    // Substeps that the next update takes, if the parameters allow so many: from the flow that the last one began with.
+    int32_t substeps_next;
+    int32_t flow_bound;  // no flow is larger, in cells per update
+    // Of a fill under way: drops that it adds to each column of cells along gravity (standing.c).
+    int64_t *filled;
+    size_t filled_room;
     // Of the update under way.
-    int32_t cycle;    // from 0 on
-    bool may_follow;  // another cycle may follow this one
-    bool unsolved;    // and must, as far as the machine knows: a device may say so and then do nothing in it
-    int64_t drained;  // drops, by open sides
+    int32_t cycle;            // from 0 on
+    bool may_follow;          // another cycle may follow this one
+    bool unsolved;            // and must, as far as the machine knows: a device may say so and then do nothing in it
+    bool fresh;               // the pressure is solved anew, whatever it takes: nothing is known of it from the update before
+    int64_t drained;          // drops, by open sides
+    int32_t substep_count;    // of the update
+    weir_params params;       // as they count for a substep
+    int32_t substep;          // from 0 on
+    float scale, flow_limit;  // of the pass that brings flow into another measure
 } momentum;
+
+// standing.c: an edit in two halves, as a solver_table has it. The second tells whether the pressure of fluid that was there jumped, or of
+// what was filled in.
+weir_status momentum_prepare(void *state, const world_edit *edit);
+bool momentum_fill(momentum *m, const world_edit *edit);
 
 extern const solver_part momentum_on_cpu;     // cpu_momentum.c
 extern const solver_part momentum_on_opencl;  // opencl_momentum.c
@@ -40,7 +58,8 @@ extern const solver_part momentum_on_opencl;  // opencl_momentum.c
     ITEM(correct)             \
     ITEM(smooth_back)         \
     ITEM(local_relax)         \
-    ITEM(gradient)
+    ITEM(gradient)            \
+    ITEM(rescale)
 
 #define DECLARE(name)                       \
     void momentum_cpu_##name(void *solver); \

@@ -7,9 +7,12 @@
 #include "compute/opencl.h"
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/device.h"
+#include "solvers/momentum/film.h"
 #include "solvers/momentum/limit.h"
 #include "solvers/momentum/momentum.h"
+#include "solvers/momentum/pressure.h"
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -26,6 +29,7 @@ enum {
     ITEM(local_relax)          \
     ITEM(copy_newest)          \
     ITEM(gradient)             \
+    ITEM(rescale)              \
     ITEM(grow_tree)            \
     ITEM(restrict_fine)        \
     ITEM(correct_fine)         \
@@ -66,6 +70,9 @@ struct momentum_opencl {
     device_pyramid pyramid;
     int32_t speculative_bricks;  // bricks from which on cycles are enqueued before they are known to be needed
     device_limits limits;
+    device_finish finish;
+    cl_float thick;  // fill from which on R9, R9b and films have nothing to say
+    device_fast fast;
     cl_int smooths;            // of a smoothing
     device_cycle cycle;        // the one under way
     device_cycle stats_cycle;  // the one after which statistics were prefetched
@@ -237,7 +244,8 @@ static void drop_pyramid(momentum_opencl *o)
 
 // ---- Statistics of cycles --------------------------------------------------------------------------------------------------
 
-_Static_assert(4 * DEVICE_HEADER_INTS <= DEVICE_HEADER, "so much room the tables have for a header");
+_Static_assert(4 * (DEVICE_FAST_CELLS(1) + 8) == DEVICE_HEADER, "so much room the tables have for a header");
+_Static_assert(4 * DEVICE_FAST_CELLS(0) == DEVICE_HEADER - DEVICE_READ_ALONG, "the counts are read with the flags");
 
 // See device.h.
 typedef struct cycle_stats {
@@ -285,7 +293,7 @@ static void take_stats(void *solver)
     cycle_stats last = stats_of(o, cycles - 1);
     m->cycles = cycles;
     m->residual = last.begun;
-    bool follows = rule_cycle_follows(last.begun, last.left, last.unconverged, of->live, of->tolerance);
+    bool follows = rule_cycle_follows(last.begun, last.left, last.unconverged, of->live, of->tolerance, of->fresh != 0);
     m->cycles_next = cycles + (follows ? 1 : 0);
 }
 
@@ -303,12 +311,14 @@ static bool uses_transfer_queue(const momentum_opencl *o)
 
 // ---- An update -------------------------------------------------------------------------------------------------------------
 
-static void set_numbers(momentum_opencl *o)
+static void set_numbers(const momentum *m)
 {
-    const weir_momentum_params *p = &o->machine->world->params.momentum;
-    device_numbers n = opencl_find_numbers(o->machine, 1.0f);
+    momentum_opencl *o = m->opencl;
+    const weir_momentum_params *p = &m->params.momentum;
+    const float share = 1.0f / (float)m->substep_count;
+    device_numbers n = opencl_find_numbers(o->machine, &m->params, 1.0f);
+    n.force_scale = share * share;
     const float dust = n.down_sign != 0 ? p->dust : 0.0f;
-    n.keep = 1.0f - p->damping;
     n.max_flow = p->max_flow;
     o->machine->numbers = n;
     o->limits = (device_limits){
@@ -319,6 +329,19 @@ static void set_numbers(momentum_opencl *o)
         .falls_above = n.down_sign > 0 ? -1.0f : 0.0f,
         .falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS,
     };
+    o->finish = (device_finish){
+        .damping = p->damping,
+        .inverse_calm = p->damping_flow > 0.0f ? 1.0f / p->damping_flow : 0.0f,
+        .gap = RISING_GAP * n.head,
+        .film = n.down_sign != 0 ? p->film : 0.0f,
+        .friction = n.down_sign != 0 ? p->friction : 0.0f,
+    };
+    o->fast = (device_fast){
+        .too_fast = SUBSTEP_FLOW * share,
+        .counts = DEVICE_FAST_CELLS(o->machine->world->update),
+        .clears = DEVICE_FAST_CELLS(o->machine->world->update + 1),
+    };
+    o->thick = fmaxf(n.empty, fmaxf(RISING_THIN, FILM_SLOWED * p->film));
     o->smooths = p->smooths;
 }
 
@@ -332,7 +355,7 @@ static weir_status reserve(void *solver)
     }
     if (status == WEIR_OK && o->machine->cells->pool.live > 0) status = build_pyramid(o);
     if (status == WEIR_OK) status = opencl_reserve(o->machine);
-    if (status == WEIR_OK) set_numbers(o);
+    if (status == WEIR_OK) set_numbers(solver);
     return status;
 }
 
@@ -340,13 +363,16 @@ static weir_status reserve(void *solver)
 
 void momentum_opencl_move(void *solver)
 {
-    momentum_opencl *o = ((momentum *)solver)->opencl;
+    const momentum *m = solver;
+    momentum_opencl *o = m->opencl;
+    device_fast fast = o->fast;
+    if (m->substep > 0) fast.counts = -1;
     opencl_machine *machine = o->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, ARG(d->runs), ARG(d->near),
                  ARG(d->open), ARG(d->clear), ARG(c.mass), FLOW_ARGS(c), ARG(c.mass_next), NEXT_ARGS(c), MOVED_ARGS(c),
-                 ARG(d->tables), ARG(machine->numbers), ARG(o->limits));
+                 ARG(d->tables), ARG(machine->numbers), ARG(o->limits), ARG(fast));
 }
 
 void momentum_opencl_open_sides(void *solver)
@@ -361,7 +387,7 @@ void momentum_opencl_viscosity(void *solver)
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     LAUNCH(&machine->queue, viscosity, d->live, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.mass_next),
-           NEXT_ARGS(c), FLOW_ARGS(c), ARG(machine->world->params.momentum.viscosity));
+           NEXT_ARGS(c), FLOW_ARGS(c), ARG(((const momentum *)solver)->params.momentum.viscosity));
     opencl_swap_flow(machine);
 }
 
@@ -383,6 +409,12 @@ static void begin_cycles(momentum_opencl *o)
     };
 }
 
+// The flags of bricks are those of the last move.
+static bool is_last(const momentum *m)
+{
+    return m->substep + 1 == m->substep_count;
+}
+
 void momentum_opencl_divergence(void *solver)
 {
     momentum_opencl *o = ((momentum *)solver)->opencl;
@@ -391,10 +423,11 @@ void momentum_opencl_divergence(void *solver)
     opencl_channels c = opencl_find_channels(machine);
     const weir_momentum_params *p = &machine->world->params.momentum;
     begin_cycles(o);
-    if (!reads_once(o)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
+    if (!reads_once(o) && is_last(solver)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
     LAUNCH_ROWS(&machine->queue, divergence, d->live, ARG(d->near), ARG(d->open), ARG(c.mass_next), NEXT_ARGS(c),
                 ARG(c.pressure), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(c.pressure_next), ARG(d->tables), ARG(machine->numbers),
-                ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->smooths), ARG(d->room), ARG(d->live));
+                ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->thick), ARG(o->fast), ARG(o->smooths), ARG(d->room),
+                ARG(d->live));
 }
 
 static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
@@ -422,13 +455,15 @@ void momentum_opencl_smooth_back(void *solver)
 
 void momentum_opencl_restrict_fine(void *solver)
 {
-    momentum_opencl *o = ((momentum *)solver)->opencl;
+    const momentum *m = solver;
+    momentum_opencl *o = m->opencl;
+    o->cycle.fresh = m->fresh;
     device_bricks *d = &o->machine->bricks;
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
     LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, ARG(c.pressure_next), ARG(DIVERGENCE(c)), ARG(d->open),
                 ARG(p->cells), ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(d->live));
-    if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), reads_once(o) && o->cycle.index == 0);
+    if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), reads_once(o) && o->cycle.index == 0 && is_last(m));
 }
 
 // ---- Coarse levels ---------------------------------------------------------------------------------------------------------
@@ -561,10 +596,29 @@ void momentum_opencl_gradient(void *solver)
     momentum_opencl *o = ((momentum *)solver)->opencl;
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
-    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, ARG(d->open), ARG(c.pressure), NEXT_ARGS(c),
-                   FLOW_ARGS(c), ARG(d->tables), ARG(o->machine->numbers), ARG(d->room), ARG(d->live));
+    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, ARG(d->open), ARG(c.mass_next),
+                   ARG(c.pressure), NEXT_ARGS(c), FLOW_ARGS(c), ARG(d->tables), ARG(o->machine->numbers), ARG(o->finish),
+                   ARG(d->room), ARG(d->live));
     if (o->cycle.speculative) prefetch_stats(o, false, false);
     opencl_swap_mass(o->machine);
+}
+
+void momentum_opencl_rescale(void *solver)
+{
+    const momentum *m = solver;
+    device_bricks *d = &m->opencl->machine->bricks;
+    opencl_channels c = opencl_find_channels(m->opencl->machine);
+    const cl_float scale = m->scale, limit = m->flow_limit;
+    LAUNCH_ROWS(&m->opencl->machine->queue, rescale, d->live, FLOW_ARGS(c), ARG(c.pressure), ARG(d->tables), ARG(scale),
+                ARG(limit), ARG(d->room), ARG(d->live));
+}
+
+static void finished(void *solver)
+{
+    momentum *m = solver;
+    const opencl_machine *machine = m->opencl->machine;
+    const cl_int *fast = (const cl_int *)machine->bricks.tables_here.data + m->opencl->fast.counts;
+    if (machine->bricks.live > 0) m->substeps_next = rule_substeps(fast, machine->world->params.momentum.substeps);
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -614,4 +668,4 @@ static weir_status create(void *solver, const char *device)
 }
 
 const solver_part momentum_on_opencl = {
-    .create = create, .destroy = destroy, .reserve = reserve, .validate = validate, .bytes = bytes};
+    .create = create, .destroy = destroy, .reserve = reserve, .validate = validate, .bytes = bytes, .finished = finished};

@@ -1,4 +1,4 @@
-// Kernels of the pressure on the live bricks themselves (docs/how-it-works.md, R6 to R9). They work on rows (brick_rows.cl).
+// Kernels of the pressure on the live bricks themselves (docs/how-it-works.md, R6 to R9b and films). They work on rows (brick_rows.cl).
 
 // ---- Smoothing -------------------------------------------------------------------------------------------------------------
 
@@ -106,14 +106,14 @@ ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, g
 #define Y_FACE(y, z) ((y) + 9 * (z))
 #define Z_FACE(y, z) ((y) + 8 * (z))
 
-// R1 on a row of faces whose rows of fill lie `stride` apart in the tile.
+// R1, as the divergence counts it, on a row of faces whose rows of fill lie `stride` apart in the tile.
 inline void flux_row(float F[8], const float flow[8], local const float4 *m, int at, int stride, const float here[8])
 {
     float low_low[8], low[8], high[8];
     read_row(low_low, m, M_ROWS, at - 2 * stride);
     read_row(low, m, M_ROWS, at - stride);
     read_row(high, m, M_ROWS, at + stride);
-    EACH_X F[x] = rule_flux(flow[x], low_low[x], low[x], here[x], high[x]);
+    EACH_X F[x] = rule_divergence_flux(flow[x], low_low[x], low[x], here[x], high[x]);
 }
 
 // The brick's last faces across y and z, behind its cells: each work-item has two of them.
@@ -130,11 +130,12 @@ inline void last_fluxes(local float4 *F_y, local float4 *F_z, local const float4
     float2 flow = ((global const float2 *)(across_y ? flow_y : flow_z))[4 * row + pair];
     local float2 *F = (local float2 *)(across_y ? F_y : F_z);
     *PAIR_OF(F, Y_ROWS, across_y ? Y_FACE(8, along) : Z_FACE(along, 8), pair) =
-        (float2)(rule_flux(flow.x, low_low.x, low.x, here.x, high.x), rule_flux(flow.y, low_low.y, low.y, here.y, high.y));
+        (float2)(rule_divergence_flux(flow.x, low_low.x, low.x, here.x, high.x),
+                 rule_divergence_flux(flow.y, low_low.y, low.y, here.y, high.y));
 }
 
-// R6: the floor of a row, from the pressure of the cells below it before any smoothing.
-inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, global const uchar *open, rows_around at,
+// R6: the floor of a row, from the pressure of the cells below it before any smoothing. Gives bits of the cells over terrain.
+inline uint floor_row(pressure_row *r, const float m[8], local const float4 *p, global const uchar *open, rows_around at,
                       bool all_open, device_numbers n)
 {
     const int here = P_AT(ROW & 7, ROW >> 3);
@@ -158,14 +159,28 @@ inline void floor_row(pressure_row *r, const float m[8], local const float4 *p, 
     }
     EACH_X r->floor[x] =
         rule_head(m[x], below[x], 1.0f - (float)(int)BIT(open_below, x), (float)(int)BIT(open_here, x), n.head, n.inverse_head);
+    return ~open_below & 255u;
 }
 
-// Which cells of a row are so empty that R9 asks about them.
-inline uint empty_bits(const float m[8], float empty)
+// Which cells of a row hold less than `least`.
+inline uint thin_bits(const float m[8], float least)
 {
     uint bits = 0;
-    EACH_X bits |= (rule_is_empty(m[x], empty) ? 1u : 0u) << x;
+    EACH_X bits |= (m[x] < least ? 1u : 0u) << x;
     return bits;
+}
+
+// What R9, R9b, friction and films ask about a row: which cells are empty, and which are thin (device_finish); which have a floor, and of rows
+// in which any is thin also which count as above a surface.
+inline void store_thin(global ushort *thin, global ushort *surface, int row, const float m[8], uint floors, float empty,
+                       float thick)
+{
+    uint is_empty = 0, above = 0;
+    const uint is_thin = thin_bits(m, thick);
+    EACH_X is_empty |= (rule_is_empty(m[x], empty) ? 1u : 0u) << x;
+    thin[row] = (ushort)(is_empty | is_thin << 8);
+    if (is_thin != 0u) EACH_X above |= (rule_is_above(m[x]) ? 1u : 0u) << x;
+    surface[row] = (ushort)(above | floors << 8);
 }
 
 // Neighbours that share no face with a brick, by their bits.
@@ -177,16 +192,17 @@ inline uint empty_bits(const float m[8], float empty)
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
-                           global int *tables, device_numbers n, float excess_rate, float excess_cap, int sweeps, int room,
-                           int live)
+                           global int *tables, device_numbers n, float excess_rate, float excess_cap, float thick,
+                           device_fast fast, int sweeps, int room, int live)
 {
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
     global const uchar *brick_flags = TABLE(tables, const uchar, DEVICE_BRICK_FLAGS);
     global uchar *dry = TABLE(tables, uchar, DEVICE_DRY(room)), *active = TABLE(tables, uchar, DEVICE_ACTIVE(room));
-    global uchar *empty = TABLE(tables, uchar, DEVICE_EMPTY(room));
+    global ushort *thin = TABLE(tables, ushort, DEVICE_THIN(room)), *surface = TABLE(tables, ushort, DEVICE_SURFACE(room));
     global int *stamps = TABLE(tables, int, DEVICE_STAMPS(room));
     for (int i = (int)get_global_id(0) + 1; i < DEVICE_HEADER_INTS; i += (int)get_global_size(0))
         tables[i] = 0;  // all but the number
+    if (get_global_id(0) < SUBSTEP_RUNGS) tables[fast.clears + (int)get_global_id(0)] = 0;
     // First fill and fluxes, then the two tiles of pressure in their place.
     local float4 tiles[GROUP_BRICKS][2 * M_ROWS + 4 * Y_ROWS];
     local volatile int wet[GROUP_BRICKS];
@@ -231,7 +247,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
         EACH_X v[x + 2] = m[x];
         v[10] = m_high.x;
         v[11] = m_high.y;
-        _Pragma("unroll") for (int x = 0; x < 9; x++) X[x] = rule_flux(f[x], v[x], v[x + 1], v[x + 2], v[x + 3]);
+        _Pragma("unroll") for (int x = 0; x < 9; x++) X[x] = rule_divergence_flux(f[x], v[x], v[x + 1], v[x + 2], v[x + 3]);
     }
     load_row(flow, flow_y, at.self);
     flux_row(Y, flow, m_tile, MASS_AT(y, z), 1, m);
@@ -261,10 +277,10 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     write_row(tile, P_ROWS, P_AT(y, z), r.p);
     tile[rim_at] = rim;
     if (ROW == 0) dry[number] = !wet[SLOT];
-    empty[at.self] = (uchar)empty_bits(m, n.empty);
     SYNC;
     other[rim_at] = rim;
-    floor_row(&r, m, tile, open, at, all_open, n);
+    const uint floors = floor_row(&r, m, tile, open, at, all_open, n);
+    store_thin(thin, surface, at.self, m, floors, n.empty, thick);
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
     smooth_rows(&r, tile, other, sweeps);
@@ -273,7 +289,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
 
 // ---- Gradient --------------------------------------------------------------------------------------------------------------
 
-// R9 looks one face each way: the faces across y go from y = -1 to 8 and those across z likewise.
+// R9 and R9b look one face each way: the faces across y go from y = -1 to 8 and those across z likewise.
 #define G_ROWS 80
 #define GY_AT(y, z) ((y) + 1 + 10 * (z))
 #define GZ_AT(y, z) ((y) + 8 * ((z) + 1))
@@ -281,17 +297,30 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
 #define LOW_ROWS 81
 #define LOW_AT(y, z) ((y) + 1 + 9 * ((z) + 1))
 
-// R8 on the faces outside the brick's own, which R9 asks about only where the cell inside is empty: half a row for each work-item. The
-// pressure before the brick goes to the tile.
+inline float pushed(float f, uint open, float p_low, float p_high, device_finish finish, float max_flow)
+{
+    return rule_damped_gradient(f, (float)(int)open, p_low, p_high, finish.damping, finish.inverse_calm, max_flow);
+}
+
+// Cells of which the faces beside them are asked about: those that are empty, for R9, and across the axis of gravity all thin ones, for
+// R9b. `thin` is of the row.
+inline uint asked_bits(uint thin, int axis, device_numbers n)
+{
+    return axis == n.down_axis ? thin >> 8 : thin & 255u;
+}
+
+// R8 on the faces outside the brick's own, which are asked about only in some places: half a row for each work-item. The pressure before
+// the brick goes to the tile.
 inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_tile, rim_piece edge, int brick,
-                         global const uchar *empty, global const float *pressure, global const float *from_y,
-                         global const float *from_z, global const uchar *open, bool all_open, device_numbers n)
+                         global const ushort *thin, global const float *pressure, global const float *from_y,
+                         global const float *from_z, global const uchar *open, bool all_open, device_numbers n,
+                         device_finish finish)
 {
     const bool high = edge.side & 1, across_y = edge.side < 2;
     const int row = rim_row(edge, 0), step = across_y ? 1 : 8, first = ROWS * brick + (across_y ? 8 : 1) * edge.along;
     const int inside = first + (high ? 6 * step : 0);  // the row whose cells are asked
     global const float4 *p = (global const float4 *)pressure, *f = (global const float4 *)(across_y ? from_y : from_z);
-    const uint asked = empty[inside] >> 4 * edge.upper & 15u;
+    const uint asked = asked_bits(thin[inside], across_y ? 1 : 2, n) >> 4 * edge.upper & 15u;
     float4 p_here = (float4)(0.0f);
     if (!high) {
         p_here = p[2 * row + edge.upper];
@@ -301,11 +330,14 @@ inline void rim_gradient(local float4 *G_y, local float4 *G_z, local float4 *p_t
     // The row before: the brick's own last one, or one further out.
     const int before = high ? first + 7 * step : rim_row(edge, 1);
     if (high) p_here = p[2 * row + edge.upper];
-    const float4 p_before = p[2 * before + edge.upper];
-    uint w = all_open ? 15u : (uint)(open[row] & open[before]) >> 4 * edge.upper;
-    int across = high ? 8 : -1;
+    const float4 p_before = p[2 * before + edge.upper], u = f[2 * row + edge.upper];
+    const uint w = all_open ? 15u : (uint)(open[row] & open[before]) >> 4 * edge.upper;
+    const int across = high ? 8 : -1;
     local float4 *to = across_y ? G_y + GY_AT(across, edge.along) : G_z + GZ_AT(edge.along, across);
-    to[G_ROWS * edge.upper] = gradient_4(f[2 * row + edge.upper], w, p_before, p_here, n);
+    to[G_ROWS * edge.upper] = (float4)(pushed(u.x, BIT(w, 0), p_before.x, p_here.x, finish, n.max_flow),
+                                       pushed(u.y, BIT(w, 1), p_before.y, p_here.y, finish, n.max_flow),
+                                       pushed(u.z, BIT(w, 2), p_before.z, p_here.z, finish, n.max_flow),
+                                       pushed(u.w, BIT(w, 3), p_before.w, p_here.w, finish, n.max_flow));
 }
 
 // R9 on a row; a bit stands for an empty cell.
@@ -315,26 +347,122 @@ inline void donor_row(float out[8], const float f[8], const float before[8], con
     EACH_X out[x] = rule_empty_donor(f[x], before[x], after[x], BIT(empty_low, x), BIT(empty_high, x));
 }
 
+// What a mask's row says of the cells before its own on x; `before` is the row there. In rows of two bytes, each of them.
+inline uint bits_before(uint row, uint before)
+{
+    return (row << 1 & 0xfefeu) | (before >> 7 & 0x0101u);
+}
+
+// R9b: at which faces of a row across the axis of gravity it is a surface that may rise. `thin_low` is of the cells before the faces.
+inline uint surface_bits(global const ushort *thin, global const ushort *surface, global const uchar *open, rows_around at,
+                         device_place place, uint thin_low, uint thin_here, device_numbers n)
+{
+    const bool down = n.down_sign < 0;  // towards lower coordinates: the upper cell is the one behind the face
+    const uint candidates = (down ? thin_here : thin_low) >> 8 & ~(down ? thin_low : thin_here);
+    if (n.down_sign == 0 || candidates == 0u) return 0u;
+    const int y = ROW & 7, z = ROW >> 3;
+    const int upper = down ? at.self : n.down_axis == 1 ? at.y0 : at.z0;
+    uint above = surface[upper], below = 0u, is_open = 255u;
+    if (!place.clear) is_open = open[upper];
+    if (n.down_axis == 1) {
+        below = thin[down ? (y > 1 ? at.self - 2 : ROWS * place.y0 + ROW + 6) : at.y1];
+    } else if (n.down_axis == 2) {
+        below = thin[down ? (z > 1 ? at.self - 16 : ROWS * place.z0 + ROW + 48) : at.z1];
+    } else if (down) {
+        below = bits_before(thin_low, (uint)thin[at.x0] << 1);
+    } else {
+        below = (thin_here & 255u) >> 1 | (thin[at.x1] & 1u) << 7;
+        above = bits_before(surface[at.self], surface[at.x0]);
+        if (!place.clear) is_open = bits_before(open[at.self], open[at.x0]);
+    }
+    return candidates & above & is_open & ~below & 255u;
+}
+
+// R9b on a row of faces, of which those with a bit are at a surface; with the flow behind the lower cells and their pressure.
+inline void rising_row(float f[8], uint bits, const float below[8], const float p[8], device_numbers n, device_finish finish)
+{
+    const float up = n.down_sign < 0 ? 1.0f : -1.0f;
+    EACH_X f[x] = rule_rise(f[x], below[x], up, BIT(bits, x), p[x], finish.gap);
+}
+
+// Friction on a row of faces, on an axis that is not that of gravity: `floors` are those of the cells before the faces, and of their own.
+inline void friction_row(float f[8], uint floors_low, uint floors_here, device_finish finish)
+{
+    const uint floors = floors_low & floors_here;
+    if (floors != 0u) EACH_X f[x] = rule_friction(f[x], BIT(floors, x) ? finish.friction : 0.0f);
+}
+
+// Faces of a row that films may be about: flow between two thin cells.
+inline uint film_bits(const float f[8], uint thin_low, uint thin_here)
+{
+    const uint both = thin_low & thin_here & 0xff00u;
+    uint moves = 0;
+    if (both == 0u) return 0u;
+    EACH_X moves |= (f[x] != 0.0f ? 1u : 0u) << x;
+    return both >> 8 & moves;
+}
+
+// Films, on the axes that are not that of gravity, where `faces` has bits, 8 for each axis. Last of all, on flow that is stored already: few
+// rows have films, and the others need no registers for them.
+inline void film_rows(global const ushort *thin, global const ushort *surface, global const int *mass, global float *to_x,
+                      global float *to_y, global float *to_z, rows_around at, uint faces, device_numbers n,
+                      device_finish finish)
+{
+    global const int4 *mass_4 = (global const int4 *)mass;
+    _Pragma("unroll 1") for (int axis = 0; axis < 3; axis++)
+    {
+        const uint moves = faces >> 8 * axis & 255u;
+        if (axis == n.down_axis || moves == 0u) continue;
+        const int low = axis == 0 ? at.x0 : axis == 1 ? at.y0 : at.z0;
+        uint thin_low = thin[low], surface_low = surface[low];
+        const uint thin_here = thin[at.self], surface_here = surface[at.self];
+        if (axis == 0) {
+            thin_low = bits_before(thin_here, thin_low);
+            surface_low = bits_before(surface_here, surface_low);
+        }
+        const uint floors = surface_low & surface_here & 0xff00u;
+        const uint asked = moves & (thin_low | thin_here | floors >> 8);  // beside an empty cell, or on the floor
+        global float4 *to = (global float4 *)(axis == 0 ? to_x : axis == 1 ? to_y : to_z) + 2 * at.self;
+        _Pragma("unroll 1") for (int upper = 0; upper < 2; upper++)
+        {
+            if ((asked >> 4 * upper & 15u) == 0u) continue;
+            const uint floor_low = surface_low >> (8 + 4 * upper), floor_here = surface_here >> (8 + 4 * upper);
+            const float4 f = to[upper], m = fill_of_4(mass_4[2 * at.self + upper]);
+            float4 m_low;
+            if (axis == 0)
+                m_low = (float4)((float)mass[upper ? 8 * at.self + 3 : 8 * low + 7] * RULE_DROP, m.x, m.y, m.z);
+            else
+                m_low = fill_of_4(mass_4[2 * low + upper]);
+            to[upper] = (float4)(
+                rule_film(f.x, m_low.x, m.x, BIT(floor_low, 0), BIT(floor_here, 0), finish.film, n.empty),
+                rule_film(f.y, m_low.y, m.y, BIT(floor_low, 1), BIT(floor_here, 1), finish.film, n.empty),
+                rule_film(f.z, m_low.z, m.z, BIT(floor_low, 2), BIT(floor_here, 2), finish.film, n.empty),
+                rule_film(f.w, m_low.w, m.w, BIT(floor_low, 3), BIT(floor_here, 3), finish.film, n.empty));
+        }
+    }
+}
+
 #define GRADIENT_BRICKS (DEVICE_GRADIENT_GROUP / ROWS)
 
-// R8 and R9. A dry brick has no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
+// R8, R9, R9b and films. A dry brick has no flow of its own. Two bricks share a group: mostly they lie beside each other on x, and
 // each finds the other's rows near.
 kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
-gradient(global const uchar *open, global const float *pressure, global const float *from_x, global const float *from_y,
-         global const float *from_z, global float *to_x, global float *to_y, global float *to_z, global const int *tables,
-         device_numbers n, int room, int live)
+gradient(global const uchar *open, global const int *mass, global const float *pressure, global const float *from_x,
+         global const float *from_y, global const float *from_z, global float *to_x, global float *to_y, global float *to_z,
+         global const int *tables, device_numbers n, device_finish finish, int room, int live)
 {
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
-    global const uchar *dry = TABLE(tables, const uchar, DEVICE_DRY(room)),
-                       *empty = TABLE(tables, const uchar, DEVICE_EMPTY(room));
+    global const uchar *dry = TABLE(tables, const uchar, DEVICE_DRY(room));
+    global const ushort *thin = TABLE(tables, const ushort, DEVICE_THIN(room)),
+                        *surface = TABLE(tables, const ushort, DEVICE_SURFACE(room));
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
-    const int number = min((int)get_group_id(0) * GRADIENT_BRICKS + SLOT, live - 1), y = ROW & 7, z = ROW >> 3;
+    const int wanted = (int)get_group_id(0) * GRADIENT_BRICKS + SLOT, number = min(wanted, live - 1), y = ROW & 7, z = ROW >> 3;
     const device_place place = places[number];
-    const bool all_open = place.clear, resting = dry[number];
+    const bool all_open = place.clear, resting = dry[number], down = n.down_sign < 0;
     const rows_around at = look_from(place, ROW);
-    const uint empty_here = empty[at.self], empty_before = (uint)empty[at.x0] >> 7;
-    const uint empty_y = empty[at.y0], empty_z = empty[at.z0];
+    const uint thin_here = thin[at.self], thin_x = bits_before(thin_here, thin[at.x0]);
+    const uint thin_y = thin[at.y0], thin_z = thin[at.z0];
     float p[8], f_x[8], f_y[8], f_z[8];
     load_row(p, pressure, at.self);
     EACH_X f_x[x] = f_y[x] = f_z[x] = 0.0f;
@@ -345,10 +473,19 @@ gradient(global const uchar *open, global const float *pressure, global const fl
     }
     const float p_low = pressure[8 * at.x0 + 7];
     write_row(p_tile, LOW_ROWS, LOW_AT(y, z), p);
-    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, empty, pressure, from_y, from_z, open, all_open, n);
+    rim_gradient(G_y, G_z, p_tile, rim_from(place, ROW), place.brick, thin, pressure, from_y, from_z, open, all_open, n,
+                 finish);
     uint open_here = 255u, w_x = 255u, w_y = 255u, w_z = 255u;  // open faces
     uint w_before = 1u, w_after = 1u;
+    uint floors_here = 0u, floors_x = 0u, floors_y = 0u, floors_z = 0u;
     if (!all_open) {
+        if (finish.friction > 0.0f) {
+            floors_here = surface[at.self];
+            floors_x = bits_before(floors_here, surface[at.x0]) >> 8;
+            floors_y = (uint)surface[at.y0] >> 8;
+            floors_z = (uint)surface[at.z0] >> 8;
+            floors_here >>= 8;
+        }
         open_here = open[at.self];
         uint before = open[at.x0], after = open[at.x1];
         w_x = open_here & (open_here << 1 | before >> 7);
@@ -360,36 +497,90 @@ gradient(global const uchar *open, global const float *pressure, global const fl
     SYNC;
 
     float G[8], low[8], result[8];
+    uint films = 0u;
     read_row(low, p_tile, LOW_ROWS, LOW_AT(y - 1, z));
-    EACH_X f_y[x] = rule_gradient(f_y[x], (float)(int)BIT(w_y, x), low[x], p[x], n.keep, n.max_flow);
+    EACH_X f_y[x] = pushed(f_y[x], BIT(w_y, x), low[x], p[x], finish, n.max_flow);
     write_row(G_y, G_ROWS, GY_AT(y, z), f_y);
     read_row(low, p_tile, LOW_ROWS, LOW_AT(y, z - 1));
-    EACH_X f_z[x] = rule_gradient(f_z[x], (float)(int)BIT(w_z, x), low[x], p[x], n.keep, n.max_flow);
+    EACH_X f_z[x] = pushed(f_z[x], BIT(w_z, x), low[x], p[x], finish, n.max_flow);
     write_row(G_z, G_ROWS, GZ_AT(y, z), f_z);
-    EACH_X G[x] = rule_gradient(f_x[x], (float)(int)BIT(w_x, x), x > 0 ? p[(x + 7) & 7] : p_low, p[x], n.keep, n.max_flow);
+    EACH_X low[x] = x > 0 ? p[(x + 7) & 7] : p_low;
+    EACH_X G[x] = pushed(f_x[x], BIT(w_x, x), low[x], p[x], finish, n.max_flow);
     {
-        // The faces beyond the row's ends are asked about only where the cells inside are empty.
+        // The faces beyond the row's ends are asked about only next to some of the cells inside.
+        const uint asked = asked_bits(thin_here, 0, n);
         float G_before = 0.0f, G_after = 0.0f, before[8], after[8];
-        if (BIT(empty_here, 0))
-            G_before = rule_gradient(from_x[8 * at.x0 + 7], (float)(int)(w_before & 1u), pressure[8 * at.x0 + 6], p_low, n.keep,
-                                     n.max_flow);
-        if (BIT(empty_here, 6))
-            G_after =
-                rule_gradient(from_x[8 * at.x1], (float)(int)(w_after & 1u), p[7], pressure[8 * at.x1], n.keep, n.max_flow);
+        if (BIT(asked, 0))
+            G_before = pushed(from_x[8 * at.x0 + 7], w_before & 1u, pressure[8 * at.x0 + 6], p_low, finish, n.max_flow);
+        if (BIT(asked, 6))
+            G_after = pushed(from_x[8 * at.x1], w_after & 1u, p[7], pressure[8 * at.x1], finish, n.max_flow);
         EACH_X before[x] = x > 0 ? G[(x + 7) & 7] : G_before;
         EACH_X after[x] = x < 7 ? G[(x + 1) & 7] : G_after;
-        donor_row(result, G, before, after, empty_here << 1 | empty_before, empty_here);
-        store_row(to_x, at.self, result);
+        donor_row(result, G, before, after, thin_x, thin_here);
+        if (n.down_axis == 0) {
+            const uint bits = surface_bits(thin, surface, open, at, place, thin_x, thin_here, n);
+            if (bits != 0u) rising_row(result, bits, down ? before : after, down ? low : p, n, finish);
+        } else {
+            friction_row(result, floors_x, floors_here, finish);
+        }
+        if (wanted < live) store_row(to_x, at.self, result);
+        films |= film_bits(result, thin_x, thin_here);
     }
     SYNC;
 
+    if (wanted >= live) return;  // films must not be slowed twice
     float before[8], after[8];
     read_row(before, G_y, G_ROWS, GY_AT(y - 1, z));
     read_row(after, G_y, G_ROWS, GY_AT(y + 1, z));
-    donor_row(result, f_y, before, after, empty_y, empty_here);
+    donor_row(result, f_y, before, after, thin_y, thin_here);
+    if (n.down_axis == 1) {
+        const uint bits = surface_bits(thin, surface, open, at, place, thin_y, thin_here, n);
+        if (bits != 0u) {
+            read_row(low, p_tile, LOW_ROWS, LOW_AT(down ? y - 1 : y, z));
+            rising_row(result, bits, down ? before : after, low, n, finish);
+        }
+    } else {
+        friction_row(result, floors_y, floors_here, finish);
+    }
     store_row(to_y, at.self, result);
+    films |= film_bits(result, thin_y, thin_here) << 8;
     read_row(before, G_z, G_ROWS, GZ_AT(y, z - 1));
     read_row(after, G_z, G_ROWS, GZ_AT(y, z + 1));
-    donor_row(result, f_z, before, after, empty_z, empty_here);
+    donor_row(result, f_z, before, after, thin_z, thin_here);
+    if (n.down_axis == 2) {
+        const uint bits = surface_bits(thin, surface, open, at, place, thin_z, thin_here, n);
+        if (bits != 0u) {
+            read_row(low, p_tile, LOW_ROWS, LOW_AT(y, down ? z - 1 : z));
+            rising_row(result, bits, down ? before : after, low, n, finish);
+        }
+    } else {
+        friction_row(result, floors_z, floors_here, finish);
+    }
     store_row(to_z, at.self, result);
+    films |= film_bits(result, thin_z, thin_here) << 16;
+    if (films != 0u && n.down_sign != 0) film_rows(thin, surface, mass, to_x, to_y, to_z, at, films, n, finish);
+}
+
+// ---- Substeps --------------------------------------------------------------------------------------------------------------
+
+inline void rescale_row(global float *channel, int row, float scale, float limit)
+{
+    float v[8];
+    load_row(v, channel, row);
+    EACH_X v[x] = rule_scaled(v[x], scale, limit);
+    store_row(channel, row, v);
+}
+
+// Brings flow and pressure into the measure of a substep, or back.
+ROW_KERNEL void rescale(global float *flow_x, global float *flow_y, global float *flow_z, global float *pressure,
+                        global const int *tables, float scale, float limit, int room, int live)
+{
+    global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
+    const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
+    if (number >= live) return;
+    const int row = ROWS * places[number].brick + ROW;
+    rescale_row(flow_x, row, scale, limit);
+    rescale_row(flow_y, row, scale, limit);
+    rescale_row(flow_z, row, scale, limit);
+    rescale_row(pressure, row, scale * scale, PRESSURE_MAX);
 }

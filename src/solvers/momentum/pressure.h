@@ -6,9 +6,12 @@
 #ifndef WEIR_MOMENTUM_PRESSURE_H
 #define WEIR_MOMENTUM_PRESSURE_H
 
-#include "cells/gradient.h"
+#include "cells/language.h"
 
 #define PRESSURE_DAMPING 0.9f
+#define RISING_THIN 0.005f      // fill below which a cell counts as the one above a surface
+#define RISING_GAP 0.05f        // how far it stays behind, in gravity
+#define PRESSURE_MAX 1e6f       // no pressure is larger
 #define DIVERGENCE_DRY (-1.0f)  // rule_divergence of a cell without water or flow around it
 
 // R6: what a cell will hold too much after the next move: its excess now, pushed out gently, and the net inflow.
@@ -47,6 +50,14 @@ RULE float rule_correct(float p, float correction, bool active, float floor)
     return active ? corrected : p;
 }
 
+// R8: flow after the pressure difference across its face, and damping: the slower it is the more is lost, and nothing from 1/inverse_calm on.
+RULE float rule_damped_gradient(float f, float w, float p_low, float p_high, float damping, float inverse_calm, float limit)
+{
+    float pushed = f + w * (p_low - p_high);
+    float calm = rule_max(0.0f, 1.0f - rule_abs(pushed) * inverse_calm);
+    return rule_still(rule_clamp(pushed * (1.0f - damping * calm), limit));
+}
+
 // R9: whether a cell is so empty that a face does not count it as a donor.
 RULE bool rule_is_empty(float m, float empty)
 {
@@ -62,6 +73,30 @@ RULE float rule_empty_donor(float f, float f_before, float f_after, bool low_emp
     backward = high_empty ? backward : f;
     float moving = f < 0.0f ? backward : f;
     return f > 0.0f ? forward : moving;
+}
+
+// R9b: a surface that rises takes the cell above along. Without it the face on top of the highest water would stand still as a lid until
+// water is there. On the axis of gravity: `up` is 1 or -1, f_below the flow of the face below the lower cell, and the cells are the upper
+// and the lower one at the face and the one below them. `gap` is less than what gravity takes per update, so that a level that
+// stands at the border of two cells does not flicker.
+RULE bool rule_is_above(float m_upper)
+{
+    return m_upper < RISING_THIN;
+}
+
+// `surface` says whether the upper cell is open and rule_is_above, and the other two are not empty.
+RULE float rule_rise(float f, float f_below, float up, bool surface, float p_lower, float gap)
+{
+    float rise = up * f_below - gap;
+    int rises = (p_lower > 0.0f) & (rise > 0.0f) & (rise > up * f);
+    return rule_choose((int)surface & rises, up * rise, f);
+}
+
+RULE float rule_rising(float f, float f_below, float up, float m_upper, float m_lower, float m_below, float p_lower,
+                       float w_upper, float gap, float empty)
+{
+    bool surface = (m_lower >= empty) & (m_below >= empty) & (m_upper < RISING_THIN) & (w_upper > 0.0f);
+    return rule_rise(f, f_below, up, surface, p_lower, gap);
 }
 
 #endif

@@ -1,0 +1,43 @@
+// Substeps: fast water takes an update in several moves, so that none carries it further than a cell (docs/how-it-works.md, "Substeps").
+//
+// The flow is scaled to what a substep does, 1/n of an update, all numbers of the laws with it, and back in the end. How many there are follows
+// from the flow that the update before began with, of water that is enough to matter.
+#ifndef WEIR_MOMENTUM_SUBSTEPS_H
+#define WEIR_MOMENTUM_SUBSTEPS_H
+
+#include "cells/language.h"
+
+#define SUBSTEP_FLOW 0.7f  // cells in one substep that are not too many
+#define SUBSTEP_FILL 0.5f  // a cell that holds less gives too little to matter
+#define SUBSTEP_CELLS 32   // nor do fewer cells: what is faster than a substep allows is slowed to that
+
+// The flow of a face that counts: its donor holds enough, SUBSTEP_FILL in the measure of the fills.
+RULE float rule_counting_flow(float f, float m_low, float m_high, float enough)
+{
+    float donor = f > 0.0f ? m_low : m_high;
+    return donor >= enough ? rule_abs(f) : 0.0f;
+}
+
+// How many substeps an update may take: 1, 2, 3, 4, 6 or 8, by their number.
+#define SUBSTEP_RUNGS 5  // but for the last
+
+RULE int rule_rung(int k)
+{
+    return k < 4 ? k + 1 : 2 * k - 2;
+}
+
+// The least that is enough for all but a few cells: `fast` of them are too fast for each.
+RULE int rule_substeps(const int fast[SUBSTEP_RUNGS], int most)
+{
+    int k = 0;
+    while (k < SUBSTEP_RUNGS && fast[k] >= SUBSTEP_CELLS) k++;
+    return rule_rung(k) < most ? rule_rung(k) : most;
+}
+
+// A flow, or a pressure, in another measure.
+RULE float rule_scaled(float value, float factor, float limit)
+{
+    return rule_still(rule_clamp(value * factor, limit));
+}
+
+#endif
