@@ -17,8 +17,9 @@ RULE float rule_film(float f, float m_low, float m_high, bool floor_low, bool fl
     bool forward = f > 0.0f;
     float donor = rule_choose(forward, m_low, m_high);
     float acceptor = rule_choose(forward, m_high, m_low);
-    bool over_floor = (forward & floor_high) | (!forward & floor_low);
-    float sticks = rule_choose(over_floor, film, 0.5f * film);
+    float to_low = rule_choose(floor_low, film, 0.5f * film);
+    float to_high = rule_choose(floor_high, film, 0.5f * film);
+    float sticks = rule_choose(forward, to_high, to_low);
     float h = rule_max(m_low, m_high);
     float slowed = f * (h * h / (h * h + FILM_DRAG * (film * film)));
     bool thin = floor_low & floor_high & (h < FILM_SLOWED * film);
