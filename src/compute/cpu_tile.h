@@ -21,11 +21,8 @@
 // Stands before a loop over the cells of a row: its lanes are independent of each other.
 #ifdef CPU_WIDE
 #define LANES _Pragma("omp simd")
-#define PRAGMA(text) _Pragma(#text)
-#define LANES_MAX(most) PRAGMA(omp simd reduction(max : most))  // and the loop finds the largest of something
 #else
 #define LANES
-#define LANES_MAX(most)
 #endif
 
 enum {

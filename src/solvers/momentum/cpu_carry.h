@@ -24,8 +24,8 @@ INLINE float carried_sum(const int axis, float x0, float x1, float y0, float y1,
                        : rule_carried_sum(z0, z1, x0, x1, y0, y1);
 }
 
-// Which laws a row needs besides R4: around corners of terrain R4a, and where water is fast R4b.
-typedef enum carry_laws { CARRY_PLAIN, CARRY_CORNERS, CARRY_FAST, CARRY_ALL } carry_laws;
+// Which laws some lanes of a row need besides R4: around corners of terrain R4a, and where water is fast R4b. Far from water not even R4.
+typedef enum carry_laws { CARRY_NOTHING, CARRY_PLAIN, CARRY_CORNERS, CARRY_FAST, CARRY_ALL } carry_laws;
 
 // R4 through a side between a low and a high face: the flow through them and the next ones, the fill of the two cells at each, and whether both
 // are open. `along`: the side lies on the flow's own axis.
@@ -54,26 +54,37 @@ INLINE float side_carried(const carry_laws laws, const bool along, float flux_l,
     side_carried(laws, 2 == axis, flux_l, flux, u_before[i], u[i], u_next[i], u_after[i], m_l[i], m[i], open_l[i] * open[i], \
                  m_next_l[i], m_next[i], open_next_l[i] * open_next[i])
 
-// R4 through the low sides of one row along y.
-KERNEL carry_up(const int axis, const carry_laws laws, int lanes, int y, float *restrict up, const carry_planes *c)
+// R4 through the low sides of a row along y, on the lanes from x0 to before x1.
+KERNEL carry_up(const int axis, const carry_laws laws, int x0, int x1, int y, float *restrict up, const carry_planes *c)
 {
     const float *restrict F_l = c->F_y_l, *restrict F = c->F_y, *restrict u = c->u;
     const float *restrict m_l = c->m_l, *restrict m = c->m, *restrict open_l = c->open_l, *restrict open = c->open;
-    for (int v = 0; v < lanes; v += GROUP) {
-        int row = SWEEP_AT(-8, y) + v;
+    for (int v = x0; v < x1; v += CARRY_GROUP) {
+        int row = SWEEP_AT(v, y);
         LANES
-        for (int i = 0; i < GROUP; i++) up[v + i] = SIDE_WITHIN(1, F_l[row + i], F[row + i], row + i, SY);
+        for (int k = 0; k < CARRY_GROUP; k++) up[v + k] = SIDE_WITHIN(1, F_l[row + k], F[row + k], row + k, SY);
     }
 }
 
-// R4 and gravity on one row. Each side of a control volume is worked out once: what crosses the low ones on x comes first, and what crosses
-// the high ones on y and z is kept for the next row or plane.
-KERNEL carry_row(const int axis, const carry_laws laws, int lanes, int y, float *restrict out, float *restrict along,
+// And along x.
+KERNEL carry_along(const int axis, const carry_laws laws, int x0, int x1, int y, float *restrict along, const carry_planes *c)
+{
+    const float *restrict F_l = c->F_x_l, *restrict F = c->F_x, *restrict u = c->u;
+    const float *restrict m_l = c->m_l, *restrict m = c->m, *restrict open_l = c->open_l, *restrict open = c->open;
+    for (int v = x0; v < x1; v += GROUP) {
+        int row = SWEEP_AT(v, y);
+        LANES
+        for (int k = 0; k < GROUP; k++) along[v + k] = SIDE_WITHIN(0, F_l[row + k], F[row + k], row + k, 1);
+    }
+}
+
+// R4 and gravity on these lanes. Each side of a control volume is worked out once: what crosses the low ones on x came first, and what
+// crosses the high ones on y and z is kept for the next row or plane.
+KERNEL carry_row(const int axis, const carry_laws laws, int x0, int x1, int y, float *restrict out, const float *restrict along,
                  float *restrict up, const carry_planes *c, float empty, float gravity)
 {
     const float *restrict u = c->u, *restrict u_next = c->u_next;
-    const float *restrict u_before = c->u_before, *restrict u_after = c->u_after, *restrict F_x_l = c->F_x_l,
-                          *restrict F_x = c->F_x;
+    const float *restrict u_before = c->u_before, *restrict u_after = c->u_after;
     const float *restrict F_y_l = c->F_y_l + SY, *restrict F_y = c->F_y + SY, *restrict F_z_l = c->F_z_l,
                           *restrict F_z = c->F_z;
     const float *restrict m_l = c->m_l, *restrict m = c->m, *restrict m2_l = c->m2_l, *restrict m2 = c->m2;
@@ -81,15 +92,10 @@ KERNEL carry_row(const int axis, const carry_laws laws, int lanes, int y, float 
     const float *restrict m_next_l = c->m_next_l, *restrict m_next = c->m_next;
     const float *restrict open_next_l = c->open_next_l, *restrict open_next = c->open_next;
     float *restrict carried = c->carried;
-    for (int v = 0; v < lanes; v += GROUP) {
-        int row = SWEEP_AT(-8, y) + v;
+    for (int v = x0; v < x1; v += CARRY_GROUP) {
+        int row = SWEEP_AT(v, y);
         LANES
-        for (int k = 0; k < GROUP; k++) along[v + k] = SIDE_WITHIN(0, F_x_l[row + k], F_x[row + k], row + k, 1);
-    }
-    for (int v = 0; v < lanes; v += GROUP) {
-        int row = SWEEP_AT(-8, y) + v;
-        LANES
-        for (int k = 0; k < GROUP; k++) {
+        for (int k = 0; k < CARRY_GROUP; k++) {
             int i = row + k;
             float high_y = SIDE_WITHIN(1, F_y_l[i], F_y[i], i + SY, SY);
             float high_z = SIDE_ABOVE(F_z_l[i], F_z[i], i);
@@ -128,23 +134,6 @@ static void find_corners(sweep_planes *s, const column_bricks *c, const float *b
     }
 }
 
-static int32_t larger(int32_t a, int32_t b)
-{
-    return a > b ? a : b;
-}
-
-// The bits of the largest flow on any axis in so many cells. Those of numbers that are not negative have their order.
-static int32_t largest_flow(const float *restrict x, const float *restrict y, const float *restrict z, int count)
-{
-    int32_t most = 0;
-    LANES_MAX(most)
-    for (int i = 0; i < count; i++) {
-        int32_t flow = larger(rule_as_int(rule_abs(x[i])), larger(rule_as_int(rule_abs(y[i])), rule_as_int(rule_abs(z[i]))));
-        most = most > flow ? most : flow;
-    }
-    return most;
-}
-
 // Counts the cells of a row that are too fast for so many substeps.
 static void count_fast(const momentum_args *a, const sweep_planes *s, int row, int count, int z)
 {
@@ -161,32 +150,74 @@ static void count_fast(const momentum_args *a, const sweep_planes *s, int row, i
         if (cells[k] > 0) atomic_fetch_add_explicit(&a->fast_cells[k], cells[k], memory_order_relaxed);
 }
 
-// Notes which rows of plane z have flow that is fast enough for R4b, and counts the cells whose flow asks for substeps.
+// Notes where in plane z flow on any axis is fast enough for R4b, and counts the cells whose flow asks for substeps.
 static void find_fast(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
 {
     for (int y = -1; y <= 8 * c->y; y++) {
         const int row = SWEEP_AT(-4, y);
-        float fastest = rule_as_float(
-            largest_flow(RING(s->flow_x, z) + row, RING(s->flow_y, z) + row, RING(s->flow_z, z) + row, 8 * c->x + 8));
-        RING(s->fast, z)[y + 1] = fastest > SECOND_ORDER_SLOW;
-        if (a->fast_cells && fastest > a->too_fast && y >= 0 && y < 8 * c->y && z >= 0 && z < 8 * c->z)
+        const float *restrict x = RING(s->flow_x, z) + row, *restrict up = RING(s->flow_y, z) + row,
+                              *restrict deep = RING(s->flow_z, z) + row;
+        float flow[SY];
+        LANES
+        for (int i = 0; i < 8 * c->x + 8; i++)
+            flow[i] = rule_most(rule_abs(x[i]), rule_most(rule_abs(up[i]), rule_abs(deep[i])));
+        const row_pairs fast = pairs_above(flow, SECOND_ORDER_SLOW, c);
+        RING(s->fast, z)[y + 1] = fast;
+        if (fast && a->fast_cells && y >= 0 && y < 8 * c->y && z >= 0 && z < 8 * c->z && pairs_above(flow, a->too_fast, c))
             count_fast(a, s, row + 4, 8 * c->x, z);
     }
 }
 
-// The laws that the sides of a row of plane z need, but for its low one on z; `low` of those the low ones on y.
-static carry_laws laws_of_row(const sweep_planes *s, int y, int z, bool low)
+// Lanes of a row that need the same laws.
+typedef struct carry_piece {
+    int x0, x1;
+    carry_laws laws;
+} carry_piece;
+
+// Cuts a row of plane z into pieces by what their sides need, but for the low ones on z; `low` by what the low ones on y need. Returns how
+// many there are. The last lanes are those behind the row's cells, of which only the low sides on x are needed.
+static int cut_row(carry_piece *piece, const sweep_planes *s, const column_bricks *c, int y, int z, bool low)
 {
-    const bool *fast = RING(s->fast, z) + 1, *fast_next = RING(s->fast, z + 1) + 1;
-    const bool is_fast = fast[y] || fast_next[y] || fast[low ? y - 1 : y + 1];
+    const row_pairs *near = RING(s->near, z) + 2, *fast = RING(s->fast, z) + 1, *fast_next = RING(s->fast, z + 1) + 1;
+    const row_pairs touched = near[y - 1] | near[y] | RING(s->near, z - 1)[y + 2];
+    row_pairs second = fast[y] | fast[y] << 1 | fast_next[y] | fast[low ? y - 1 : y + 1];
+    if (second) second &= pairs_above(RING(s->m, z) + SWEEP_AT(-4, y), SECOND_ORDER_FILL, c);
     const bool *flat = RING(s->corners_flat, z), *deep = RING(s->corners_deep, z), *deep_next = RING(s->corners_deep, z + 1);
-    bool corners = flat[y] || flat[y + 1] || deep[y] || deep[y + 1] || deep_next[y] || deep_next[y + 1];
-    return is_fast && corners ? CARRY_ALL : is_fast ? CARRY_FAST : corners ? CARRY_CORNERS : CARRY_PLAIN;
+    const bool corners = flat[y] || flat[y + 1] || deep[y] || deep[y + 1] || deep_next[y] || deep_next[y + 1];
+    int count = 0;
+    for (int x = 0; x <= 8 * c->x; x += CARRY_GROUP) {
+        const bool is_fast = in_group(second, x, CARRY_GROUP);
+        const carry_laws laws = !in_group(touched, x, CARRY_GROUP) ? CARRY_NOTHING
+                                : is_fast && corners               ? CARRY_ALL
+                                : is_fast                          ? CARRY_FAST
+                                : corners                          ? CARRY_CORNERS
+                                                                   : CARRY_PLAIN;
+        if (count > 0 && piece[count - 1].laws == laws)
+            piece[count - 1].x1 += CARRY_GROUP;
+        else
+            piece[count++] = (carry_piece){x, x + CARRY_GROUP, laws};
+    }
+    return count;
+}
+
+static inline void clear_lanes(float *row, int x0, int x1)
+{
+    if (x0 < x1) memset(row + x0, 0, (size_t)(x1 - x0) * sizeof *row);
+}
+
+// Far from water nothing is carried, and nothing flows.
+static inline void carry_nothing(sweep_planes *s, int x0, int x1, int y)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        clear_lanes(s->row[axis], x0, x1);
+        clear_lanes(s->carried_up[axis], x0, x1);
+        clear_lanes(s->carried[axis] + SWEEP_AT(0, y), x0, x1);
+    }
 }
 
 // The new flow of plane z on all axes. Without `store` only what is carried into the next plane is worked out.
 KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open,
-                const float *open_next, int lanes, int z, bool store, prefetch_list *list)
+                const float *open_next, int z, bool store, prefetch_list *list)
 {
     const float *m = RING(s->m, z), *m_next = RING(s->m, z + 1), *m2 = RING(s->m2, z);
     const float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z), *F_z_next = RING(s->F_z, z + 1);
@@ -259,36 +290,61 @@ KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c,
         .F_z = F_z_next,
         .carried = s->carried[2],
     };
-    const int parts = 3 * 8 * c->y;
-#define CARRY_UP(laws)                                  \
-    carry_up(0, laws, lanes, 0, s->carried_up[0], &x);  \
-    carry_up(1, laws, lanes, 0, s->carried_up[1], &up); \
-    carry_up(2, laws, lanes, 0, s->carried_up[2], &deep)
-#define CARRY_ROW(axis, laws, planes) \
-    carry_row(axis, laws, lanes, y, s->row[axis], s->carried_along, s->carried_up[axis], planes, a->empty, a->gravity[axis])
-#define CARRY_ROWS(laws)        \
-    CARRY_ROW(0, laws, &x);     \
-    prefetch_some(list, parts); \
-    CARRY_ROW(1, laws, &up);    \
-    prefetch_some(list, parts); \
-    CARRY_ROW(2, laws, &deep);  \
-    prefetch_some(list, parts)
-    if (laws_of_row(s, 0, z, true) >= CARRY_FAST) {
-        CARRY_UP(CARRY_ALL);
-    } else {
-        CARRY_UP(CARRY_CORNERS);
+    const int parts = 2 * 8 * c->y, cells = (8 * c->x + CARRY_GROUP - 1) / CARRY_GROUP * CARRY_GROUP;
+    const int sides = (8 * c->x + 1 + GROUP - 1) / GROUP * GROUP;
+#define CARRY_UP(laws)                                   \
+    carry_up(0, laws, x0, x1, 0, s->carried_up[0], &x);  \
+    carry_up(1, laws, x0, x1, 0, s->carried_up[1], &up); \
+    carry_up(2, laws, x0, x1, 0, s->carried_up[2], &deep)
+#define CARRY_ALONG(laws)                                      \
+    carry_along(0, laws, x0, x1, y, s->carried_along[0], &x);  \
+    carry_along(1, laws, x0, x1, y, s->carried_along[1], &up); \
+    carry_along(2, laws, x0, x1, y, s->carried_along[2], &deep)
+#define CARRY_ROW(axis, laws, planes)                                                                             \
+    carry_row(axis, laws, x0, x1, y, s->row[axis], s->carried_along[axis], s->carried_up[axis], planes, a->empty, \
+              a->gravity[axis])
+#define CARRY_ROWS(laws)     \
+    CARRY_ROW(0, laws, &x);  \
+    CARRY_ROW(1, laws, &up); \
+    CARRY_ROW(2, laws, &deep)
+#define BY_LAWS(WORK, NOTHING)                      \
+    switch (piece[k].laws) {                        \
+    case CARRY_NOTHING: NOTHING break;              \
+    case CARRY_PLAIN: WORK(CARRY_PLAIN); break;     \
+    case CARRY_CORNERS: WORK(CARRY_CORNERS); break; \
+    case CARRY_FAST: WORK(CARRY_FAST); break;       \
+    case CARRY_ALL: WORK(CARRY_ALL); break;         \
+    }
+    carry_piece piece[COLUMN_X + 1];
+    int pieces = cut_row(piece, s, c, 0, z, true);
+    for (int k = 0; k < pieces; k++) {
+        const int x0 = piece[k].x0, x1 = piece[k].x1 < cells ? piece[k].x1 : cells;
+        if (piece[k].laws == CARRY_NOTHING)
+            for (int axis = 0; axis < 3; axis++) clear_lanes(s->carried_up[axis], x0, x1);
+        else if (piece[k].laws >= CARRY_FAST) {
+            CARRY_UP(CARRY_ALL);
+        } else {
+            CARRY_UP(CARRY_CORNERS);
+        }
     }
     for (int y = 0; y < 8 * c->y; y++) {
-        switch (laws_of_row(s, y, z, false)) {
-        case CARRY_PLAIN: CARRY_ROWS(CARRY_PLAIN); break;
-        case CARRY_CORNERS: CARRY_ROWS(CARRY_CORNERS); break;
-        case CARRY_FAST: CARRY_ROWS(CARRY_FAST); break;
-        case CARRY_ALL: CARRY_ROWS(CARRY_ALL); break;
+        pieces = cut_row(piece, s, c, y, z, false);
+        for (int k = 0; k < pieces; k++) {
+            const int x0 = piece[k].x0, x1 = piece[k].x1 < sides ? piece[k].x1 : sides;
+            BY_LAWS(CARRY_ALONG, for (int axis = 0; axis < 3; axis++) clear_lanes(s->carried_along[axis], x0, x1);)
         }
+        prefetch_some(list, parts);
+        for (int k = 0; k < pieces; k++) {
+            const int x0 = piece[k].x0, x1 = piece[k].x1 < cells ? piece[k].x1 : cells;
+            BY_LAWS(CARRY_ROWS, carry_nothing(s, x0, x1, y);)
+        }
+        prefetch_some(list, parts);
         for (int axis = 0; axis < 3 && store; axis++) scatter_row(a->flow_next[axis], c, y, z, s->row[axis]);
     }
+#undef BY_LAWS
 #undef CARRY_ROWS
 #undef CARRY_ROW
+#undef CARRY_ALONG
 #undef CARRY_UP
 }
 

@@ -104,6 +104,68 @@ static void gather_plane_open(float *plane, const momentum_args *a, const column
     }
 }
 
+// ---- Pairs of lanes --------------------------------------------------------------------------------------------------------
+
+// The pairs of which one value is above a limit; `row` begins at x = -4.
+static inline row_pairs pairs_above(const float *row, float limit, const column_bricks *c)
+{
+    row_pairs pairs = 0;
+    for (int k = 0; k <= c->x; k++) {
+#ifdef __AVX2__
+        __m256 above = _mm256_cmp_ps(_mm256_loadu_ps(row + 8 * k), _mm256_set1_ps(limit), _CMP_GT_OQ);
+        __m256i neither = _mm256_cmpeq_epi64(_mm256_castps_si256(above), _mm256_setzero_si256());
+        pairs |= (row_pairs)(~_mm256_movemask_pd(_mm256_castsi256_pd(neither)) & 15) << 4 * k;
+#else
+        for (int i = 0; i < 8; i += 2)
+            pairs |= (row_pairs)((row[8 * k + i] > limit) | (row[8 * k + i + 1] > limit)) << (4 * k + i / 2);
+#endif
+    }
+    return pairs << 2;
+}
+
+// Whether some are in the group of so many lanes that begins at x.
+static inline bool in_group(row_pairs pairs, int x, const int lanes)
+{
+    return (pairs >> (x + 8) / 2 & ((1 << lanes / 2) - 1)) != 0;
+}
+
+// Where the lanes of a row end that rules look at: whole groups, as far as two cells beside the column's own.
+static inline int row_end(const column_bricks *c)
+{
+    return (8 * c->x + 2 - ROW_BEGIN + GROUP - 1) / GROUP * GROUP + ROW_BEGIN;
+}
+
+// Where the groups of a row from x on end that all have some of the pairs, or all have none.
+static inline int run_end(row_pairs pairs, int x, const column_bricks *c)
+{
+    const row_pairs firsts = GROUP == 16 ? UINT64_C(0x0101010101010101) : UINT64_C(0x1111111111111111);
+    row_pairs some = pairs >> (x + 8) / 2;
+    for (int k = 1; k < GROUP / 2; k *= 2) some |= some >> k;
+    const row_pairs others = (some & 1 ? ~some : some) & firsts;
+    const int end = others ? x + 2 * __builtin_ctzll(others) : SY;
+    return end < row_end(c) ? end : row_end(c);
+}
+
+// Notes where in plane z there is water within two lanes. Where there is none nothing crosses faces, and rules are left out.
+static void find_wet(sweep_planes *s, const column_bricks *c, int z)
+{
+    row_pairs *wet = RING(s->wet, z) + 4;
+    for (int y = -4; y < 8 * c->y + 3; y++) {
+        row_pairs pairs = pairs_above(RING(s->m, z) + SWEEP_AT(-4, y), 0.0f, c);
+        wet[y] = pairs | pairs << 1 | pairs >> 1;
+    }
+}
+
+// And where such cells are, or lie beside: mass can change there.
+static void find_near(sweep_planes *s, const column_bricks *c, int z)
+{
+    const row_pairs *before = RING(s->wet, z - 1) + 4, *wet = RING(s->wet, z) + 4, *next = RING(s->wet, z + 1) + 4;
+    row_pairs *near = RING(s->near, z) + 2;
+    for (int y = -2; y <= 8 * c->y; y++) near[y] = wet[y - 1] | wet[y] | wet[y + 1] | before[y] | next[y];
+}
+
+// ---- Terrain, and what comes next ------------------------------------------------------------------------------------------
+
 // Whether the same cells are open in plane z as in the plane before.
 static bool open_as_before(const momentum_args *a, const column_bricks *c, int z)
 {
@@ -160,14 +222,14 @@ static inline void prefetch_some(prefetch_list *list, int parts)
 
 // ---- Out of the planes -----------------------------------------------------------------------------------------------------
 
-// Writes one row to its bricks, those that are there. `row` begins at lane -8.
+// Writes one row to its bricks, those that are there. `row` begins at x = 0.
 INLINE void scatter_row(void *channel, const column_bricks *c, int y, int z, const void *row)
 {
     const int32_t *bricks = c->at[(z >> 3) + 1][(y >> 3) + 1] + 1;
     const size_t cell = (size_t)(8 * (y & 7) + 64 * (z & 7));
     for (int k = 0; k < c->x; k++)
         if (bricks[k] != BRICK_NOTHING)
-            memcpy((float *)channel + (size_t)bricks[k] * BRICK_CELLS + cell, (const float *)row + 8 + 8 * k, 32);
+            memcpy((float *)channel + (size_t)bricks[k] * BRICK_CELLS + cell, (const float *)row + 8 * k, 32);
 }
 
 #endif

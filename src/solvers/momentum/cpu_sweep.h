@@ -8,7 +8,8 @@
 //             fill   flow, flux z    flux x and y, shares, drops      mass, new flow
 //
 // A plane's row is  8 rim | 8 to 64 cells | rim  along x, and the rows are  4 rim | 8 or 16 cells | 4 rim  along y. Rows are worked on
-// in whole groups of 16 lanes. Lanes whose neighbours are not in the plane hold numbers of no meaning and are never stored.
+// in whole groups of lanes, and those without water in reach left out. Lanes whose neighbours are not in the plane hold numbers of no
+// meaning and are never stored.
 #ifndef WEIR_MOMENTUM_CPU_SWEEP_H
 #define WEIR_MOMENTUM_CPU_SWEEP_H
 
@@ -19,87 +20,124 @@
 
 // ---- Rules over rows of a plane --------------------------------------------------------------------------------------------
 
-// R1. The four cells around a face are m_ll | m_l | m_r | m_rr.
-KERNEL flux_plane(int lanes, int y0, int y1, float *restrict F, const float *restrict f, const float *restrict m_ll,
-                  const float *restrict m_l, const float *restrict m_r, const float *restrict m_rr)
+// R1. The four cells around a face are m_ll | m_l | m_r | m_rr; wet_l and wet are of the rows of the middle ones.
+KERNEL flux_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l, const row_pairs *wet, float *restrict F,
+                  const float *restrict f, const float *restrict m_ll, const float *restrict m_l, const float *restrict m_r,
+                  const float *restrict m_rr)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
-            LANES
-            for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+        const row_pairs crossed = wet_l[y] | wet[y];
+        for (int x = ROW_BEGIN, to; x < row_end(c); x = to) {
+            to = run_end(crossed, x, c);
+            if (!in_group(crossed, x, GROUP)) {
+                memset(F + SWEEP_AT(x, y), 0, (size_t)(to - x) * sizeof *F);
+                continue;
+            }
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                LANES
+                for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+            }
         }
     }
 }
 
 // R2: each cell's shares.
-KERNEL shares_plane(int lanes, int y0, int y1, float *restrict q, float *restrict h, const float *restrict m,
-                    const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
+KERNEL shares_plane(const column_bricks *c, int y0, int y1, const row_pairs *near, float *restrict q, float *restrict h,
+                    const float *restrict m, const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
                     const float *restrict F_z_next, float dust, float cap)
 {
     const float full = rule_full(dust);
     for (int y = y0; y <= y1; y++) {
-        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
-            LANES
-            for (int i = v; i < v + GROUP; i++) {
-                float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
-                float in = rule_entering(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
-                q[i] = rule_giving(m[i], out, dust);
-                h[i] = rule_taking(m[i], out, in, full, cap);
+        for (int x = ROW_BEGIN, to; x < row_end(c); x = to) {
+            to = run_end(near[y], x, c);
+            if (!in_group(near[y], x, GROUP)) {
+                memset(q + SWEEP_AT(x, y), 0, (size_t)(to - x) * sizeof *q);
+                memset(h + SWEEP_AT(x, y), 0, (size_t)(to - x) * sizeof *h);
+                continue;
+            }
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                LANES
+                for (int i = v; i < v + GROUP; i++) {
+                    float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                    float in = rule_entering(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                    q[i] = rule_giving(m[i], out, dust);
+                    h[i] = rule_taking(m[i], out, in, full, cap);
+                }
             }
         }
     }
 }
 
 // R2: whole drops that cross, as fill, in place of the fluxes. The low cell's shares are q_l and h_l.
-KERNEL moved_plane(int lanes, int y0, int y1, float *F, const float *q_l, const float *h_l, const float *q, const float *h)
+KERNEL moved_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l, const row_pairs *wet, float *F,
+                   const float *q_l, const float *h_l, const float *q, const float *h)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
-            LANES
-            for (int i = v; i < v + GROUP; i++) F[i] = rule_moved(F[i] * RULE_DROPS, q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
+        const row_pairs crossed = wet_l[y] | wet[y];
+        for (int x = ROW_BEGIN, to; x < row_end(c); x = to) {
+            to = run_end(crossed, x, c);
+            if (!in_group(crossed, x, GROUP)) continue;
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                LANES
+                for (int i = v; i < v + GROUP; i++)
+                    F[i] = rule_moved(F[i] * RULE_DROPS, q_l[i], h_l[i], q[i], h[i]) * RULE_DROP;
+            }
         }
     }
 }
 
 // R2: dust falls one cell per update, through the face below it if that is open.
-KERNEL dust_plane(int lanes, int y0, int y1, float *F, const float *m_l, const float *m, const float *open_l, const float *open,
-                  int sign, float dust)
+KERNEL dust_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l, const row_pairs *wet, float *F,
+                  const float *m_l, const float *m, const float *open_l, const float *open, int sign, float dust)
 {
     const float full = rule_full(dust), *below = sign < 0 ? open_l : open;
     for (int y = y0; y <= y1; y++) {
-        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
-            if (sign < 0) {
-                LANES
-                for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(-1, m_l[i], m[i], below[i], dust, full);
-            } else {
-                LANES
-                for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(1, m_l[i], m[i], below[i], dust, full);
+        const row_pairs crossed = wet_l[y] | wet[y];
+        for (int x = ROW_BEGIN, to; x < row_end(c); x = to) {
+            to = run_end(crossed, x, c);
+            if (!in_group(crossed, x, GROUP)) continue;
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                if (sign < 0) {
+                    LANES
+                    for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(-1, m_l[i], m[i], below[i], dust, full);
+                } else {
+                    LANES
+                    for (int i = v; i < v + GROUP; i++) F[i] += rule_fallen(1, m_l[i], m[i], below[i], dust, full);
+                }
             }
         }
     }
 }
 
 // R3.
-KERNEL mass_plane(int lanes, int y0, int y1, float *restrict m2, const float *restrict m, const float *restrict F_x,
-                  const float *restrict F_y, const float *restrict F_z, const float *restrict F_z_next)
+KERNEL mass_plane(const column_bricks *c, int y0, int y1, const row_pairs *near, float *restrict m2, const float *restrict m,
+                  const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
+                  const float *restrict F_z_next)
 {
     for (int y = y0; y <= y1; y++) {
-        for (int v = SWEEP_AT(-8, y); v < SWEEP_AT(-8, y) + lanes; v += GROUP) {
-            LANES
-            for (int i = v; i < v + GROUP; i++)
-                m2[i] = rule_mass(m[i], F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+        for (int x = ROW_BEGIN, to; x < row_end(c); x = to) {
+            to = run_end(near[y], x, c);
+            if (!in_group(near[y], x, GROUP)) {
+                memset(m2 + SWEEP_AT(x, y), 0, (size_t)(to - x) * sizeof *m2);
+                continue;
+            }
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                LANES
+                for (int i = v; i < v + GROUP; i++)
+                    m2[i] = rule_mass(m[i], F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+            }
         }
     }
 }
 
 // Turns fill back into drops and notes which lanes hold water and which changed.
-KERNEL store_mass(const momentum_args *a, sweep_planes *s, const column_bricks *c, int lanes, int z)
+KERNEL store_mass(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
 {
     const float *m2 = RING(s->m2, z), *m = RING(s->m, z);
     for (int y = 0; y < 8 * c->y; y++) {
         int32_t *restrict row = s->drops, *restrict holds = s->holds[y >> 3], *restrict differs = s->differs[y >> 3];
-        const float *restrict after = m2 + SWEEP_AT(-8, y), *restrict before = m + SWEEP_AT(-8, y);
-        for (int v = 0; v < lanes; v += GROUP) {
+        const float *restrict after = m2 + SWEEP_AT(0, y), *restrict before = m + SWEEP_AT(0, y);
+        for (int v = 0; v < (8 * c->x + GROUP - 1) / GROUP * GROUP; v += GROUP) {
             LANES
             for (int i = v; i < v + GROUP; i++) {
                 row[i] = (int32_t)(after[i] * RULE_DROPS);
@@ -108,7 +146,7 @@ KERNEL store_mass(const momentum_args *a, sweep_planes *s, const column_bricks *
             }
         }
         for (int k = 0; k < c->x; k++)
-            if (c->at[(z >> 3) + 1][(y >> 3) + 1][k + 1] != BRICK_NOTHING) must_be_drops(row + 8 + 8 * k, 8, 4 * WEIR_FULL - 1);
+            if (c->at[(z >> 3) + 1][(y >> 3) + 1][k + 1] != BRICK_NOTHING) must_be_drops(row + 8 * k, 8, 4 * WEIR_FULL - 1);
         scatter_row(a->mass_next, c, y, z, row);
     }
 }
@@ -120,7 +158,7 @@ static void note_bricks(const momentum_args *a, sweep_planes *s, const column_br
         for (int x = 0; x < c->x; x++) {
             int32_t brick = c->at[layer + 1][y + 1][x + 1];
             int32_t wet = 0, changed = 0;
-            for (int i = 8 + 8 * x; i < 16 + 8 * x; i++) {
+            for (int i = 8 * x; i < 8 * x + 8; i++) {
                 wet |= s->holds[y][i];
                 changed |= s->differs[y][i];
             }
@@ -138,29 +176,38 @@ static void store_moved(const momentum_args *a, sweep_planes *s, const column_br
 {
     const float *F[3] = {RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z)};
     for (int axis = 0; axis < 3; axis++)
-        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + SWEEP_AT(-8, y));
+        for (int y = 0; y < 8 * c->y && a->moved[axis]; y++) scatter_row(a->moved[axis], c, y, z, F[axis] + SWEEP_AT(0, y));
 }
 
 // ---- The sweep -------------------------------------------------------------------------------------------------------------
 
 // Drops that cross the low faces of plane z: those beside the column at -1 too.
-KERNEL moved_faces(const momentum_args *a, sweep_planes *s, const float *open_l, const float *open, int lanes, int top, int z)
+KERNEL moved_faces(const momentum_args *a, sweep_planes *s, const column_bricks *c, const float *open_l, const float *open,
+                   int z)
 {
     const float *m = RING(s->m, z), *q = RING(s->q, z), *h = RING(s->h, z);
     float *F_x = RING(s->F_x, z), *F_y = RING(s->F_y, z), *F_z = RING(s->F_z, z);
-    moved_plane(lanes, -1, top - 1, F_x, q - 1, h - 1, q, h);
-    moved_plane(lanes, -1, top, F_y, q - SY, h - SY, q, h);
-    moved_plane(lanes, -1, top - 1, F_z, RING(s->q, z - 1), RING(s->h, z - 1), q, h);
-    if (a->down_sign == 0) return;
-    if (a->down_axis == 0) dust_plane(lanes, -1, top - 1, F_x, m - 1, m, open - 1, open, a->down_sign, a->dust);
-    if (a->down_axis == 1) dust_plane(lanes, -1, top, F_y, m - SY, m, open - SY, open, a->down_sign, a->dust);
-    if (a->down_axis == 2) dust_plane(lanes, -1, top - 1, F_z, RING(s->m, z - 1), m, open_l, open, a->down_sign, a->dust);
+    const row_pairs *wet = RING(s->wet, z) + 4, *wet_z = RING(s->wet, z - 1) + 4;
+    const int top = 8 * c->y, sign = a->down_sign;
+    moved_plane(c, -1, top - 1, wet, wet, F_x, q - 1, h - 1, q, h);
+    moved_plane(c, -1, top, wet - 1, wet, F_y, q - SY, h - SY, q, h);
+    moved_plane(c, -1, top - 1, wet_z, wet, F_z, RING(s->q, z - 1), RING(s->h, z - 1), q, h);
+    if (sign == 0) return;
+    if (a->down_axis == 0) dust_plane(c, -1, top - 1, wet, wet, F_x, m - 1, m, open - 1, open, sign, a->dust);
+    if (a->down_axis == 1) dust_plane(c, -1, top, wet - 1, wet, F_y, m - SY, m, open - SY, open, sign, a->dust);
+    if (a->down_axis == 2) dust_plane(c, -1, top - 1, wet_z, wet, F_z, RING(s->m, z - 1), m, open_l, open, sign, a->dust);
 }
 
-KERNEL flux_z_plane(sweep_planes *s, int lanes, int top, int z)
+KERNEL flux_z_plane(sweep_planes *s, const column_bricks *c, int z)
 {
-    flux_plane(lanes, -2, top, RING(s->F_z, z), RING(s->flow_z, z), RING(s->m, z - 2), RING(s->m, z - 1), RING(s->m, z),
-               RING(s->m, z + 1));
+    flux_plane(c, -2, 8 * c->y, RING(s->wet, z - 1) + 4, RING(s->wet, z) + 4, RING(s->F_z, z), RING(s->flow_z, z),
+               RING(s->m, z - 2), RING(s->m, z - 1), RING(s->m, z), RING(s->m, z + 1));
+}
+
+static void gather_mass(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
+{
+    gather_plane_fill(RING(s->m, z), a->mass, c, z);
+    find_wet(s, c, z);
 }
 
 static void gather_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
@@ -175,17 +222,16 @@ static void gather_flow(const momentum_args *a, sweep_planes *s, const column_br
 static void sweep_column(const momentum_args *a, sweep_planes *s, const column_bricks *c)
 {
     const int z0 = 0, z1 = 8 * c->z, top = 8 * c->y;
-    const int lanes = (8 + 8 * c->x + 2 + GROUP - 1) / GROUP * GROUP;
-    assert(c->x >= 1 && c->x <= COLUMN_X && c->y >= 1 && c->y <= COLUMN_Y && c->z >= 1 && c->z <= COLUMN_Z && lanes <= SY);
+    assert(c->x >= 1 && c->x <= COLUMN_X && c->y >= 1 && c->y <= COLUMN_Y && c->z >= 1 && c->z <= COLUMN_Z);
     const float *open = NULL, *open_l = NULL, *open_ll = NULL;  // planes z, z-1, z-2
     int open_planes = 0;
-    for (int z = z0 - 4; z < z0; z++) gather_plane_fill(RING(s->m, z), a->mass, c, z);
+    for (int z = z0 - 4; z < z0; z++) gather_mass(a, s, c, z);
     gather_flow(a, s, c, z0 - 2);
-    flux_z_plane(s, lanes, top, z0 - 2);
+    flux_z_plane(s, c, z0 - 2);
     for (int z = z0 - 2; z <= z1; z++) {
         prefetch_list list;
         list_step(&list, a, c, z, z >= z0 && z < z1);
-        gather_plane_fill(RING(s->m, z + 2), a->mass, c, z + 2);
+        gather_mass(a, s, c, z + 2);
         gather_flow(a, s, c, z + 1);
         open_ll = open_l;
         open_l = open;
@@ -195,20 +241,22 @@ static void sweep_column(const momentum_args *a, sweep_planes *s, const column_b
             open = fresh;
         }
         find_corners(s, c, open_l, open, z);
+        find_near(s, c, z);
         const float *m = RING(s->m, z);
-        flux_z_plane(s, lanes, top, z + 1);
-        flux_plane(lanes, -2, top, RING(s->F_x, z), RING(s->flow_x, z), m - 2, m - 1, m, m + 1);
-        flux_plane(lanes, -2, top + 1, RING(s->F_y, z), RING(s->flow_y, z), m - 2 * SY, m - SY, m, m + SY);
-        shares_plane(lanes, -2, top, RING(s->q, z), RING(s->h, z), m, RING(s->F_x, z), RING(s->F_y, z), RING(s->F_z, z),
-                     RING(s->F_z, z + 1), a->dust, a->fill_cap);
+        const row_pairs *wet = RING(s->wet, z) + 4;
+        flux_z_plane(s, c, z + 1);
+        flux_plane(c, -2, top, wet, wet, RING(s->F_x, z), RING(s->flow_x, z), m - 2, m - 1, m, m + 1);
+        flux_plane(c, -2, top + 1, wet - 1, wet, RING(s->F_y, z), RING(s->flow_y, z), m - 2 * SY, m - SY, m, m + SY);
+        shares_plane(c, -2, top, RING(s->near, z) + 2, RING(s->q, z), RING(s->h, z), m, RING(s->F_x, z), RING(s->F_y, z),
+                     RING(s->F_z, z), RING(s->F_z, z + 1), a->dust, a->fill_cap);
         if (z < z0 - 1) continue;
-        moved_faces(a, s, open_l, open, lanes, top, z);
+        moved_faces(a, s, c, open_l, open, z);
         if (z < z0) continue;
-        mass_plane(lanes, -1, top - 1, RING(s->m2, z - 1), RING(s->m, z - 1), RING(s->F_x, z - 1), RING(s->F_y, z - 1),
-                   RING(s->F_z, z - 1), RING(s->F_z, z));
-        new_flow(a, s, c, open_ll, open_l, open, lanes, z - 1, z > z0, &list);
+        mass_plane(c, -1, top - 1, RING(s->near, z - 1) + 2, RING(s->m2, z - 1), RING(s->m, z - 1), RING(s->F_x, z - 1),
+                   RING(s->F_y, z - 1), RING(s->F_z, z - 1), RING(s->F_z, z));
+        new_flow(a, s, c, open_ll, open_l, open, z - 1, z > z0, &list);
         if (z == z0) continue;
-        store_mass(a, s, c, lanes, z - 1);
+        store_mass(a, s, c, z - 1);
         store_moved(a, s, c, z - 1);
         if ((z & 7) == 0) note_bricks(a, s, c, (z >> 3) - 1);
     }
