@@ -95,17 +95,26 @@ static weir_box some_shaft(maker *m)
     return b;
 }
 
+static int32_t cell_at(double coordinate)
+{
+    return (int32_t)floor(coordinate);
+}
+
 static plain_shape some_shape(maker *m, int32_t most)
 {
     plain_shape shape = {.box = some_box(m, most)};
     if (!one_in(m->c, 3)) return shape;
     weir_coord at = shape.box.min;
     float radius = number(m->c, 0.5f, 0.5f * (float)most + 1.0f);
-    int32_t reach = (int32_t)radius + 2;
     shape.sphere =
         (weir_sphere){{at.x + (double)number(m->c, 0, 1), at.y + (double)number(m->c, 0, 1), at.z + (double)number(m->c, 0, 1)},
                       (double)radius};
-    shape.box = (weir_box){{at.x - reach, at.y - reach, at.z - reach}, {at.x + reach, at.y + reach, at.z + reach}};
+    // The box of the columns that a fill makes stand: as tight as the public face has it.
+    const weir_point c = shape.sphere.centre;
+    shape.box =
+        (weir_box){{cell_at(c.x - shape.sphere.radius), cell_at(c.y - shape.sphere.radius), cell_at(c.z - shape.sphere.radius)},
+                   {cell_at(c.x + shape.sphere.radius) + 1, cell_at(c.y + shape.sphere.radius) + 1,
+                    cell_at(c.z + shape.sphere.radius) + 1}};
     return shape;
 }
 

@@ -321,6 +321,62 @@ static void a_step_that_fails_can_be_made_again_and_pours_once(void **state)
     assert_int_equal(plenty.bytes, 0);
 }
 
+// A lake that sleeps, and water that is put over a part of it: the next step wakes some bricks and needs memory.
+static weir_world *make_woken(weir_backend backend, test_memory *memory)
+{
+    weir_params params = weir_params_default();
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 64, 96, 16);
+    params.momentum.sleep = 0.01f;
+    def.params = &params;
+    def.backend = backend;
+    def.allocator = test_memory_hooks(memory);
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 64, 12, 16), 1);
+    for (int32_t i = 0; i < 300 && weir_world_stats(world).awake_bricks != 0; i += 10) test_step(world, 10);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    test_fill(world, test_box(0, 14, 0, 16, 94, 16), 1);
+    return world;
+}
+
+// What was planned of sleep in a step that fails is planned again.
+static void try_to_wake(weir_backend backend, int32_t stride)
+{
+    test_memory plenty = {0};
+    weir_world *plain = make_woken(backend, &plenty);
+    test_step(plain, 3);
+    const uint64_t right = weir_world_hash(plain);
+    assert_true(weir_world_stats(plain).awake_bricks < weir_world_stats(plain).bricks);
+    weir_world_destroy(plain);
+    bool through = false;
+    int64_t n = 1;
+    for (; !through && n < 2000; n += stride) {
+        test_memory memory = {0};
+        weir_world *world = make_woken(backend, &memory);
+        memory.fail_at = memory.calls + n;
+        memory.fail_after = true;
+        through = weir_world_step(world) == WEIR_OK;
+        memory.fail_at = 0;
+        if (!through) assert_exact(world);
+        test_step(world, through ? 2 : 3);
+        if (weir_world_hash(world) != right) fail_msg("allocation %d of a step fails: sleepers go on in another way", (int)n);
+        weir_world_destroy(world);
+        assert_int_equal(memory.bytes, 0);
+    }
+    assert_true(through && n > 4);
+    assert_int_equal(plenty.bytes, 0);
+}
+
+static void sleepers_go_on_after_a_step_that_fails(void **state)
+{
+    try_to_wake(WEIR_BACKEND_CPU, 1);
+}
+
+static void sleepers_go_on_after_a_step_that_fails_on_opencl(void **state)
+{
+    need_opencl();
+    try_to_wake(WEIR_BACKEND_OPENCL, test_device_length(3, 7));
+}
+
 // ---- Cost follows the action -----------------------------------------------------------------------------------------------
 
 static weir_world *make_blob(weir_coord at)
@@ -362,6 +418,8 @@ int main(void)
         cmocka_unit_test(opencl_survives_failures_of_one_allocation),
         cmocka_unit_test(opencl_survives_memory_that_ends_anywhere),
         cmocka_unit_test(a_step_that_fails_can_be_made_again_and_pours_once),
+        cmocka_unit_test(sleepers_go_on_after_a_step_that_fails),
+        cmocka_unit_test(sleepers_go_on_after_a_step_that_fails_on_opencl),
         cmocka_unit_test(a_blob_costs_the_same_wherever_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,8 @@ static const struct bound {
     {"ritter-16", "front_mean", 0.92, 1.08},
     {"ritter-16", "front_late", 0.92, 1.08},
     {"ritter-32", "front_mean", 0.92, 1.08},
+    {"ritter-32", "front_late", 0.92, 1.08},
+    {"stoker-32-2", "bore_mean", 0.92, 1.08},
     {"ritter-16", "depth_at_dam", 0.93, 1.07},
     {"column-16", "front_2", 0.88, 1.12},
     {"column-16", "front_3", 0.9, 1.1},
@@ -92,7 +94,10 @@ static const struct bound {
     {"energy-column", "over_longest", 0, 20},
     {"energy-block", "energy_gain", 0, 0.007},
     {"energy-block", "fill_largest", 0, 1.35},
+    {"energy-block", "over_longest", 0, 20},
+    {"energy-slosh", "over_longest", 0, 20},
     {"dam-102", "fill_largest", 0, 1.35},
+    {"dam-102", "over_longest", 0, 20},
     {"column-100", "fill_largest", 0, 1.35},
 };
 

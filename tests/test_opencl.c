@@ -761,6 +761,147 @@ static void a_world_may_end_at_any_moment(void **state)
     }
 }
 
+// ---- Sleep -----------------------------------------------------------------------------------------------------------------
+
+static pair make_sleepers(const weir_world_def *def, weir_params params, const char *what)
+{
+    weir_world_def mine = *def;
+    params.momentum.sleep = 0.01f;
+    mine.params = &params;
+    return make_pair(&mine, what);
+}
+
+// A lake that falls asleep.
+static void fill_lake(const pair *p, weir_coord far)
+{
+    BOTH(*p, weir_world_fill(world, test_box(0, 0, 0, far.x, 12, far.z), WEIR_WATER, 1));
+    BOTH(*p, weir_world_fill(world, test_box(0, 12, 0, far.x, 13, far.z), WEIR_WATER, 0.5f));
+    for (int32_t i = 0; i < 300 && weir_world_stats(p->device).awake_bricks != 0; i += 10) step_pair(p, 10);
+    check_same(p);
+    assert_int_equal(weir_world_stats(p->device).awake_bricks, 0);
+}
+
+// Steps both worlds and compares them now and then, since that brings all bricks to the host. Returns the least number of bricks that slept.
+static int32_t step_sleepers(const pair *p, int32_t updates, int32_t every)
+{
+    enum { ROOM = 1024 };
+    weir_brick_change on_cpu[ROOM], on_device[ROOM];
+    int64_t cpu_mark = 0, device_mark = 0;
+    int32_t least = INT32_MAX;
+    for (int32_t i = 0; i < updates; i++) {
+        step_pair(p, 1);
+        if (i % every == 0) check_same(p);
+        const int32_t changes = weir_world_changed(p->cpu, &cpu_mark, on_cpu, ROOM);
+        assert_int_equal(weir_world_changed(p->device, &device_mark, on_device, ROOM), changes);
+        for (int32_t k = 0; k < changes; k++) {
+            assert_memory_equal(&on_device[k].origin, &on_cpu[k].origin, sizeof on_cpu->origin);
+            assert_int_equal(on_device[k].gone, on_cpu[k].gone);
+        }
+        weir_stats cpu = weir_world_stats(p->cpu), device = weir_world_stats(p->device);
+        assert_int_equal(device.awake_bricks, cpu.awake_bricks);
+        if (device.bricks - device.awake_bricks < least) least = device.bricks - device.awake_bricks;
+    }
+    check_same(p);
+    return least;
+}
+
+static void a_trickle_wakes_a_part_of_a_lake(void **state)
+{
+    need_device();
+    for (int32_t speculative = 0; speculative < 2; speculative++) {
+        setenv("WEIR_DEVICE_SPECULATIVE", speculative ? "1" : "100000", 1);
+        setenv("WEIR_DEVICE_TRANSFER_QUEUE", speculative ? "1" : "100000", 1);
+        const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 48, 32, 48);
+        weir_params params = weir_params_default();
+        params.momentum.viscosity = speculative ? 0.02f : 0.0f;
+        pair p = make_sleepers(&def, params, "a trickle");
+        fill_lake(&p, def.bounds.max);
+        int32_t id;
+        BOTH(p, weir_world_add_emitter(world, test_box(8, 20, 8, 10, 22, 10), WEIR_WATER, 0.3f, &id));
+        assert_true(step_sleepers(&p, 60, 7) > 0);
+        BOTH(p, weir_world_remove(world, id));
+        step_sleepers(&p, 40, 7);
+        // Sleeping water is edited, built into, saved and loaded.
+        BOTH(p, weir_world_build(world, test_box(36, 0, 36, 40, 14, 40), 255));
+        step_sleepers(&p, 10, 3);
+        BOTH(p, weir_world_save(world, "opencl-sleep.weir"));
+        step_sleepers(&p, 8, 1);
+        const uint64_t later = weir_world_hash(p.device);
+        BOTH(p, weir_world_load(world, "opencl-sleep.weir"));
+        step_sleepers(&p, 8, 1);
+        assert_true(weir_world_hash(p.device) == later);
+        BOTH(p, weir_world_drain(world, test_box(0, 0, 40, 8, 32, 48)));
+        step_sleepers(&p, 20, 3);
+        remove("opencl-sleep.weir");
+        end_pair(&p);
+    }
+    unsetenv("WEIR_DEVICE_SPECULATIVE");
+    unsetenv("WEIR_DEVICE_TRANSFER_QUEUE");
+}
+
+static void a_lake_sleeps_below_substeps(void **state)
+{
+    need_device();
+    const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 32, 96, 32);
+    weir_params params = weir_params_default();
+    params.gravity.y = -0.1f;
+    pair p = make_sleepers(&def, params, "a falling block");
+    fill_lake(&p, def.bounds.max);
+    BOTH(p, weir_world_fill(world, test_box(4, 80, 4, 8, 88, 8), WEIR_WATER, 1));
+    int32_t most = 0;
+    for (int32_t i = 0; i < 60; i++) {
+        const int32_t asleep = step_sleepers(&p, 1, 1), substeps = weir_world_stats(p.device).substeps;
+        if (asleep > 0 && substeps > most) most = substeps;
+    }
+    assert_true(most > 1);
+    end_pair(&p);
+}
+
+// A trickle keeps a part of a lake awake, and the rest rises. Water above it comes and ends, so that the pool grows and is packed: the lake's
+// bricks get the numbers of those of a pond that was there before. `settles`: just then the lake is given what it is owed, because some of it
+// wakes.
+static void pack_over_lake(bool settles)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 96, 128, 16);
+    def.change_threshold = 0.001f;
+    pair p = make_sleepers(&def, weir_params_default(), "a packed pool");
+    BOTH(p, weir_world_build(world, test_box(0, 40, 0, 96, 48, 16), 255));
+    BOTH(p, weir_world_fill(world, test_box(0, 48, 0, 96, 56, 16), WEIR_WATER, 1));
+    fill_lake(&p, def.bounds.max);
+    BOTH(p, weir_world_add_emitter(world, test_box(2, 13, 2, 4, 15, 4), WEIR_WATER, 0.15f, NULL));
+    assert_true(step_sleepers(&p, 60, 7) > 0);
+    for (int32_t y = 64; y < 120; y += 16) BOTH(p, weir_world_fill(world, test_box(0, y, 0, 96, y + 1, 16), WEIR_WATER, 0.25f));
+    assert_true(step_sleepers(&p, 3, 1) > 0);
+    const int32_t many = weir_world_stats(p.device).bricks;
+    BOTH(p, weir_world_drain(world, test_box(0, 48, 0, 96, 128, 16)));
+    if (settles) BOTH(p, weir_world_fill(world, test_box(90, 12, 0, 92, 14, 2), WEIR_WATER, 1));
+    assert_true(step_sleepers(&p, 8, 3) > 0);
+    assert_true(weir_world_stats(p.device).bricks < many / 3);
+    end_pair(&p);
+}
+
+static void a_lake_sleeps_while_the_pool_is_packed(void **state)
+{
+    need_device();
+    pack_over_lake(false);
+    pack_over_lake(true);
+}
+
+static void a_lake_asleep_costs_a_device_nothing(void **state)
+{
+    need_device();
+    const weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 32, 32, 32);
+    pair p = make_sleepers(&def, weir_params_default(), "a lake asleep");
+    fill_lake(&p, def.bounds.max);
+    const weir_stats before = weir_world_stats(p.device);
+    step_pair(&p, 20);
+    const weir_stats after = weir_world_stats(p.device);
+    assert_int_equal(after.bytes_to_device, before.bytes_to_device);
+    assert_int_equal(after.bytes_from_device, before.bytes_from_device);
+    check_same(&p);
+    end_pair(&p);
+}
+
 // ---- What travels ----------------------------------------------------------------------------------------------------------
 
 static void little_travels_while_nobody_asks(void **state)
@@ -847,6 +988,10 @@ int main(void)
         cmocka_unit_test(background_steps_leave_the_last_state_to_be_asked),
         cmocka_unit_test(the_pool_grows_and_is_packed_alike),
         cmocka_unit_test(a_world_may_end_at_any_moment),
+        cmocka_unit_test(a_trickle_wakes_a_part_of_a_lake),
+        cmocka_unit_test(a_lake_sleeps_below_substeps),
+        cmocka_unit_test(a_lake_sleeps_while_the_pool_is_packed),
+        cmocka_unit_test(a_lake_asleep_costs_a_device_nothing),
         cmocka_unit_test(little_travels_while_nobody_asks),
         cmocka_unit_test(a_validate_brings_nothing_and_sees_what_is_here),
     };

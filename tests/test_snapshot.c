@@ -94,7 +94,7 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     uint8_t *file = malloc(HEADER + size);
     assert_non_null(file);
     memcpy(file, "WEIRSNAP", 8);
-    put_at(file + 8, 3, 4);
+    put_at(file + 8, 4, 4);
     put_at(file + 12, 0, 4);
     put_at(file + 16, size, 8);
     put_at(file + 24, size, 8);
@@ -126,7 +126,9 @@ enum {
     SOURCE_BYTES = 64,
     AT_TERRAIN = AT_SOURCES + 3 * SOURCE_BYTES,
     CHANNELS_BYTES = 4 + 1 + 3,
-    BRICK_BYTES = 12 + 6 * 2048
+    REST_AT = 12,  // of a brick, behind its coordinate: how it sleeps
+    VALUES_AT = REST_AT + 36,
+    BRICK_BYTES = VALUES_AT + 6 * 2048
 };
 
 static size_t at_bricks(const bytes *payload)
@@ -373,7 +375,7 @@ static uint64_t hash_of(const bytes *payload)
 static size_t first_drops(const bytes *payload)
 {
     for (size_t brick = at_bricks(payload) + 4; brick < payload->size; brick += BRICK_BYTES)
-        for (size_t at = brick + 12; at < brick + 12 + 2048; at += 4)
+        for (size_t at = brick + VALUES_AT; at < brick + VALUES_AT + 2048; at += 4)
             if (number_at(payload->data + at, 4) > 0) return at;
     fail_msg("there is no water");
     return 0;
@@ -653,16 +655,25 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {first, 0x7fffffff, 4, "outside any world"},
         {first, 0x80000000, 4, "outside any world"},
         {first, 90, 4, "solid throughout"},
-        {first + 12 + 4 * 511, 0xffffffff, 4, "holds -1 drops"},
-        {first + 12 + 4 * 511, 0x7fffffff, 4, "holds 2147483647 drops"},
-        {first + 12, 1, 4, "solid and holds water"},
-        {first + 12 + 2048, 0x3f800000, 4, "solid and has flow_x"},
-        {first + 12 + 4 * 2048, 0x3f800000, 4, "solid and has pressure"},
-        {first + 12 + 4 * 511, 0x01000000, 4, "holds 16777216 drops"},  // four fills
-        {first + 12 + 2 * 2048 + 4 * 511, nan_bits, 4, "flow_y at cell"},
-        {first + 12 + 2 * 2048 + 4 * 511, 0x7f000000, 4, "flow_y at cell"},  // finite, and far too fast
-        {first + 12 + 4 * 2048 + 4 * 511, 0x7f000000, 4, "pressure at cell"},
-        {first + 12 + 5 * 2048, infinite, 4, "a rule's channel at cell"},
+        {first + REST_AT, (uint64_t)1 << 60, 8, "sleeps makes no sense"},  // head
+        {first + REST_AT + 8, 5, 8, "sleeps makes no sense"},              // owed, and awake
+        {first + REST_AT + 16, 1, 2, "sleeps makes no sense"},             // surface
+        {first + REST_AT + 18, 64, 1, "sleeps makes no sense"},            // links
+        {first + REST_AT + 19, 2, 1, "sleeps makes no sense"},             // asleep
+        {first + REST_AT + 20, 65, 1, "sleeps makes no sense"},            // calm
+        {first + REST_AT + 22, 255, 1, "sleeps makes no sense"},           // gentle
+        {first + REST_AT + 23, 9, 1, "sleeps makes no sense"},             // looks
+        {first + REST_AT + 24, 0x7fffffff, 4, "sleeps makes no sense"},    // rise
+        {first + VALUES_AT + 4 * 511, 0xffffffff, 4, "holds -1 drops"},
+        {first + VALUES_AT + 4 * 511, 0x7fffffff, 4, "holds 2147483647 drops"},
+        {first + VALUES_AT, 1, 4, "solid and holds water"},
+        {first + VALUES_AT + 2048, 0x3f800000, 4, "solid and has flow_x"},
+        {first + VALUES_AT + 4 * 2048, 0x3f800000, 4, "solid and has pressure"},
+        {first + VALUES_AT + 4 * 511, 0x01000000, 4, "holds 16777216 drops"},  // four fills
+        {first + VALUES_AT + 2 * 2048 + 4 * 511, nan_bits, 4, "flow_y at cell"},
+        {first + VALUES_AT + 2 * 2048 + 4 * 511, 0x7f000000, 4, "flow_y at cell"},  // finite, and far too fast
+        {first + VALUES_AT + 4 * 2048 + 4 * 511, 0x7f000000, 4, "pressure at cell"},
+        {first + VALUES_AT + 5 * 2048, infinite, 4, "a rule's channel at cell"},
     };
     weir_world *world = make_empty();
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -724,9 +735,9 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     assert_non_null(strstr(weir_error_message(), "classic"));
     save_scene(path);
     bytes file = read_file(path);
-    const char *const sentences[] = {"snapshot of version 2", "snapshot of version 4"};
+    const char *const sentences[] = {"snapshot of version 3", "snapshot of version 5"};
     for (uint64_t k = 0; k < 2; k++) {
-        put_at(file.data + 8, 2 + 2 * k, 4);
+        put_at(file.data + 8, 3 + 2 * k, 4);
         write_file(path, file.data, file.size);
         assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
         assert_non_null(strstr(weir_error_message(), sentences[k]));

@@ -19,20 +19,21 @@ extern "C" {
     PARAM(uint32_t, noise_seed, 0, UINT32_MAX, 1, "which noise")                                          \
     PARAM(float, empty, 0, 0.1f, 1e-4, "fill below which a cell counts as empty")
 
-#define WEIR_MOMENTUM_PARAMS(PARAM)                                                                                         \
-    PARAM(float, damping, 0, 1, 0.001, "share of the slowest flow lost per update")                                         \
-    PARAM(float, damping_flow, 0, 16, 0.5, "flow from which on none is lost; 0: all flow loses alike")                      \
-    PARAM(float, viscosity, 0, 1.0f / 6, 0, "exchange of flow with each of 6 neighbours per update")                        \
+#define WEIR_MOMENTUM_PARAMS(PARAM)                                                                                          \
+    PARAM(float, damping, 0, 1, 0.001, "share of the slowest flow lost per update")                                          \
+    PARAM(float, damping_flow, 0, 16, 0.5, "flow from which on none is lost; 0: all flow loses alike")                       \
+    PARAM(float, viscosity, 0, 1.0f / 6, 0, "exchange of flow with each of 6 neighbours per update")                         \
     PARAM(float, friction, 0, 1, 0.0012, "share of a flow of 1 lost on the floor per update, and of others as their square") \
-    PARAM(float, film, 0, 0.5, 1.0 / 16, "fill at which water on a floor stops to spread; 0: never")                        \
-    PARAM(int32_t, smooths, 1, 16, 3, "sweeps in each smoothing of the pressure")                                           \
-    PARAM(int32_t, cycles, 1, 16, 8, "most V-cycles per update")                                                            \
-    PARAM(float, tolerance, 0, 1, 0.005, "residual from which on the pressure is solved further")                           \
-    PARAM(float, excess_rate, 0, 1, 0.25, "share of an over-full cell's excess pushed out per update")                      \
-    PARAM(float, excess_cap, 0, 1, 0.1, "most excess pushed out of a cell per update")                                      \
-    PARAM(float, fill_cap, 1, 2, 1.25, "fill above which a cell takes in no more than it gives")                            \
-    PARAM(float, dust, 0, 0.1f, 1e-4, "fill below which water falls one cell per update")                                   \
-    PARAM(int32_t, substeps, 1, 8, 8, "most moves per update; each carries water a cell far at most")                       \
+    PARAM(float, film, 0, 0.5, 1.0 / 16, "fill at which water on a floor stops to spread; 0: never")                         \
+    PARAM(int32_t, smooths, 1, 16, 3, "sweeps in each smoothing of the pressure")                                            \
+    PARAM(int32_t, cycles, 1, 16, 8, "most V-cycles per update")                                                             \
+    PARAM(float, tolerance, 0, 1, 0.005, "residual from which on the pressure is solved further")                            \
+    PARAM(float, excess_rate, 0, 1, 0.25, "share of an over-full cell's excess pushed out per update")                       \
+    PARAM(float, excess_cap, 0, 1, 0.1, "most excess pushed out of a cell per update")                                       \
+    PARAM(float, fill_cap, 1, 2, 1.25, "fill above which a cell takes in no more than it gives")                             \
+    PARAM(float, dust, 0, 0.1f, 1e-4, "fill below which water falls one cell per update")                                    \
+    PARAM(float, sleep, 0, 1, 0, "flow below which water falls asleep once it is still; 0: never")                           \
+    PARAM(int32_t, substeps, 1, 8, 8, "most moves per update; each carries water a cell far at most")                        \
     PARAM(float, max_flow, 0, 8, 8, "largest flow, cells per update; no more than there may be substeps")
 
 #define WEIR_CLASSIC_PARAMS(PARAM)                                           \

@@ -205,6 +205,7 @@ typedef struct weir_stats {
     int64_t updates;        // finished since the beginning, those before a snapshot that was loaded included
     int64_t cells_updated;  // cells of live bricks, summed over updates
     int32_t bricks, peak_bricks;
+    int32_t awake_bricks;                  // that the last update worked on; the others sleep
     int32_t cell_bytes, cell_state_bytes;  // of one cell in all channels of the solver, and in those that make up its state
     int64_t bytes, peak_bytes;  // channels, brick tables, coarse levels and terrain; not the working memory of threads
     int32_t substeps;           // moves of the last update; 0 where there is no more than one ever

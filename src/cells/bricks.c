@@ -21,11 +21,13 @@ enum {
 };
 
 // Tables with one item per brick: those that a reader needs, and those that only the owner does.
-#define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed)
-#define OWN_TABLES(ITEM) ITEM(wet_seen) ITEM(closed) ITEM(flagged) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(free_list)
+#define READ_TABLES(ITEM) ITEM(coord) ITEM(near) ITEM(open) ITEM(alive) ITEM(wet) ITEM(changed) ITEM(rest)
+#define OWN_TABLES(ITEM) \
+    ITEM(wet_seen)       \
+    ITEM(closed) ITEM(flagged) ITEM(phase) ITEM(near_worked) ITEM(place) ITEM(dirty) ITEM(pyramid_dirty) ITEM(free_list)
 // Those that a brick takes along when it gets another index.
 #define CARRIED_TABLES(ITEM) \
-    ITEM(coord) ITEM(open) ITEM(wet) ITEM(wet_seen) ITEM(closed) ITEM(changed) ITEM(flagged) ITEM(place)
+    ITEM(coord) ITEM(open) ITEM(wet) ITEM(wet_seen) ITEM(closed) ITEM(changed) ITEM(flagged) ITEM(phase) ITEM(rest) ITEM(place)
 #define ALL_TABLES(ITEM) READ_TABLES(ITEM) OWN_TABLES(ITEM)
 
 // ---- Blocks ----------------------------------------------------------------------------------------------------------------
@@ -215,15 +217,10 @@ static void sift_down(const brick_pool *pool, int32_t *order, int32_t at, int32_
 }
 
 // Heap sort: needs no memory, which a query must not ask for, and has no bad case.
-void bricks_sorted(const brick_pool *pool, int32_t *order)
+void bricks_sort(const brick_pool *pool, int32_t *order, int32_t count)
 {
-    int32_t count = 0;
     bool sorted = true;
-    for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b]) continue;
-        if (count > 0 && comes_before(pool, b, order[count - 1])) sorted = false;
-        order[count++] = b;
-    }
+    for (int32_t i = 1; i < count && sorted; i++) sorted = !comes_before(pool, order[i], order[i - 1]);
     if (sorted) return;
 
     for (int32_t i = count / 2 - 1; i >= 0; i--) sift_down(pool, order, i, count);
@@ -233,6 +230,14 @@ void bricks_sorted(const brick_pool *pool, int32_t *order)
         order[last] = greatest;
         sift_down(pool, order, 0, last);
     }
+}
+
+void bricks_sorted(const brick_pool *pool, int32_t *order)
+{
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++)
+        if (pool->alive[b]) order[count++] = b;
+    bricks_sort(pool, order, count);
 }
 
 // ---- Life of the pool ------------------------------------------------------------------------------------------------------
@@ -375,6 +380,7 @@ weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool 
     mirror->capacity = pool->capacity;
     mirror->end = pool->end;
     mirror->live = pool->live;
+    mirror->awake = pool->awake;
     mirror->slot_mask = pool->slot_mask;
     mirror->version = pool->version;
     return WEIR_OK;
@@ -477,6 +483,8 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     pool->closed[brick] = 0;
     pool->changed[brick] = 0;
     pool->flagged[brick] = 0;
+    pool->phase[brick] = PHASE_AWAKE;
+    pool->rest[brick] = (brick_rest){.head = REST_NO_HEAD};
     pool->place[brick] = pool->remote ? PLACE_NOWHERE : PLACE_BOTH;
     if (!pool->remote) clear_brick(pool, brick);
 
@@ -488,6 +496,7 @@ int32_t bricks_born(brick_pool *pool, weir_coord coord, const brick_mask *open)
     *slot_of(pool, coord) = brick;
 
     pool->live++;
+    pool->awake++;
     if (pool->live > pool->peak_live) pool->peak_live = pool->live;
     pool->topology_dirty = true;
     pool->version++;
@@ -510,6 +519,8 @@ void bricks_die(brick_pool *pool, int32_t brick)
     pool->wet_seen[brick] = 0;
     pool->free_list[pool->free_count++] = brick;
     pool->live--;
+    pool->awake -= pool->phase[brick] == PHASE_AWAKE;
+    pool->phase[brick] = PHASE_ASLEEP;
     pool->topology_dirty = true;
     pool->version++;
 }

@@ -25,6 +25,34 @@ typedef enum brick_place {
     PLACE_NOWHERE,  // newborn: zero, and written nowhere yet
 } brick_place;
 
+// What the passes of an update do with a brick (sleep.h).
+typedef enum brick_phase {
+    PHASE_ASLEEP,  // nothing: to the others it is the nothing
+    PHASE_RIM,     // what flows into it is booked, and its pressure stays as it is
+    PHASE_AWAKE,
+} brick_phase;
+
+// What is known of a brick's rest, part of the state but for `single`.
+typedef struct brick_rest {
+    // The height of the surface over its water, in drops: asleep, or when it was looked at last; REST_NO_HEAD: it has none.
+    int64_t head;
+    int64_t shown;     // asleep: the head that its pressure shows, which follows only where somebody reads it
+    int64_t owed;      // asleep: drops that flowed into it and are not in its cells yet, or less than none that are still there
+    uint16_t surface;  // asleep: its cells with nothing but air above them
+    uint8_t links;     // asleep: which neighbours its water hangs together with: bit `axis` for the one before it on an axis
+    uint8_t asleep;
+    uint8_t
+        calm;  // updates for which it has been still, up to REST_UPDATES, and then for which it has been quiet, up to REST_LONG
+    uint8_t hold;    // updates for which it must not fall asleep
+    uint8_t gentle;  // for how long it has not been wild: REST_GENTLE at most
+    uint8_t looks;   // awake: how often it was found to rise evenly, or not at all
+    int32_t rise;    // awake: of its head, from the look before the last to the last one
+    uint8_t single;  // asleep: its values changed, and the channels that take new ones have them not yet
+} brick_rest;
+
+#define REST_NO_HEAD INT64_MIN
+enum { REST_LONG = 64 };
+
 // A device that keeps the values of a pool. The channels of the pool are then copies of single bricks, fetched when somebody asks.
 typedef struct brick_remote {
     void *user;
@@ -43,6 +71,7 @@ typedef struct brick_pool {
     int32_t capacity;  // bricks there is room for, the nothing included
     int32_t end;       // one past the highest index ever used since the last packing
     int32_t live;      // bricks that are there, the nothing not counted
+    int32_t awake;     // of them, in PHASE_AWAKE
     int32_t peak_live;
     int64_t peak_bytes;
     weir_coord *coord;    // brick coordinates
@@ -54,8 +83,12 @@ typedef struct brick_pool {
     uint32_t *closed;     // bit k: the neighbour k is not there because it is solid throughout
     int64_t *changed;     // number of the change that made it or last touched its water or terrain
     int64_t *flagged;     // number of the update that last touched its water, where that may be too little to count (changes.c)
-    uint8_t *place;       // brick_place; only with a remote
-    uint8_t *dirty;       // 1: its neighbours or its open cells changed since they were sent to the device
+    uint8_t *phase;       // brick_phase; of what is not there PHASE_ASLEEP
+    brick_rest *rest;
+    int32_t (
+        *near_worked)[27];   // of bricks that are not asleep: `near` without those that are; only while some are: bricks_near
+    uint8_t *place;          // brick_place; only with a remote
+    uint8_t *dirty;          // 1: its neighbours or its open cells changed since they were sent to the device
     uint8_t *pyramid_dirty;  // 1: it was born, died or got another index since the pyramid was built
     int32_t *free_list;      // indices to be used again
     int32_t free_count;
@@ -112,6 +145,9 @@ weir_status bricks_mirror(const brick_pool *pool, uint64_t channels, brick_pool 
 // Live bricks in coordinate order (z, then y, then x) into an array with room for pool->live.
 void bricks_sorted(const brick_pool *pool, int32_t *order);
 
+// Some bricks, in the same order.
+void bricks_sort(const brick_pool *pool, int32_t *order, int32_t count);
+
 // Fetches the values of bricks that are not here.
 void bricks_fetch(const brick_pool *pool, const int32_t *bricks, int32_t count);
 void bricks_fetch_all(const brick_pool *pool);
@@ -142,13 +178,20 @@ static inline int32_t bricks_next(const uint8_t *table, int value, int32_t brick
     return found ? (int32_t)(found - table) : end;
 }
 
-// Whether a brick and its 26 neighbours are open throughout.
+// The neighbours of bricks as passes see them.
+static inline const int32_t (*bricks_near(const brick_pool *pool))[27]
+{
+    return (const int32_t(*)[27])(pool->awake < pool->live ? pool->near_worked : pool->near);
+}
+
+// Whether a brick and its 26 neighbours, as passes see them, are open throughout.
 static inline bool bricks_clear(const brick_pool *pool, int32_t brick)
 {
+    const int32_t *near = bricks_near(pool)[brick];
     for (int32_t k = 0; k < 27; k++)
-        if (pool->near[brick][k] == BRICK_NOTHING) return false;  // most that are not clear end here, without a look at masks
+        if (near[k] == BRICK_NOTHING) return false;  // most that are not clear end here, without a look at masks
     for (int32_t k = 0; k < 27; k++)
-        if (!mask_full(&pool->open[pool->near[brick][k]])) return false;
+        if (!mask_full(&pool->open[near[k]])) return false;
     return true;
 }
 

@@ -1,6 +1,7 @@
 // The life of fluid in cells, and how it is read.
 #include "cells/cells.h"
 
+#include "cells/sleep.h"
 #include <assert.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ void cells_destroy(fluid_cells *c)
     if (c->world) {
         deaths_destroy(&c->deaths, &c->world->mem);
         deaths_destroy(&c->frozen_deaths, &c->world->mem);
+        sleep_destroy(c);
     }
     if (c->frozen.mem) bricks_destroy(&c->frozen);
     if (c->pool.mem) bricks_destroy(&c->pool);
@@ -64,6 +66,7 @@ void cells_stats(const void *state, weir_stats *stats)
     const fluid_cells *c = state;
     stats->bricks = c->pool.live;
     stats->peak_bricks = c->pool.peak_live;
+    stats->awake_bricks = c->pool.awake;
     for (int32_t i = 0; i < c->layout->count; i++) {
         stats->cell_bytes += c->layout->channels[i].bytes;
         stats->cell_state_bytes += c->layout->channels[i].kept ? c->layout->channels[i].bytes : 0;
@@ -177,6 +180,13 @@ void cells_put_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick
     }
 }
 
+int64_t cells_owed(const brick_pool *pool)
+{
+    int64_t owed = 0;
+    for (int32_t b = 1; b < pool->end; b++) owed += pool->alive[b] ? pool->rest[b].owed : 0;
+    return owed;
+}
+
 int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick)
 {
     bricks_read(pool, brick);
@@ -204,6 +214,11 @@ static void fetch(const fluid_view *view, const int32_t *bricks, int32_t count)
     bricks_fetch(&c->pool, bricks, count);
 }
 
+static int64_t read_owed(const fluid_view *view)
+{
+    return cells_owed(cells_viewed(view));
+}
+
 void cells_view(const void *state, bool frozen, fluid_view *view)
 {
     const fluid_cells *c = state;
@@ -229,6 +244,7 @@ void cells_view(const void *state, bool frozen, fluid_view *view)
         .speed = c->world->solver->speed,
         .read = is_drops(c) ? NULL : read_units,
         .read_reported = c->reported == CHANNEL_NONE ? NULL : cells_read_reported,
+        .owed = c->sleep ? read_owed : NULL,
         .fetch = pool->remote ? fetch : NULL,
         .owner = c,
     };

@@ -40,6 +40,8 @@ typedef struct cell_rule {
     int32_t next[WEIR_RULE_CHANNELS];
 } cell_rule;
 
+typedef struct cells_sleep cells_sleep;  // sleep.h
+
 typedef struct fluid_cells {
     weir_world *world;
     const cell_layout *layout;
@@ -47,8 +49,9 @@ typedef struct fluid_cells {
     brick_pool pool;
     brick_pool frozen;  // for reading only, while a background step runs
     brick_deaths deaths, frozen_deaths;
-    int32_t reported;   // channel of fills as they were reported last (reported.h); CHANNEL_NONE: every change counts
-    int32_t threshold;  // that counts as a change, in steps of these
+    cells_sleep *sleep;  // NULL: its bricks do not sleep
+    int32_t reported;    // channel of fills as they were reported last (reported.h); CHANNEL_NONE: every change counts
+    int32_t threshold;   // that counts as a change, in steps of these
     // Number of the update up to which all is reported; bricks that changed later are stale.
     int64_t reported_change, frozen_reported_change;
     cell_rule rules[RULE_MAX];
@@ -65,6 +68,9 @@ typedef struct cell_arrays {
     float *pressure, *pressure_next;
     float *moved[3];  // NULL unless a rule asked for it
 } cell_arrays;
+
+// Drops that sleeping bricks are owed (sleep.h).
+int64_t cells_owed(const brick_pool *pool);
 
 // ---- cells.c: life and reading ----
 

@@ -48,28 +48,44 @@ static bool is_apart(const int32_t *drops, const uint16_t *reported, int32_t thr
     return most >= threshold;
 }
 
+// Compares a brick with what was reported of it, if something changed or it is stale.
+static void report_brick(fluid_cells *c, int32_t b)
+{
+    brick_pool *pool = &c->pool;
+    const int64_t change = c->world->change;
+    const bool stale = cells_stale(c, b), flagged = pool->flagged[b] == change;
+    int32_t room[BRICK_CELLS];
+    if (!pool->alive[b] || !(stale || flagged)) return;
+    bricks_read(pool, b);
+    const int32_t *drops = cells_drops(c, pool, b, room);
+    const bool apart = !stale && is_apart(drops, reported_of(c, pool, b), c->threshold);
+    if (stale ? flagged : apart) pool->changed[b] = change;
+    if (!stale && !apart) return;
+    bricks_write(pool, b);
+    uint16_t *reported = reported_of(c, pool, b);
+    for (int32_t i = 0; i < BRICK_CELLS; i++) reported[i] = (uint16_t)reported_steps(drops[i]);
+}
+
 static void report_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     (void)worker;
-    fluid_cells *c = context;
-    brick_pool *pool = &c->pool;
-    const int64_t change = c->world->change;
-    int32_t room[BRICK_CELLS];
-    for (int32_t b = begin > 1 ? begin : 1; b < end; b++) {
-        const bool stale = cells_stale(c, b), flagged = pool->flagged[b] == change;
-        if (!pool->alive[b] || !(stale || flagged)) continue;
-        const int32_t *drops = cells_drops(c, pool, b, room);
-        uint16_t *reported = reported_of(c, pool, b);
-        const bool apart = !stale && is_apart(drops, reported, c->threshold);
-        if (stale ? flagged : apart) pool->changed[b] = change;
-        for (int32_t i = 0; i < BRICK_CELLS && (stale || apart); i++) reported[i] = (uint16_t)reported_steps(drops[i]);
-    }
+    for (int32_t b = begin > 1 ? begin : 1; b < end; b++) report_brick(context, b);
+}
+
+// A device has compared the bricks that it works on. Those asleep changed here.
+static void report_sleepers(fluid_cells *c)
+{
+    for (int32_t b = 1; b < c->pool.end && c->pool.awake < c->pool.live; b++)
+        if (c->pool.phase[b] == PHASE_ASLEEP) report_brick(c, b);
 }
 
 void cells_report_changes(fluid_cells *c)
 {
     if (c->reported == CHANNEL_NONE) return;
-    if (!c->pool.remote) workers_run(c->world->workers, report_bricks, c, c->pool.end, REPORT_GRAIN);
+    if (c->pool.remote)
+        report_sleepers(c);
+    else
+        workers_run(c->world->workers, report_bricks, c, c->pool.end, REPORT_GRAIN);
     c->reported_change = c->world->change;
 }
 

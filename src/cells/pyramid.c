@@ -186,7 +186,7 @@ static bool follow(pyramid *p, const brick_pool *pool)
         if (parent[b] != 0) drop(p, 1, b);
     for (int32_t b = known; b < end; b++) parent[b] = 0;
     for (int32_t b = 0; (b = bricks_next(pool->pyramid_dirty, 1, b + 1, end)) < end;)
-        if (pool->alive[b] && !add(p, pool->coord[b], b)) return false;
+        if (pool->phase[b] == PHASE_AWAKE && !add(p, pool->coord[b], b)) return false;
     return true;
 }
 
@@ -202,7 +202,7 @@ static bool build_level(pyramid *p, int32_t l, const brick_pool *pool)
     memset(level->child[BRICK_NOTHING], 0, sizeof *level->child);
     level->parent[BRICK_NOTHING] = 0;
     for (int32_t b = 1; b < end; b++)
-        if ((l > 1 || pool->alive[b]) && adopt(p, l, coord[b], b) == 0) return false;
+        if ((l > 1 || pool->phase[b] == PHASE_AWAKE) && adopt(p, l, coord[b], b) == 0) return false;
     return true;
 }
 
@@ -283,7 +283,7 @@ static bool is_mostly_dirty(const brick_pool *pool)
 {
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++) count += pool->pyramid_dirty[b];
-    return count > pool->live / 4;
+    return count > pool->awake / 4;
 }
 
 weir_status pyramid_build(pyramid *p, brick_pool *pool)
@@ -302,7 +302,7 @@ weir_status pyramid_build(pyramid *p, brick_pool *pool)
     if (!follow(p, pool)) return no_memory();
     live->count = pool->end;
 
-    int32_t below = pool->live, extra = 0, l = 0;
+    int32_t below = pool->awake, extra = 0, l = 0;
     while (below > 0 && l + 1 < PYRAMID_LEVELS && extra <= EXTRA_LEVELS) {
         pyramid_level *level = &p->level[++l];
         if (l > p->top && !build_level(p, l, pool)) return no_memory();
@@ -347,7 +347,7 @@ static const char *validate_children(const pyramid *p, const brick_pool *pool, i
     const pyramid_level *level = &p->level[l], *below = &p->level[l - 1];
     int32_t bricks = 0, children = 0;
     for (int32_t b = 1; b < below->count; b++) {
-        if (l == 1 && !pool->alive[b]) continue;
+        if (l == 1 && pool->phase[b] != PHASE_AWAKE) continue;
         const weir_coord c = coord_at(p, pool, l - 1, b), above = {c.x >> 1, c.y >> 1, c.z >> 1};
         const int32_t parent = below->parent[b];
         if (parent < 1 || parent >= level->count || !coords_equal(level->coord[parent], above))
@@ -406,11 +406,12 @@ static const char *validate_zeros(const pyramid *p, int32_t l)
 const char *pyramid_validate(const pyramid *p, const brick_pool *pool)
 {
     if (p->version != pool->version) return NULL;
-    int32_t below = pool->live, extra = 0, top = 0;
+    int32_t below = pool->awake, extra = 0, top = 0;
     if (p->level[0].count != pool->end)
         return broken("the pyramid is of %d bricks, the pool has %d", p->level[0].count, pool->end);
     for (int32_t b = 1; b < pool->end; b++)
-        if (!pool->alive[b] && p->level[0].parent[b] != 0) return broken("brick %d is dead and has a parent", b);
+        if (pool->phase[b] != PHASE_AWAKE && p->level[0].parent[b] != 0)
+            return broken("brick %d is dead or asleep and has a parent", b);
     while (below > 0 && top + 1 < PYRAMID_LEVELS && extra <= EXTRA_LEVELS) {
         if (++top > p->top) break;
         const char *wrong = validate_level(p, top);

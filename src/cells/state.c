@@ -5,7 +5,7 @@
 //
 // In a snapshot: names of rules' channels | bricks, in coordinate order, each as its coordinate and 512 values per channel of the state.
 #include "base/hash.h"
-#include "cells/cells.h"
+#include "cells/sleep.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -40,6 +40,7 @@ static bool brick_empty(const brick_pool *pool, int32_t brick, const int32_t *ch
 
 typedef struct hash_job {
     const brick_pool *pool;
+    const cells_sleep *sleep;
     int32_t channels[CHANNEL_MAX];
     int32_t channel_count;
     _Atomic uint64_t sum;
@@ -54,6 +55,11 @@ static uint64_t hash_brick(const hash_job *job, int32_t brick)
         digests[i] = hash_bytes(bricks_values(pool, job->channels[i], brick), bricks_channel_bytes(pool, job->channels[i]), 0);
     uint64_t hash = hash_bytes(&pool->coord[brick], sizeof pool->coord[brick], 0);
     hash = hash_bytes(&pool->open[brick], sizeof pool->open[brick], hash);
+    if (sleep_counts(job->sleep, &pool->rest[brick])) {
+        uint8_t rest[REST_BYTES];
+        sleep_pack(&pool->rest[brick], rest);
+        hash = hash_bytes(rest, sizeof rest, hash);
+    }
     return hash_bytes(digests, (size_t)job->channel_count * sizeof *digests, hash);
 }
 
@@ -70,7 +76,7 @@ static void hash_bricks(void *context, int32_t begin, int32_t end, int32_t worke
 uint64_t cells_hash(const void *state, bool frozen)
 {
     const fluid_cells *c = state;
-    hash_job job = {.pool = frozen ? &c->frozen : &c->pool};
+    hash_job job = {.pool = frozen ? &c->frozen : &c->pool, .sleep = c->sleep};
     job.channel_count = cells_state_channels(c, job.channels);
     // While a background step runs the workers are its own.
     if (frozen)
@@ -91,6 +97,13 @@ static void put_names(const fluid_cells *c, snapshot_writer *w)
         for (int32_t i = 0; i < c->rules[r].def.channel_count; i++) snapshot_put_name(w, c->rules[r].channel_names[i]);
 }
 
+static void put_rest(snapshot_writer *w, const brick_rest *rest)
+{
+    uint8_t bytes[REST_BYTES];
+    sleep_pack(rest, bytes);
+    snapshot_put_values(w, bytes, REST_BYTES, 1);
+}
+
 void cells_save(const void *state, snapshot_writer *w)
 {
     const fluid_cells *c = state;
@@ -108,6 +121,7 @@ void cells_save(const void *state, snapshot_writer *w)
     snapshot_put_number(w, (uint32_t)count, 4);
     for (int32_t i = 0; i < count; i++) {
         snapshot_put_coord(w, pool->coord[bricks[i]]);
+        if (c->sleep) put_rest(w, &pool->rest[bricks[i]]);
         for (int32_t k = 0; k < channel_count; k++)
             snapshot_put_values(w, bricks_values(pool, channels[k], bricks[i]), BRICK_CELLS, pool->channel_bytes[channels[k]]);
     }
@@ -183,6 +197,12 @@ static weir_status get_brick(const fluid_cells *c, snapshot_reader *r, const ter
     brick_mask open;
     if (!terrain_open(t, at, &open)) return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
     int32_t brick = bricks_born(&a->pool, at, &open);
+    if (c->sleep) {
+        uint8_t rest[REST_BYTES];
+        if (!snapshot_get_values(r, rest, REST_BYTES, 1)) return snapshot_ends_early(r);
+        if (!sleep_unpack(rest, &a->pool.rest[brick]))
+            return snapshot_damaged(r, "how the brick (%d, %d, %d) sleeps makes no sense", at.x, at.y, at.z);
+    }
     for (int32_t k = 0; k < a->channel_count; k++) {
         void *values = bricks_values(&a->pool, a->channels[k], brick);
         if (!snapshot_get_values(r, values, BRICK_CELLS, a->pool.channel_bytes[a->channels[k]])) return snapshot_ends_early(r);
@@ -199,7 +219,7 @@ static weir_status get_brick(const fluid_cells *c, snapshot_reader *r, const ter
 static weir_status get_bricks(const fluid_cells *c, snapshot_reader *r, const terrain *t, cells_arrival *a)
 {
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
-    size_t brick_bytes = 12;
+    size_t brick_bytes = 12 + (c->sleep ? REST_BYTES : 0);
     for (int32_t k = 0; k < a->channel_count; k++) brick_bytes += bricks_channel_bytes(&c->pool, a->channels[k]);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (count < 0 || count > BRICK_MAX)
@@ -219,6 +239,7 @@ weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_
     weir_status status = get_names(c, r, a);
     if (status == WEIR_OK) status = get_bricks(c, r, t, a);
     for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
+    if (status == WEIR_OK && a->pool.end > 0) held[c->material] += cells_owed(&a->pool);
     return status;
 }
 
@@ -248,6 +269,7 @@ void cells_adopt(void *state, void *arrival)
     c->pool = *pool;
     *pool = old;
     tell_deaths(c, &old);
+    sleep_forget(c);
 }
 
 void cells_discard(void *state, void *arrival)

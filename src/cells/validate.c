@@ -1,6 +1,6 @@
 // What must hold of fluid in cells between updates, looked at plainly and from scratch: every cell, every brick, every channel.
 #include "base/broken.h"
-#include "cells/cells.h"
+#include "cells/sleep.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,5 +145,8 @@ const char *cells_validate(void *state, bool cells_only, int64_t held[WEIR_MATER
     const char *wrong = bricks_validate(&c->pool);
     if (!wrong) wrong = deaths_validate(&c->deaths, &c->pool);
     if (!wrong) wrong = validate_rules(c);
-    return wrong ? wrong : validate_bricks(c, &held[c->material], all_here);
+    if (!wrong) wrong = sleep_validate(c);
+    if (wrong) return wrong;
+    held[c->material] += cells_owed(&c->pool);
+    return validate_bricks(c, &held[c->material], all_here);
 }

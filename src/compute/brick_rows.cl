@@ -10,9 +10,9 @@
 #define SLOT ((int)get_local_id(0) >> 6)  // which of the group's bricks
 #define ROW ((int)get_local_id(0) & 63)
 
-// The number of the brick that a work-item works on, among all live ones. The last group does the last brick several times, with the
+// The number of the brick that a work-item works on, among so many. The last group does the last brick several times, with the
 // same results.
-#define ROW_NUMBER(live) min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (live)-1)
+#define ROW_NUMBER(count) min((int)get_group_id(0) * GROUP_BRICKS + SLOT, (count)-1)
 
 // One of the tables per brick (opencl_shared.h), which lie in one buffer behind its header.
 #define TABLE(tables, type, at) ((global type *)((global uchar *)(tables) + (at)))

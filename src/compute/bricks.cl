@@ -30,6 +30,14 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void move_bricks(globa
     if (place[brick] > 0) EACH(i, words) to[place[brick] * words + i] = from[brick * words + i];
 }
 
+// Copies bricks from one channel to another.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void double_bricks(global const int *bricks, global const uint *from,
+                                                                             global uint *to, int words)
+{
+    const int at = bricks[get_group_id(0)] * words;
+    EACH(i, words) to[at + i] = from[at + i];
+}
+
 // A row says all that the host knows of one brick. In a newborn one the channels become zero, each of so many words per brick.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 take_rows(global const device_row *rows, global int *near, global uint *open, global int *coords, global uchar *clear,
@@ -53,12 +61,12 @@ take_rows(global const device_row *rows, global int *near, global uint *open, gl
     EACH(i, words.s7) c7[brick * words.s7 + i] = 0;
 }
 
-// The places of the live bricks: one work-item each, those beyond the last do the last one again.
+// The places of the bricks that are worked on: one work-item each, those beyond the last do the last one again.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-place_bricks(global const int *list, global const int *near, global const uchar *clear, global int *tables, int room, int live)
+place_bricks(global const int *list, global const int *near, global const uchar *clear, global int *tables, int room, int count)
 {
     global device_place *places = TABLE(tables, device_place, DEVICE_PLACES(room));
-    const int i = min((int)get_global_id(0), live - 1), brick = list[i];
+    const int i = min((int)get_global_id(0), count - 1), brick = list[i];
     global const int *here = near + 27 * brick + SELF;
     const device_place place = {brick, here[-1], here[1], here[-3], here[3], here[-9], here[9], clear[brick]};
     places[i] = place;

@@ -28,6 +28,7 @@ typedef struct pass_task {
     column_kernel *on_column;
     level_kernel *on_level;
     brick_kernel *on_brick;
+    const brick_run *runs;
     const int32_t *bricks;  // that it is for; NULL: 1 to count
     int32_t level;
     int32_t count;
@@ -47,7 +48,7 @@ static void pass_piece(void *context, int32_t begin, int32_t end, int32_t worker
     for (int32_t i = begin; i < end; i++) {
         int32_t item = cpu->backwards ? task->count - 1 - i : i;
         if (task->on_run) {
-            task->on_run(task->args, scratch, &cpu->runs[item]);
+            task->on_run(task->args, scratch, &task->runs[item]);
         } else if (task->on_column) {
             task->on_column(task->args, scratch, &cpu->columns[item]);
         } else if (task->on_level) {
@@ -67,7 +68,7 @@ static void must_be_ready(const cpu_machine *cpu, const void *args)
     const cpu_bricks *seen = args;
     (void)cpu, (void)seen;
     assert(cpu->version == cpu->cells->pool.version && seen->end == cpu->cells->pool.end);
-    assert(seen->near == (const int32_t(*)[27])cpu->cells->pool.near && seen->change == cpu->world->change);
+    assert(seen->near == bricks_near(&cpu->cells->pool) && seen->change == cpu->world->change);
 }
 
 static void run_task(cpu_machine *cpu, pass_task *task, int32_t grain)
@@ -79,7 +80,17 @@ void cpu_over_runs(cpu_machine *cpu, run_kernel *kernel, const void *args)
 {
     must_be_ready(cpu, args);
     cpu->backwards = !cpu->backwards;
-    run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_run = kernel, .count = cpu->run_count}, RUN_GRAIN);
+    run_task(cpu, &(pass_task){.cpu = cpu, .args = args, .on_run = kernel, .runs = cpu->runs, .count = cpu->run_count},
+             RUN_GRAIN);
+}
+
+void cpu_over_awake_runs(cpu_machine *cpu, run_kernel *kernel, const void *args)
+{
+    must_be_ready(cpu, args);
+    cpu->backwards = !cpu->backwards;
+    run_task(cpu,
+             &(pass_task){.cpu = cpu, .args = args, .on_run = kernel, .runs = cpu->awake_runs, .count = cpu->awake_run_count},
+             RUN_GRAIN);
 }
 
 void cpu_over_columns(cpu_machine *cpu, column_kernel *kernel, const void *args)
@@ -175,7 +186,7 @@ int64_t cpu_drain_sides(cpu_machine *cpu, uint8_t *drained)
     int64_t all = 0;
     if (drained) memset(drained, 0, (size_t)pool->end);
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || !pool->wet[b] || !backend_reaches_out(bounds, pool->coord[b])) continue;
+        if (pool->phase[b] != PHASE_AWAKE || !pool->wet[b] || !backend_reaches_out(bounds, pool->coord[b])) continue;
         int32_t *mass = bricks_ints(pool, mass_channel, b);
         int32_t left = 0;
         int64_t taken = 0;
@@ -203,11 +214,12 @@ static void find_clear(cpu_machine *cpu)
     const brick_pool *pool = &cpu->cells->pool;
     uint8_t *clear = cpu->clear;
     enum { OPEN = 2, CLEAR = 1 };
+    const int32_t(*near)[27] = bricks_near(pool);
     clear[BRICK_NOTHING] = 0;
-    for (int32_t b = 1; b < pool->end; b++) clear[b] = pool->alive[b] && mask_full(&pool->open[b]) ? OPEN : 0;
+    for (int32_t b = 1; b < pool->end; b++) clear[b] = pool->phase[b] != PHASE_ASLEEP && mask_full(&pool->open[b]) ? OPEN : 0;
     for (int32_t b = 1; b < pool->end; b++) {
-        bool all = pool->alive[b];
-        for (int32_t n = 0; n < 27 && all; n++) all = clear[pool->near[b][n]] & OPEN;
+        bool all = pool->phase[b] != PHASE_ASLEEP;
+        for (int32_t n = 0; n < 27 && all; n++) all = clear[near[b][n]] & OPEN;
         if (all) clear[b] |= CLEAR;
     }
     for (int32_t b = 1; b < pool->end; b++) clear[b] &= CLEAR;
@@ -238,7 +250,7 @@ static brick_column make_column(const brick_pool *pool, int32_t *next, int32_t f
         low = (weir_coord){at.x < low.x ? at.x : low.x, at.y < low.y ? at.y : low.y, at.z < low.z ? at.z : low.z};
         high = (weir_coord){at.x > high.x ? at.x : high.x, at.y > high.y ? at.y : high.y, at.z > high.z ? at.z : high.z};
         for (int32_t k = 0; k < 27; k++) {
-            int32_t n = pool->near[b][k];
+            int32_t n = bricks_near(pool)[b][k];
             if (n == BRICK_NOTHING || next[n] != FREE || !in_column(&c, pool->coord[n])) continue;
             next[last] = n;
             next[n] = BRICK_NOTHING;
@@ -256,18 +268,19 @@ static void make_columns(cpu_machine *cpu)
     const brick_pool *pool = &cpu->cells->pool;
     int32_t *next = cpu->next;
     weir_coord most = cpu->needs.column;
-    while (most.z > 1 && cpu->workers > 1 && pool->live / (most.x * most.y * most.z) < COLUMNS_PER_WORKER * cpu->workers)
+    while (most.z > 1 && cpu->workers > 1 && pool->awake / (most.x * most.y * most.z) < COLUMNS_PER_WORKER * cpu->workers)
         most.z /= 2;
     for (int32_t b = 0; b < pool->end; b++) next[b] = -1;
     cpu->column_count = 0;
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && next[b] < 0) cpu->columns[cpu->column_count++] = make_column(pool, next, b, most);
+        if (pool->phase[b] != PHASE_ASLEEP && next[b] < 0) cpu->columns[cpu->column_count++] = make_column(pool, next, b, most);
 }
 
 static void free_lists(cpu_machine *cpu)
 {
     memory *mem = &cpu->world->mem;
     memory_free(mem, cpu->runs, (size_t)cpu->run_room * sizeof *cpu->runs);
+    memory_free(mem, cpu->awake_runs, (size_t)cpu->run_room * sizeof *cpu->awake_runs);
     memory_free(mem, cpu->columns, cpu->columns ? (size_t)cpu->run_room * sizeof *cpu->columns : 0);
 }
 
@@ -278,14 +291,17 @@ static weir_status reserve_lists(cpu_machine *cpu)
     if (cpu->run_room < pool->live) {
         int32_t room = pool->live + pool->live / 4;
         brick_run *runs = memory_alloc(&world->mem, (size_t)room * sizeof *runs);
+        brick_run *awake_runs = memory_alloc(&world->mem, (size_t)room * sizeof *runs);
         brick_column *columns = has_columns(cpu) ? memory_alloc(&world->mem, (size_t)room * sizeof *columns) : NULL;
-        if (!runs || (has_columns(cpu) && !columns)) {
+        if (!runs || !awake_runs || (has_columns(cpu) && !columns)) {
             memory_free(&world->mem, runs, (size_t)room * sizeof *runs);
+            memory_free(&world->mem, awake_runs, (size_t)room * sizeof *runs);
             memory_free(&world->mem, columns, (size_t)room * sizeof *columns);
             return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a list of %d bricks", pool->live);
         }
         free_lists(cpu);
         cpu->runs = runs;
+        cpu->awake_runs = awake_runs;
         cpu->columns = columns;
         cpu->run_room = room;
     }
@@ -306,18 +322,19 @@ static weir_status reserve_lists(cpu_machine *cpu)
     return WEIR_OK;
 }
 
-// Cuts the live bricks into runs along x. A run begins where no brick lies to the left.
-static void make_runs(cpu_machine *cpu)
+// Cuts the bricks of a phase, and of those after it, into runs along x. A run begins where none of them lies to the left. Returns how many
+// runs there are.
+static int32_t make_runs(const cpu_machine *cpu, brick_phase least, brick_run *runs)
 {
     const brick_pool *pool = &cpu->cells->pool;
-    cpu->run_count = 0;
+    int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || pool->near[b][NEAR(-1, 0, 0)] != BRICK_NOTHING) continue;
+        if (pool->phase[b] < least || pool->phase[pool->near[b][NEAR(-1, 0, 0)]] >= least) continue;
         int32_t length = 0;
-        for (int32_t i = b; i != BRICK_NOTHING; i = pool->near[i][NEAR(1, 0, 0)]) length++;
+        for (int32_t i = b; pool->phase[i] >= least; i = pool->near[i][NEAR(1, 0, 0)]) length++;
         int32_t next = b;
         while (length > 0) {
-            brick_run *r = &cpu->runs[cpu->run_count++];
+            brick_run *r = &runs[count++];
             r->count = length >= RUN_MAX ? RUN_MAX : length >= 2 ? 2 : 1;
             for (int32_t k = 0; k < r->count; k++) {
                 r->brick[k] = next;
@@ -326,7 +343,8 @@ static void make_runs(cpu_machine *cpu)
             length -= r->count;
         }
     }
-    assert(cpu->run_count <= cpu->run_room);
+    assert(count <= cpu->run_room);
+    return count;
 }
 
 static weir_status make_lists(cpu_machine *cpu)
@@ -336,7 +354,8 @@ static weir_status make_lists(cpu_machine *cpu)
     if (status != WEIR_OK) return status;
     find_clear(cpu);
     if (has_columns(cpu)) make_columns(cpu);
-    make_runs(cpu);
+    cpu->run_count = make_runs(cpu, PHASE_RIM, cpu->runs);
+    cpu->awake_run_count = make_runs(cpu, PHASE_AWAKE, cpu->awake_runs);
     cpu->version = cpu->cells->pool.version;
     return WEIR_OK;
 }
@@ -348,7 +367,8 @@ static void look_at_bricks(cpu_machine *cpu)
     cpu->bricks = (cpu_bricks){
         .end = pool->end,
         .alive = pool->alive,
-        .near = (const int32_t(*)[27])pool->near,
+        .phase = pool->phase,
+        .near = bricks_near(pool),
         .coord = pool->coord,
         .open = pool->open,
         .clear = cpu->clear,
@@ -373,8 +393,8 @@ weir_status cpu_prepare(cpu_machine *cpu)
 // Books that a piece of work writes a brick. `writer` says of each brick which piece does, counted from 1; 0: none so far.
 static const char *book_writer(const brick_pool *pool, int32_t *writer, int32_t brick, int32_t piece, const char *pieces)
 {
-    if (brick < 1 || brick >= pool->end || !pool->alive[brick])
-        return broken("%s %d writes brick %d, which is not there", pieces, piece, brick);
+    if (brick < 1 || brick >= pool->end || pool->phase[brick] == PHASE_ASLEEP)
+        return broken("%s %d writes brick %d, which is asleep or not there", pieces, piece, brick);
     const weir_coord c = pool->coord[brick];
     if (writer[brick] != 0)
         return broken("%ss %d and %d both write the brick at (%d, %d, %d)", pieces, writer[brick], piece, c.x, c.y, c.z);
@@ -386,7 +406,8 @@ static const char *find_unwritten(const brick_pool *pool, const int32_t *writer,
 {
     for (int32_t b = 1; b < pool->end; b++) {
         const weir_coord c = pool->coord[b];
-        if (pool->alive[b] && writer[b] == 0) return broken("no %s writes the brick at (%d, %d, %d)", pieces, c.x, c.y, c.z);
+        if (pool->phase[b] != PHASE_ASLEEP && writer[b] == 0)
+            return broken("no %s writes the brick at (%d, %d, %d)", pieces, c.x, c.y, c.z);
     }
     return NULL;
 }
@@ -444,7 +465,7 @@ static const char *validate(backend *base)
     if (cpu->version != pool->version) return NULL;
     if (cpu->room < pool->end) return broken("%d bricks have room in the tables, and there are %d", cpu->room, pool->end);
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && cpu->clear[b] != bricks_clear(pool, b))
+        if (pool->phase[b] != PHASE_ASLEEP && cpu->clear[b] != bricks_clear(pool, b))
             return broken("brick %d is noted as clear %d", b, cpu->clear[b]);
     int32_t *writer = calloc((size_t)pool->end, sizeof *writer);
     const char *wrong = writer ? validate_runs(cpu, writer) : NULL;
@@ -457,7 +478,7 @@ static const char *validate(backend *base)
 static int64_t bytes(const backend *base)
 {
     const cpu_machine *cpu = (const cpu_machine *)base;
-    return cpu->run_room * (int64_t)(sizeof(brick_run) + (cpu->columns ? sizeof(brick_column) : 0)) +
+    return cpu->run_room * (int64_t)(2 * sizeof(brick_run) + (cpu->columns ? sizeof(brick_column) : 0)) +
            cpu->room * (int64_t)(1 + (cpu->next ? sizeof(int32_t) : 0));
 }
 

@@ -28,10 +28,11 @@ typedef struct brick_column {
 typedef struct cpu_bricks {
     int32_t end;  // indices of bricks are below it
     const uint8_t *alive;
+    const uint8_t *phase;  // brick_phase
     const int32_t (*near)[27];
     const weir_coord *coord;
     const brick_mask *open;
-    const uint8_t *clear;  // 1: the brick and its 26 neighbours are open throughout
+    const uint8_t *clear;  // 1: the brick and its 26 neighbours are open throughout and worked on
     const int32_t *next;   // the next brick of a column, or BRICK_NOTHING
     uint8_t *wet;
     int64_t *changed;
@@ -81,8 +82,10 @@ typedef struct cpu_machine {
     cpu_needs needs;
     int32_t width;      // of SIMD, from 0 on
     cpu_bricks bricks;  // as they are now
-    brick_run *runs;
+    brick_run *runs;    // of bricks that are not asleep
     int32_t run_count;
+    brick_run *awake_runs;  // of those that are awake
+    int32_t awake_run_count;
     brick_column *columns;
     int32_t column_count;
     int32_t run_room;  // runs and columns there is room for
@@ -104,7 +107,8 @@ weir_status cpu_machine_create(fluid_cells *c, const cpu_needs *needs, cpu_machi
 // Makes the lists for the bricks that are live now. May fail on memory, with nothing changed.
 weir_status cpu_prepare(cpu_machine *cpu);
 
-// Runs a kernel over all runs, columns, or bricks of a coarse level. `args` begins with a copy of `bricks`.
+// Runs a kernel over all runs, those of awake bricks, columns, or bricks of a coarse level. `args` begins with a copy of `bricks`.
+void cpu_over_awake_runs(cpu_machine *cpu, run_kernel *kernel, const void *args);
 void cpu_over_runs(cpu_machine *cpu, run_kernel *kernel, const void *args);
 void cpu_over_columns(cpu_machine *cpu, column_kernel *kernel, const void *args);
 void cpu_over_level(cpu_machine *cpu, level_kernel *kernel, const void *args, const pyramid *levels, int32_t level);

@@ -94,14 +94,15 @@ static void begin(backend *base)
     queue_time(&o->queue, o->world->update % TIMED_EVERY == 0);
 }
 
-// Without branches, so that it is done many bricks at a time.
+// Without branches, so that it is done many bricks at a time. What is asleep was not moved: it has the flags of an update long ago.
 static void take_flags(brick_pool *pool, const uint8_t *brick_flags, int32_t counting, int64_t change)
 {
-    const uint8_t *alive = pool->alive;
+    const uint8_t *phase = pool->phase;
     uint8_t *wet = pool->wet;
     int64_t *changed = pool->changed;
-    for (int32_t b = 1; b < pool->end; b++) wet[b] = alive[b] & (brick_flags[b] & DEVICE_WET);
-    for (int32_t b = 1; b < pool->end; b++) changed[b] = (alive[b] & ((brick_flags[b] & counting) != 0)) ? change : changed[b];
+    for (int32_t b = 1; b < pool->end; b++) wet[b] = phase[b] != PHASE_ASLEEP ? brick_flags[b] & DEVICE_WET : wet[b];
+    for (int32_t b = 1; b < pool->end; b++)
+        changed[b] = ((phase[b] != PHASE_ASLEEP) & ((brick_flags[b] & counting) != 0)) ? change : changed[b];
 }
 
 static weir_status finish(backend *base)
@@ -115,7 +116,7 @@ static weir_status finish(backend *base)
     }
     weir_status status = queue_status(&o->queue);
     if (status != WEIR_OK) return status;
-    if (pool->live > 0)
+    if (o->bricks.worked > 0)
         take_flags(pool, brick_flags, o->cells->reported == CHANNEL_NONE ? DEVICE_CHANGED : DEVICE_REPORTS, o->world->change);
     return WEIR_OK;
 }
@@ -123,7 +124,7 @@ static weir_status finish(backend *base)
 static void run(backend *base, const pass *p, void *solver)
 {
     opencl_machine *o = (opencl_machine *)base;
-    assert(o->bricks.live == o->cells->pool.live);
+    assert(o->bricks.awake == o->cells->pool.awake);
     assert(o->bricks.version == o->cells->pool.version || o->queue.error != CL_SUCCESS);
     o->queue.rule = p->name;
     p->on_opencl(solver);
@@ -187,8 +188,8 @@ void opencl_forces(opencl_machine *o)
     assert(count <= o->forces_room);
     o->numbers.source_count = count;
     queue_write(&o->queue, o->forces, 0, forces, count * (int64_t)sizeof *forces);
-    LAUNCH(&o->queue, forces, d->live, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->coords), ARG(c.mass_next), NEXT_ARGS(c),
-           ARG(o->forces), ARG(o->numbers));
+    LAUNCH(&o->queue, forces, d->worked, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->coords), ARG(c.mass_next),
+           NEXT_ARGS(c), ARG(o->forces), ARG(o->numbers));
 }
 
 // Only bricks that reach over the bounds can lose water.
@@ -201,7 +202,7 @@ int64_t opencl_drain_sides(opencl_machine *o)
     int32_t *outer = o->outer_here;
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && backend_reaches_out(bounds, pool->coord[b])) outer[count++] = b;
+        if (pool->phase[b] == PHASE_AWAKE && backend_reaches_out(bounds, pool->coord[b])) outer[count++] = b;
     if (count == 0) return 0;
     opencl_channels c = opencl_find_channels(o);
     int64_t *drops = o->drops, taken = 0;

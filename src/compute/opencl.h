@@ -15,6 +15,7 @@
     ITEM(unpack_bricks)      \
     ITEM(clear_bricks)       \
     ITEM(move_bricks)        \
+    ITEM(double_bricks)      \
     ITEM(take_rows)          \
     ITEM(place_bricks)       \
     ITEM(pair_bricks)        \
@@ -170,8 +171,8 @@ void queue_launch_other(opencl_queue *q, cl_kernel kernel, const char *name, siz
 // What a solver asks of the bricks on a device.
 typedef struct device_needs {
     int64_t (*tables_bytes)(int64_t room);  // of the buffer of tables: see opencl_shared.h
-    int32_t run_axis;                       // along which the live bricks are cut into runs
-    bool pairs;                             // live bricks two by two on x
+    int32_t run_axis;                       // along which the bricks are cut into runs
+    bool pairs;                             // bricks two by two on x
     // Waits for what the last update left on its way, which the solver then knows. NULL: nothing is.
     void (*catch_up)(void *solver);
     void *solver;
@@ -188,14 +189,16 @@ typedef struct device_bricks {
     cl_mem channel[CHANNEL_MAX];
     int32_t channel_count;
     bool lean;                         // channels of scratch are missing, after a growth that failed
+    bool doubles_lost;                 // channels of scratch do not hold the values of sleeping bricks any more
     cl_mem near, open, coords, clear;  // what the host tells of them
     cl_mem tables;                     // tables that the kernels keep of them, behind a header: see opencl_shared.h
     int32_t room;                      // bricks there is room for in the tables
-    cl_mem list;                       // live bricks
-    int32_t live;
-    cl_mem pairs;  // live bricks two by two on x, each pair as its 36 neighbours
+    cl_mem list;     // bricks that passes work on (cells/sleep.h): those that are awake, then those of the rim
+    int32_t awake;   // how many are awake
+    int32_t worked;  // and how many there are in the list
+    cl_mem pairs;    // they two by two on x, each pair as its 36 neighbours
     int32_t pair_count;
-    cl_mem runs;  // live bricks in runs, as device_run
+    cl_mem runs;  // they in runs, as device_run
     int64_t runs_bytes;
     int32_t run_count;
     int32_t *behind;  // of every brick: twice the one behind it on its line, and 1 more if it is the first of its line
@@ -225,6 +228,10 @@ weir_status device_bricks_prepare(device_bricks *d);
 
 // Sends what was edited here.
 void device_bricks_send(device_bricks *d);
+
+// Gives the channels that take new values those that some bricks have. Passes that swap channels do not write bricks asleep, which must find
+// the same in both.
+void device_bricks_double(device_bricks *d, const int32_t *bricks, int32_t count);
 
 // Copies a whole channel between the pool and the device, for rules that run here.
 void device_bricks_fetch_channel(device_bricks *d, int32_t channel);

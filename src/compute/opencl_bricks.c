@@ -3,6 +3,7 @@
 #include "compute/opencl.h"
 
 #include "base/broken.h"
+#include "cells/sleep.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 enum {
     CLEARED_CHANNELS = 8,  // that a kernel clears in a newborn brick along with its row
     RUNS_WANTED = 1024,    // before they get longer than one brick
-    RUNS_LAST = 512        // that many of a length are still to come when they become shorter
+    RUNS_LAST = 512,       // that many of a length are still to come when they become shorter
+    BATCH = 1024           // bricks that a copy is about, at most; there is always room to name so many
 };
 
 // The bytes and words of a brick in a channel.
@@ -112,7 +114,13 @@ static void drop_scratch(device_bricks *d)
     queue_free(d->queue, &d->block);
     queue_free(d->queue, &d->names);
     d->block_bytes = d->names_bytes = 0;
-    d->lean = true;
+    d->lean = d->doubles_lost = true;
+}
+
+// Whether bricks must keep their numbers, because a plan of the update goes by them.
+static bool has_plan(const fluid_cells *c)
+{
+    return c->pool.awake < c->pool.live || (c->sleep && c->sleep->planned);
 }
 
 // Room for as many bricks as the pool has room for, or at least for those that are there.
@@ -122,7 +130,7 @@ static weir_status make_room(device_bricks *d)
     opencl_queue *q = d->queue;
     bool room = grow(d, pool->capacity > d->capacity ? pool->capacity : d->capacity);
     if (!room && (q->error == CL_SUCCESS || queue_forgive(q))) {
-        if (pool->end > d->capacity && pool->live + 1 < pool->end) bricks_close_gaps(pool);
+        if (pool->end > d->capacity && pool->live + 1 < pool->end && !has_plan(d->cells)) bricks_close_gaps(pool);
         drop_scratch(d);
         room = grow(d, pool->end > d->capacity ? pool->end : d->capacity);
     }
@@ -149,26 +157,36 @@ static bool name_bricks(device_bricks *d, const int32_t *bricks, int32_t count)
 
 // ---- What the host tells ---------------------------------------------------------------------------------------------------
 
+static bool is_worked(const brick_pool *pool, int32_t brick)
+{
+    return pool->phase[brick] != PHASE_ASLEEP;
+}
+
 static void write_row(const brick_pool *pool, int32_t brick, device_row *row)
 {
-    assert(pool->alive[brick] && pool->near[brick][BRICK_SELF] == brick);
+    const bool worked = is_worked(pool, brick);
+    assert(pool->alive[brick] && (!worked || bricks_near(pool)[brick][BRICK_SELF] == brick));
     row->brick = brick;
-    memcpy(row->near, pool->near[brick], sizeof row->near);
+    if (worked)
+        memcpy(row->near, bricks_near(pool)[brick], sizeof row->near);
+    else
+        memset(row->near, 0, sizeof row->near);
     memcpy(row->open, &pool->open[brick], sizeof row->open);
     row->coord[0] = pool->coord[brick].x;
     row->coord[1] = pool->coord[brick].y;
     row->coord[2] = pool->coord[brick].z;
-    row->clear = bricks_clear(pool, brick);
+    row->clear = worked && bricks_clear(pool, brick);
     row->newborn = pool->place[brick] == PLACE_NOWHERE;
 }
 
 // Takes two bricks at a time from every row of bricks along x, and writes the left ones.
 static int32_t pair_bricks(const brick_pool *pool, int32_t *pairs)
 {
+    const int32_t(*near)[27] = bricks_near(pool);
     int32_t count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
-        if (!pool->alive[b] || pool->near[b][NEAR(-1, 0, 0)]) continue;
-        for (int32_t left = b; left; left = pool->near[pool->near[left][NEAR(1, 0, 0)]][NEAR(1, 0, 0)]) pairs[count++] = left;
+        if (!is_worked(pool, b) || near[b][NEAR(-1, 0, 0)]) continue;
+        for (int32_t left = b; left; left = near[near[left][NEAR(1, 0, 0)]][NEAR(1, 0, 0)]) pairs[count++] = left;
     }
     return count;
 }
@@ -188,23 +206,25 @@ static bool reserve_lines(device_bricks *d)
 static void keep_line(device_bricks *d, int32_t brick)
 {
     const brick_pool *pool = &d->cells->pool;
-    const int32_t *near = pool->near[brick];
+    d->behind[brick] = 0;
+    if (!is_worked(pool, brick)) return;
+    const int32_t *near = bricks_near(pool)[brick];
     static const int32_t step[3] = {NEAR(1, 0, 0) - BRICK_SELF, NEAR(0, 1, 0) - BRICK_SELF, NEAR(0, 0, 1) - BRICK_SELF};
     const int32_t before = near[BRICK_SELF - step[d->needs.run_axis]], after = near[BRICK_SELF + step[d->needs.run_axis]];
-    d->behind[brick] = pool->alive[brick] ? 2 * after + (before == BRICK_NOTHING) : 0;
+    d->behind[brick] = 2 * after + (before == BRICK_NOTHING);
 }
 
-// The live bricks as runs. Long ones do less work twice, but there must be enough of them to keep the device busy; and the last ones are
+// The bricks as runs. Long ones do less work twice, but there must be enough of them to keep the device busy; and the last ones are
 // short, so that all of its processors end at about the same time.
 static weir_status send_runs(device_bricks *d)
 {
     const brick_pool *pool = &d->cells->pool;
-    int32_t most = pool->live / RUNS_WANTED;
+    int32_t most = d->worked / RUNS_WANTED;
     const bool tapers = most >= DEVICE_RUN;  // shorter runs are many enough as they are
     most = most < 1 ? 1 : tapers ? DEVICE_RUN : most;
-    device_run *runs = host_room(d, (size_t)pool->live * sizeof *runs);
+    device_run *runs = host_room(d, (size_t)d->worked * sizeof *runs);
     if (!runs) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell the device of %d bricks", pool->live);
-    int32_t left = pool->live;
+    int32_t left = d->worked;
     d->run_count = 0;
     for (int32_t b = 1; b < pool->end; b++) {
         if (!(d->behind[b] & 1)) continue;
@@ -219,7 +239,7 @@ static weir_status send_runs(device_bricks *d)
             left--;
         }
     }
-    assert(left == 0 && d->run_count <= pool->live);
+    assert(left == 0 && d->run_count <= d->worked);
     int64_t bytes = d->run_count * (int64_t)sizeof *runs;
     if (!queue_at_least(d->queue, &d->runs, &d->runs_bytes, bytes, bytes / 2)) return no_room(d);
     queue_write(d->queue, d->runs, 0, runs, bytes);
@@ -252,7 +272,14 @@ static void launch_rows(device_bricks *d, int32_t rows)
            ARG(c[1]), ARG(c[2]), ARG(c[3]), ARG(c[4]), ARG(c[5]), ARG(c[6]), ARG(c[7]), ARG(words));
 }
 
-// Rows of changed bricks and the list of live ones.
+// Lists the bricks of a phase behind `count` others. Returns how many there are then.
+static int32_t list_phase(const brick_pool *pool, brick_phase phase, int32_t *list, int32_t count)
+{
+    for (int32_t b = 0; (b = bricks_next(pool->phase, (int)phase, b + 1, pool->end)) < pool->end;) list[count++] = b;
+    return count;
+}
+
+// Rows of changed bricks and the list of those that are worked on.
 static weir_status send_rows(device_bricks *d)
 {
     brick_pool *pool = &d->cells->pool;
@@ -277,23 +304,20 @@ static weir_status send_rows(device_bricks *d)
         launch_rows(d, (int32_t)rows);
     }
     int32_t *list = host_room(d, room);
-    d->live = 0;
-    for (int32_t b = 1, dead; b < pool->end; b = dead + 1) {
-        dead = bricks_next(pool->alive, 0, b, pool->end);
-        while (b < dead) list[d->live++] = b++;
-    }
-    assert(d->live == pool->live && pool->end <= d->capacity && pool->end <= d->room);
-    queue_write(d->queue, d->list, 0, list, (int64_t)d->live * 4);
-    LAUNCH(d->queue, place_bricks, (d->live + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, ARG(d->list),
-           ARG(d->near), ARG(d->clear), ARG(d->tables), ARG(d->room), ARG(d->live));
+    d->awake = list_phase(pool, PHASE_AWAKE, list, 0);
+    d->worked = pool->awake < pool->live ? list_phase(pool, PHASE_RIM, list, d->awake) : d->awake;
+    assert(d->awake == pool->awake && d->worked <= pool->live && pool->end <= d->capacity && pool->end <= d->room);
+    queue_write(d->queue, d->list, 0, list, (int64_t)d->worked * 4);
+    LAUNCH(d->queue, place_bricks, (d->worked + (int32_t)d->queue->group - 1) / (int32_t)d->queue->group, ARG(d->list),
+           ARG(d->near), ARG(d->clear), ARG(d->tables), ARG(d->room), ARG(d->worked));
     if (d->needs.pairs) {
         d->pair_count = pair_bricks(pool, list);
-        assert(d->pair_count <= d->live && 2 * d->pair_count >= d->live);
+        assert(d->pair_count <= d->worked && 2 * d->pair_count >= d->worked);
         if (!name_bricks(d, list, d->pair_count)) return no_room(d);
         LAUNCH(d->queue, pair_bricks, d->pair_count, ARG(d->names), ARG(d->near), ARG(d->pairs));
     }
     weir_status status = queue_status(d->queue);
-    if (status == WEIR_OK && d->live > 0) status = send_runs(d);
+    if (status == WEIR_OK && d->worked > 0) status = send_runs(d);
     if (status == WEIR_OK) d->version = pool->version;
     return status;
 }
@@ -330,6 +354,7 @@ weir_status device_bricks_prepare(device_bricks *d)
     if (status == WEIR_OK && !pin_tables(d))
         status = status_fail(WEIR_ERROR_MEMORY, "no memory for flags of %d bricks", pool->capacity);
     if (status == WEIR_OK && !reserve_flags(d)) status = no_room(d);
+    if (status == WEIR_OK && !queue_at_least(d->queue, &d->names, &d->names_bytes, BATCH * 4, 0)) status = no_room(d);
     if (status == WEIR_OK && d->version != pool->version) status = send_rows(d);
     return status;
 }
@@ -430,7 +455,6 @@ static void clear_values(device_bricks *d, const int32_t *bricks, int32_t count)
 // Sends or clears the bricks that are in one place, many at a time.
 static void act_on(device_bricks *d, brick_place place, void (*act)(device_bricks *, const int32_t *, int32_t))
 {
-    enum { BATCH = 1024 };
     brick_pool *pool = &d->cells->pool;
     int32_t bricks[BATCH], count = 0;
     for (int32_t b = 0; (b = bricks_next(pool->place, (int)place, b + 1, pool->end)) < pool->end;) {
@@ -442,12 +466,56 @@ static void act_on(device_bricks *d, brick_place place, void (*act)(device_brick
     if (count > 0) act(d, bricks, count);
 }
 
+void device_bricks_double(device_bricks *d, const int32_t *bricks, int32_t count)
+{
+    int32_t channels[CHANNEL_MAX], channel_count = state_channels(d, channels);
+    for (int32_t begin = 0; begin < count; begin += BATCH) {
+        const int32_t some = count - begin < BATCH ? count - begin : BATCH;
+        if (!name_bricks(d, bricks + begin, some)) return;
+        for (int32_t c = 0; c < channel_count; c++) {
+            const int32_t next = cells_next(d->cells, channels[c]);
+            const cl_int words = words_of(d, channels[c]);
+            if (next != CHANNEL_NONE)
+                LAUNCH(d->queue, double_bricks, some, ARG(d->names), ARG(d->channel[channels[c]]), ARG(d->channel[next]),
+                       ARG(words));
+        }
+    }
+}
+
+// All that is not awake.
+static void double_sleepers(device_bricks *d)
+{
+    const brick_pool *pool = &d->cells->pool;
+    int32_t bricks[BATCH], count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (pool->alive[b] && pool->phase[b] != PHASE_AWAKE) bricks[count++] = b;
+        if (count < BATCH && b + 1 < pool->end) continue;
+        device_bricks_double(d, bricks, count);
+        count = 0;
+    }
+}
+
+// Where the bricks' values are once all is sent: there, and still here of bricks asleep, which no pass changes.
+static void note_sent(brick_pool *pool)
+{
+    if (pool->awake == pool->live) {
+        memset(pool->place, PLACE_THERE, (size_t)pool->end);
+    } else {
+        for (int32_t b = 1; b < pool->end; b++) {
+            const bool here = pool->place[b] == PLACE_HERE || pool->place[b] == PLACE_BOTH;
+            pool->place[b] = here && pool->phase[b] == PHASE_ASLEEP ? PLACE_BOTH : PLACE_THERE;
+        }
+    }
+    pool->place[BRICK_NOTHING] = PLACE_BOTH;
+}
+
 void device_bricks_send(device_bricks *d)
 {
     act_on(d, PLACE_HERE, send_values);
     act_on(d, PLACE_NOWHERE, clear_values);
-    memset(d->cells->pool.place, PLACE_THERE, (size_t)d->cells->pool.end);
-    d->cells->pool.place[BRICK_NOTHING] = PLACE_BOTH;
+    note_sent(&d->cells->pool);
+    if (d->doubles_lost) double_sleepers(d);
+    d->doubles_lost = false;
 }
 
 static weir_status remote_status(void *user)
@@ -484,6 +552,7 @@ static void repack(void *user, const int32_t *place, int32_t end)
     if (end > d->capacity) end = d->capacity;  // bricks past that were never there
     int32_t *to = host_room(d, (size_t)end * 4);
     d->version = UINT64_MAX;
+    d->doubles_lost = true;
     if (!to || !can_move(d) || !queue_at_least(d->queue, &d->names, &d->names_bytes, (int64_t)end * 4, 0)) {
         // Without room there they come here, move here, and are sent again.
         bricks_fetch_all(pool);
@@ -539,7 +608,7 @@ static void report_changes(device_bricks *d)
     for (int32_t b = 1; b < pool->end; b++) {
         const int32_t bits =
             (cells_stale(c, b) ? DEVICE_STALE : 0) | (pool->flagged[b] == c->world->change ? DEVICE_CHANGED : 0);
-        if (pool->alive[b] && bits) d->flags_here[count++] = 32 * b + bits;
+        if (is_worked(pool, b) && bits) d->flags_here[count++] = 32 * b + bits;
     }
     if (count > 0) {
         const int32_t group = (int32_t)d->queue->group;
@@ -548,8 +617,8 @@ static void report_changes(device_bricks *d)
     }
     const int32_t next = cells_next(c, c->layout->mass), mass = next == CHANNEL_NONE ? c->layout->mass : next;
     const cl_int bytes = pool->channel_bytes[mass], unit = c->world->solver->unit, threshold = c->threshold;
-    LAUNCH(d->queue, report_changes, d->live, ARG(d->list), ARG(d->channel[mass]), ARG(d->channel[c->reported]), ARG(d->tables),
-           ARG(bytes), ARG(unit), ARG(threshold));
+    LAUNCH(d->queue, report_changes, d->worked, ARG(d->list), ARG(d->channel[mass]), ARG(d->channel[c->reported]),
+           ARG(d->tables), ARG(bytes), ARG(unit), ARG(threshold));
 }
 
 void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)
@@ -589,7 +658,7 @@ static void catch_up(void *user)
 
 // ---- Validate --------------------------------------------------------------------------------------------------------------
 
-// That the lines of bricks, from which runs are cut, hold every live brick once.
+// That the lines of bricks, from which runs are cut, hold every brick once that is worked on.
 static const char *validate_lines(const device_bricks *d)
 {
     const brick_pool *pool = &d->cells->pool;
@@ -599,13 +668,13 @@ static const char *validate_lines(const device_bricks *d)
     for (int32_t b = 1; b < pool->end && seen && !wrong; b++) {
         if (!(d->behind[b] & 1)) continue;
         for (int32_t at = b; at != BRICK_NOTHING; at = d->behind[at] >> 1, met++) {
-            bool sound = at < pool->end && pool->alive[at] && !seen[at];
-            if (!sound) wrong = broken("brick %d lies in two lines, or is not there", at);
+            bool sound = at < pool->end && is_worked(pool, at) && !seen[at];
+            if (!sound) wrong = broken("brick %d lies in two lines, is asleep or not there", at);
             if (!sound) break;
             seen[at] = 1;
         }
     }
-    if (!wrong && seen && met != pool->live) wrong = broken("the lines have %d bricks of %d", met, pool->live);
+    if (!wrong && seen && met != d->worked) wrong = broken("the lines have %d bricks of %d", met, d->worked);
     free(seen);
     return wrong;
 }
@@ -614,13 +683,14 @@ const char *device_bricks_validate(const device_bricks *d)
 {
     const brick_pool *pool = &d->cells->pool;
     if (d->version != pool->version) return NULL;
-    if (d->live != pool->live || d->capacity < pool->end || d->room < pool->end)
-        return broken("the device knows %d bricks and has room for %d; %d are there", d->live, d->capacity, pool->live);
-    if (pool->live > 0 && (d->run_count < 1 || d->run_count > d->live))
-        return broken("%d bricks are cut into %d runs", d->live, d->run_count);
+    if (d->awake != pool->awake || d->capacity < pool->end || d->room < pool->end)
+        return broken("the device knows %d awake bricks and has room for %d; %d of %d are awake", d->awake, d->capacity,
+                      pool->awake, pool->live);
+    if (d->worked > 0 && (d->run_count < 1 || d->run_count > d->worked))
+        return broken("%d bricks are cut into %d runs", d->worked, d->run_count);
     for (int32_t b = 1; b < pool->end; b++)
         if (pool->alive[b] && pool->place[b] > PLACE_NOWHERE) return broken("brick %d is in place %d", b, pool->place[b]);
-    return pool->live > 0 ? validate_lines(d) : NULL;
+    return d->worked > 0 ? validate_lines(d) : NULL;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ bool device_rules_run(device_rules *r, device_bricks *d, const cell_rule *rule)
                                {user_bytes, user},
                                ARG(update)};
     d->queue->rule = rule->name;
-    queue_launch_other(d->queue, r->kernel[i], rule->name, (size_t)d->live * d->queue->group, d->queue->group, args,
+    queue_launch_other(d->queue, r->kernel[i], rule->name, (size_t)d->worked * d->queue->group, d->queue->group, args,
                        (int32_t)(sizeof args / sizeof *args));
     d->queue->rule = NULL;
     for (int32_t k = 0; k < rule->def.channel_count; k++) {

@@ -27,16 +27,16 @@ typedef struct device_numbers {
 #define DEVICE_HEADER 896
 #define DEVICE_READ_ALONG 64                               // so many of them, the last, are read whenever the flags are
 #define DEVICE_BRICK_FLAGS DEVICE_HEADER                   // a byte per brick: DEVICE_WET and so on
-#define DEVICE_PLACES(room) (DEVICE_BRICK_FLAGS + (room))  // the live bricks, a device_place each
+#define DEVICE_PLACES(room) (DEVICE_BRICK_FLAGS + (room))  // the bricks that are worked on, a device_place each
 #define DEVICE_SOLVER_TABLES(room) (DEVICE_PLACES(room) + 32 * (room))  // the solver's own
 
 // What the host knows of a brick.
 typedef struct device_row {
     int brick;
-    int near[27];
+    int near[27];  // that are worked on; of a brick asleep none
     device_uint open[16];
     int coord[3];
-    int clear;    // 1: the brick and its 26 neighbours are open throughout
+    int clear;    // 1: the brick and its 26 neighbours are open throughout and worked on
     int newborn;  // 1: its values are zero, and must become so on the device
 } device_row;
 

@@ -45,6 +45,8 @@ struct fluid_view {
     // With a threshold of what counts as a change (weir_world_def.change_threshold): the drops of a brick's 512 cells as they were when it
     // last counted. Meshes are made of these, so that those of bricks side by side fit although some have drifted. NULL: as they are.
     void (*read_reported)(const fluid_view *view, int32_t brick, int32_t *drops);
+    // Drops that there are besides those in cells, or less than none; NULL: there are none.
+    int64_t (*owed)(const fluid_view *view);
     // Fetches the values of bricks that a device has, before they are read; NULL: they are here.
     void (*fetch)(const fluid_view *view, const int32_t *bricks, int32_t count);
     const void *owner;  // of the solver's

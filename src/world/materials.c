@@ -114,7 +114,7 @@ static int64_t count_held(const weir_world *world)
 {
     const fluid_view view = world_fetch_all(world);
     int32_t room[BRICK_CELLS];
-    int64_t held = 0;
+    int64_t held = view.owed ? view.owed(&view) : 0;
     for (int32_t b = 1; b < view.end; b++) {
         if (!view.alive[b]) continue;
         const int32_t *mass = fluid_drops(&view, b, room);

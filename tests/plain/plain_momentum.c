@@ -178,7 +178,8 @@ static void find_divergence(plain_world *w, plain_down down)
     EACH_CELL(&w->grid, i)
     {
         float e = w->m2[i] - 1.0f, net = ((Fx[i] - Fx[i + X]) + (Fz[i] - Fz[i + Z])) + (Fy[i] - Fy[i + Y]);
-        w->divergence[i] = (e > 0.0f ? plain_least(p->excess_rate * e, p->excess_cap) : e) + net;
+        w->divergence[i] =
+            (e > 0.0f ? plain_least(p->excess_rate * plain_most(e, 2.0f * (e - 0.0125f)), p->excess_cap) : e) + net;
         int64_t below = i + (down.sign < 0 ? -1 : 1) * w->grid.step[down.axis];
         float support = w->there[below] ? plain_least(1.0f, w->pressure[below] * down.inverse_head) : 1.0f;
         w->floor[i] = w->there[i] ? down.head * plain_least(1.0f, w->m2[i]) * support : 0.0f;
@@ -390,13 +391,13 @@ static void project(plain_world *w, plain_down down)
     }
 }
 
-// An update takes as many substeps as carry all but a few cells 0.7 cells far at most.
+// An update takes as many substeps as carry what crosses all but a few faces 0.9 cells far at most, and half that out of over-full cells.
 static const int32_t rungs[] = {1, 2, 3, 4, 6, 8};
 
 int32_t plain_substeps(const plain_world *w, float flow)
 {
     int32_t k = 0;
-    while (k < 5 && flow > (float)rungs[k] * 0.7f) k++;
+    while (k < 5 && flow > (float)rungs[k] * 0.9f) k++;
     return rungs[k] < w->params.momentum.substeps ? rungs[k] : w->params.momentum.substeps;
 }
 
@@ -406,15 +407,14 @@ static int32_t needed_substeps(const plain_world *w, float share)
     int32_t fast[5] = {0}, k = 0;
     EACH_CELL(&w->grid, i)
     {
-        float fastest = 0.0f;
         for (int axis = 0; axis < 3; axis++) {
             float f = w->flow[axis][i];
-            int64_t donor = f > 0.0f ? i - w->grid.step[axis] : i;
-            if (w->mass[donor] >= PLAIN_FULL / 2) fastest = plain_most(fastest, fabsf(f));
+            float donor = (float)w->mass[f > 0.0f ? i - w->grid.step[axis] : i] / DROPS;
+            float counts = donor < 0.5f ? 0.0f : donor > 1.05f ? 2.0f * fabsf(f) : fabsf(f);
+            for (int r = 0; r < 5; r++) fast[r] += counts > (float)rungs[r] * (0.9f * share);
         }
-        for (int r = 0; r < 5; r++) fast[r] += fastest > (float)rungs[r] * (0.7f * share);
     }
-    while (k < 5 && fast[k] >= 32) k++;
+    while (k < 5 && fast[k] >= 16) k++;
     return rungs[k];
 }
 

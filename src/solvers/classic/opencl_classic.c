@@ -90,9 +90,10 @@ void classic_opencl_divergence(void *solver)
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
     cl_int follows = iterations - 1 >= 2;
-    device_bricks_prefetch_flags(d, d->live >= machine->transfer_bricks);
-    LAUNCH_ROWS_BY(&machine->queue, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->live, ARG(d->open), ARG(c.mass_next),
-                   NEXT_ARGS(c), ARG(DIVERGENCE(c)), ARG(c.pressure), ARG(d->tables), ARG(d->room), ARG(follows), ARG(d->live));
+    device_bricks_prefetch_flags(d, d->worked >= machine->transfer_bricks);
+    LAUNCH_ROWS_BY(&machine->queue, classic_divergence, DEVICE_DIVERGENCE_GROUP, d->worked, ARG(d->open), ARG(c.mass_next),
+                   NEXT_ARGS(c), ARG(DIVERGENCE(c)), ARG(c.pressure), ARG(d->tables), ARG(d->room), ARG(follows),
+                   ARG(d->worked));
     o->rest = 0;
     iterate_pressure(o, iterations - 1, follows);
 }

@@ -32,16 +32,21 @@ typedef struct momentum_args {
     float scale, flow_limit;  // of a pass that brings flow into another measure
     int32_t smooths;
     float tolerance;
-    _Atomic int32_t *fast_cells;  // see momentum; NULL: they are not counted
+    _Atomic int32_t *fast_faces;  // see momentum; NULL: they are not counted
     float too_fast;               // a flow that is too fast for an update of one substep, in the measure of those there are
     int32_t sweeps;               // of the coarsest level in this visit
+    // What finds out which bricks have come to rest.
+    const int32_t (*near_all)[27];  // neighbours, also those that are asleep
+    brick_rest *rest;
+    uint8_t *motion;  // see cells_sleep
+    float rest_flux;  // the least flux that moves
     cpu_forces forces;
 } momentum_args;
 
 typedef struct momentum_kernels {
     size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
     column_kernel *move;
-    run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient;
+    run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient, *rest;
     // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Gives the largest residual.
     brick_kernel *restrict_fine;
     // Smooths a live brick once more, from pressure to pressure_next, if it is unconverged. Gives the largest residual it had.

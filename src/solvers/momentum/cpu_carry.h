@@ -134,23 +134,26 @@ static void find_corners(sweep_planes *s, const column_bricks *c, const float *b
     }
 }
 
-// Counts the cells of a row that are too fast for so many substeps.
+// Counts the lower faces of a row's cells that are too fast for so many substeps.
 static void count_fast(const momentum_args *a, const sweep_planes *s, int row, int count, int z)
 {
     const float *m = RING(s->m, z) + row, *m_z = RING(s->m, z - 1) + row;
     const float *x = RING(s->flow_x, z) + row, *up = RING(s->flow_y, z) + row, *deep = RING(s->flow_z, z) + row;
-    int32_t cells[SUBSTEP_RUNGS] = {0};
+    int32_t faces[SUBSTEP_RUNGS] = {0};
     for (int i = 0; i < count; i++) {
-        float flow = rule_max(rule_counting_flow(x[i], m[i - 1], m[i], SUBSTEP_FILL),
-                              rule_max(rule_counting_flow(up[i], m[i - SY], m[i], SUBSTEP_FILL),
-                                       rule_counting_flow(deep[i], m_z[i], m[i], SUBSTEP_FILL)));
-        for (int k = 0; k < SUBSTEP_RUNGS; k++) cells[k] += flow > (float)rule_rung(k) * a->too_fast;
+        float on_x = rule_counting_flow(x[i], m[i - 1], m[i], 1.0f);
+        float on_y = rule_counting_flow(up[i], m[i - SY], m[i], 1.0f);
+        float on_z = rule_counting_flow(deep[i], m_z[i], m[i], 1.0f);
+        for (int k = 0; k < SUBSTEP_RUNGS; k++) {
+            const float most = (float)rule_rung(k) * a->too_fast;
+            faces[k] += (on_x > most) + (on_y > most) + (on_z > most);
+        }
     }
     for (int k = 0; k < SUBSTEP_RUNGS; k++)
-        if (cells[k] > 0) atomic_fetch_add_explicit(&a->fast_cells[k], cells[k], memory_order_relaxed);
+        if (faces[k] > 0) atomic_fetch_add_explicit(&a->fast_faces[k], faces[k], memory_order_relaxed);
 }
 
-// Notes where in plane z flow on any axis is fast enough for R4b, and counts the cells whose flow asks for substeps.
+// Notes where in plane z flow on any axis is fast enough for R4b, and counts the faces whose flow asks for substeps.
 static void find_fast(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
 {
     for (int y = -1; y <= 8 * c->y; y++) {
@@ -163,7 +166,8 @@ static void find_fast(const momentum_args *a, sweep_planes *s, const column_bric
             flow[i] = rule_most(rule_abs(x[i]), rule_most(rule_abs(up[i]), rule_abs(deep[i])));
         const row_pairs fast = pairs_above(flow, SECOND_ORDER_SLOW, c);
         RING(s->fast, z)[y + 1] = fast;
-        if (fast && a->fast_cells && y >= 0 && y < 8 * c->y && z >= 0 && z < 8 * c->z && pairs_above(flow, a->too_fast, c))
+        if (fast && a->fast_faces && y >= 0 && y < 8 * c->y && z >= 0 && z < 8 * c->z &&
+            pairs_above(flow, a->too_fast * (1.0f / SUBSTEP_JAMMED), c))
             count_fast(a, s, row + 4, 8 * c->x, z);
     }
 }

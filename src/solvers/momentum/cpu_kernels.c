@@ -3,6 +3,7 @@
 #include "compute/cpu_forces.h"
 #include "solvers/momentum/cpu_levels.h"
 #include "solvers/momentum/cpu_pressure.h"
+#include "solvers/momentum/cpu_rest.h"
 #include "solvers/momentum/cpu_sweep.h"
 #include "solvers/momentum/cpu_viscosity.h"
 #include "solvers/momentum/cycles.h"
@@ -31,6 +32,12 @@ static void gradient(const void *args, void *scratch, const brick_run *r)
     const momentum_args *a = args;
     momentum_scratch *s = scratch;
     BY_LENGTH(gradient_run, a, s, r);
+}
+
+static void rest(const void *args, void *scratch, const brick_run *r)
+{
+    (void)scratch;
+    rest_run(args, r);
 }
 
 static void divergence(const void *args, void *scratch, const brick_run *r)
@@ -93,6 +100,7 @@ const momentum_kernels TABLE(CPU_WIDTH) = {
     .smooth = smooth,
     .smooth_back = smooth_back,
     .gradient = gradient,
+    .rest = rest,
     .restrict_fine = restrict_kernel,
     .local_relax = local_relax,
     .correct_fine = correct,

@@ -2,6 +2,7 @@
 #include "solvers/momentum/cpu_momentum.h"
 
 #include "base/broken.h"
+#include "cells/sleep.h"
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/cycles.h"
 #include "solvers/momentum/film.h"
@@ -73,6 +74,10 @@ static void set_arguments(momentum *m)
         .tolerance = own->tolerance,
         .forces = cpu_find_forces(cpu->machine, share * share),
         .too_fast = SUBSTEP_FLOW * share,
+        .near_all = (const int32_t(*)[27])cpu->machine->cells->pool.near,
+        .rest = cpu->machine->cells->pool.rest,
+        .motion = cpu->machine->cells->sleep->motion,
+        .rest_flux = own->sleep,
     };
     cpu->args.forces.noise = p->noise;
     point_channels(cpu);
@@ -122,6 +127,18 @@ static weir_status reserve_flags(momentum_cpu *cpu)
     return WEIR_OK;
 }
 
+// What is not awake has no active cells, and nothing is known of it.
+static void clear_sleepers(momentum_cpu *cpu)
+{
+    const brick_pool *pool = &cpu->machine->cells->pool;
+    const brick_flags *flags = &cpu->flags;
+    for (int32_t b = 1; b < pool->end && pool->awake < pool->live; b++) {
+        if (pool->phase[b] == PHASE_AWAKE) continue;
+        memset(&flags->active[b], 0, sizeof flags->active[b]);
+        flags->dry[b] = flags->full[b] = flags->unconverged[b] = flags->drained[b] = 0;
+    }
+}
+
 static weir_status reserve(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
@@ -131,6 +148,7 @@ static weir_status reserve(void *solver)
     if (status == WEIR_OK) status = reserve_flags(cpu);
     if (status == WEIR_OK) status = pyramid_build(&cpu->levels, pool);
     if (status != WEIR_OK) return status;
+    clear_sleepers(cpu);
     set_arguments(solver);
     cpu->ready = pool->version;
     return WEIR_OK;
@@ -143,10 +161,10 @@ void momentum_cpu_move(void *solver)
     momentum *m = solver;
     momentum_cpu *cpu = m->cpu;
     int fast[SUBSTEP_RUNGS];
-    for (int k = 0; k < SUBSTEP_RUNGS; k++) atomic_store_explicit(&cpu->fast_cells[k], 0, memory_order_relaxed);
-    cpu->args.fast_cells = m->substep == 0 ? cpu->fast_cells : NULL;
+    for (int k = 0; k < SUBSTEP_RUNGS; k++) atomic_store_explicit(&cpu->fast_faces[k], 0, memory_order_relaxed);
+    cpu->args.fast_faces = m->substep == 0 ? cpu->fast_faces : NULL;
     cpu_over_columns(cpu->machine, cpu->kernels->move, &cpu->args);
-    for (int k = 0; k < SUBSTEP_RUNGS; k++) fast[k] = atomic_load_explicit(&cpu->fast_cells[k], memory_order_relaxed);
+    for (int k = 0; k < SUBSTEP_RUNGS; k++) fast[k] = atomic_load_explicit(&cpu->fast_faces[k], memory_order_relaxed);
     if (m->substep == 0) m->substeps_next = rule_substeps(fast, m->base.cells.world->params.momentum.substeps);
 }
 
@@ -173,19 +191,19 @@ void momentum_cpu_forces(void *solver)
 void momentum_cpu_divergence(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
-    cpu_over_runs(cpu->machine, cpu->kernels->divergence, &cpu->args);
+    cpu_over_awake_runs(cpu->machine, cpu->kernels->divergence, &cpu->args);
 }
 
 void momentum_cpu_smooth(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
-    cpu_over_runs(cpu->machine, cpu->kernels->smooth, &cpu->args);
+    cpu_over_awake_runs(cpu->machine, cpu->kernels->smooth, &cpu->args);
 }
 
 void momentum_cpu_smooth_back(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
-    cpu_over_runs(cpu->machine, cpu->kernels->smooth_back, &cpu->args);
+    cpu_over_awake_runs(cpu->machine, cpu->kernels->smooth_back, &cpu->args);
 }
 
 void momentum_cpu_restrict_fine(void *solver)
@@ -261,12 +279,16 @@ static float rescale_brick(const void *args, void *scratch, int32_t brick)
     const momentum_args *a = args;
     (void)scratch;
     const float scale = a->scale, limit = a->flow_limit;
+    if (a->bricks.phase[brick] == PHASE_ASLEEP) return 0.0f;
     for (int axis = 0; axis < 3; axis++) {
         float *flow = a->flow[axis] + (size_t)brick * BRICK_CELLS;
         for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_scaled(flow[i], scale, limit);
     }
     float *pressure = a->pressure + (size_t)brick * BRICK_CELLS;
     for (int i = 0; i < BRICK_CELLS; i++) pressure[i] = rule_scaled(pressure[i], scale * scale, PRESSURE_MAX);
+    // That of a rim stays the same in both channels.
+    if (a->bricks.phase[brick] == PHASE_RIM)
+        memcpy(a->pressure_next + (size_t)brick * BRICK_CELLS, pressure, BRICK_CELLS * sizeof *pressure);
     return 0.0f;
 }
 
@@ -276,6 +298,84 @@ void momentum_cpu_rescale(void *solver)
     m->cpu->args.scale = m->scale;
     m->cpu->args.flow_limit = m->flow_limit;
     cpu_over_bricks(m->cpu->machine, rescale_brick, &m->cpu->args, NULL, m->base.cells.pool.end - 1, BRICK_GRAIN);
+}
+
+// ---- Sleep -----------------------------------------------------------------------------------------------------------------
+
+// Bricks that fell asleep or changed asleep have the same values in the channels of the state and in those that take new ones: they change places.
+void momentum_cpu_double_values(void *solver)
+{
+    momentum *m = solver;
+    fluid_cells *c = &m->base.cells;
+    int32_t channels[CHANNEL_MAX], count = cells_state_channels(c, channels);
+    for (int32_t i = 0; i < c->sleep->doubled_count; i++)
+        for (int32_t k = 0; k < count; k++) {
+            const int32_t b = c->sleep->doubled[i];
+            memcpy(bricks_values(&c->pool, cells_next(c, channels[k]), b), bricks_values(&c->pool, channels[k], b),
+                   bricks_channel_bytes(&c->pool, channels[k]));
+        }
+}
+
+static int32_t list_rim(momentum_cpu *cpu)
+{
+    const brick_pool *pool = &cpu->machine->cells->pool;
+    int32_t count = 0;
+    for (int32_t b = 0; (b = bricks_next(pool->phase, PHASE_RIM, b + 1, pool->end)) < pool->end;) cpu->flags.list[count++] = b;
+    return count;
+}
+
+static float book_brick(const void *args, void *scratch, int32_t brick)
+{
+    const momentum_args *a = args;
+    (void)scratch;
+    const size_t at = (size_t)brick * BRICK_CELLS;
+    int64_t gained = 0;
+    for (size_t i = at; i < at + BRICK_CELLS; i++) gained += a->mass_next[i] - a->mass[i];
+    a->rest[brick].owed += gained;
+    memcpy(a->mass_next + at, a->mass + at, BRICK_CELLS * sizeof *a->mass);
+    a->bricks.wet[brick] = 1;
+    return 0.0f;
+}
+
+// What the move brought to the rim, or took from it, is booked; its cells stay as they are.
+void momentum_cpu_book_rim(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_bricks(cpu->machine, book_brick, &cpu->args, cpu->flags.list, list_rim(cpu), BRICK_GRAIN);
+}
+
+static float trim_brick(const void *args, void *scratch, int32_t brick)
+{
+    static const uint8_t before[3] = {NEAR(-1, 0, 0), NEAR(0, -1, 0), NEAR(0, 0, -1)};
+    const momentum_args *a = args;
+    (void)scratch;
+    for (int axis = 0; axis < 3; axis++) {
+        float *flow = a->flow[axis] + (size_t)brick * BRICK_CELLS;
+        const bool kept = a->bricks.phase[a->bricks.near[brick][before[axis]]] == PHASE_AWAKE;
+        for (int i = 0; i < BRICK_CELLS; i++)
+            if ((i >> (3 * axis)) % 8 != 0 || !kept) flow[i] = 0.0f;
+    }
+    return 0.0f;
+}
+
+// Within the rim nothing flows.
+void momentum_cpu_trim_rim(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_bricks(cpu->machine, trim_brick, &cpu->args, cpu->flags.list, list_rim(cpu), BRICK_GRAIN);
+}
+
+// In the measure of a whole update.
+void momentum_cpu_rest(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    const weir_params *p = &cpu->machine->world->params;
+    momentum_args whole = cpu->args;
+    whole.gravity[0] = p->gravity.x;
+    whole.gravity[1] = p->gravity.y;
+    whole.gravity[2] = p->gravity.z;
+    whole.head = backend_find_down(p).head;
+    cpu_over_awake_runs(cpu->machine, cpu->kernels->rest, &whole);
 }
 
 // ---- Local relaxation ------------------------------------------------------------------------------------------------------
@@ -345,7 +445,7 @@ static void local_relax(momentum *m)
     int32_t count = rule_residual_is_large(m->residual, tolerance) ? list_active(cpu) : 0;
     float left = smooth_listed(cpu, count);
     count = keep_unconverged(cpu, count);
-    m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.live, tolerance, m->fresh);
+    m->unsolved = rule_cycle_follows(m->residual, left, count, m->base.cells.pool.awake, tolerance, m->fresh);
     if (!rule_relaxes_locally(m->residual, m->unsolved, m->may_follow, tolerance)) return;
     for (int32_t round = 1; count > 0; round++) {
         cpu_over_bricks(cpu->machine, take_over, &cpu->args, cpu->flags.list, count, BRICK_GRAIN);
@@ -387,7 +487,7 @@ static void try_column(void *solver, const brick_column *column, uint8_t *wet, i
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     momentum_args trial = cpu->args;
-    trial.fast_cells = NULL;
+    trial.fast_faces = NULL;
     trial.bricks = cpu->machine->bricks;
     trial.bricks.wet = wet;
     trial.bricks.changed = changed;

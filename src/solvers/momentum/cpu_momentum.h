@@ -14,7 +14,7 @@ typedef struct brick_flags {
     uint8_t *unconverged;
     uint8_t *drained;
     uint8_t *listed;  // 1: in a list that is being made
-    int32_t *list;    // of bricks to be relaxed locally
+    int32_t *list;    // of bricks to be relaxed locally, or of the rim
     int32_t room;     // bricks there is room for
 } brick_flags;
 
@@ -27,7 +27,7 @@ struct momentum_cpu {
     float *sixths;  // see momentum_args
     momentum_args args;
     _Atomic int32_t
-        fast_cells[SUBSTEP_RUNGS];  // how many ask for more substeps than each rung has, at the beginning of the update
+        fast_faces[SUBSTEP_RUNGS];  // how many ask for more substeps than each rung has, at the beginning of the update
 };
 
 #endif

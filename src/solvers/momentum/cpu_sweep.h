@@ -164,7 +164,7 @@ static void note_bricks(const momentum_args *a, sweep_planes *s, const column_br
             }
             if (brick == BRICK_NOTHING) continue;
             a->bricks.wet[brick] = wet != 0;
-            if (changed) a->bricks.changed[brick] = a->bricks.change;
+            if (changed && a->bricks.phase[brick] == PHASE_AWAKE) a->bricks.changed[brick] = a->bricks.change;
         }
     }
     memset(s->holds, 0, sizeof s->holds);

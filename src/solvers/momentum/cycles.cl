@@ -5,7 +5,7 @@ inline bool needs_another_cycle(global const int *tables, int index, device_cycl
 {
     global const int *stats = tables + DEVICE_CYCLE_STATS(index);
     return rule_cycle_follows(as_float(stats[DEVICE_BEGUN]), as_float(stats[DEVICE_LEFT]), stats[DEVICE_UNCONVERGED],
-                              cycle.live, cycle.tolerance, cycle.fresh != 0);
+                              cycle.awake, cycle.tolerance, cycle.fresh != 0);
 }
 
 // Whether a cycle is not needed.

@@ -26,13 +26,33 @@ typedef struct device_finish {
     float film, friction;
 } device_finish;
 
-// What tells how many substeps the next update takes: a flow that is too fast for one, and where cells are counted that are too fast for each
+// What tells how many substeps the next update takes: a flow that is too fast for one, and where faces are counted that are too fast for each
 // rung; -1: nowhere. Two updates have their counts in turn.
 typedef struct device_fast {
     float too_fast;
     int counts;  // in the header
     int clears;  // of the other update
 } device_fast;
+
+// An awake brick and the six at its faces, whether they are worked on or not: 4 times each, and what it is. `damped`: 1: still water in it
+// loses flow.
+typedef struct device_beside {
+    int brick, x0, x1, y0, y1, z0, z1;
+    int damped;
+} device_beside;
+
+enum {
+    DEVICE_BESIDE_NOTHING,  // nothing, or dry and asleep
+    DEVICE_BESIDE_ASLEEP,
+    DEVICE_BESIDE_RIM,
+    DEVICE_BESIDE_AWAKE
+};
+
+// What rest goes by, in the measure of a whole update.
+typedef struct device_rest {
+    float gravity_x, gravity_y, gravity_z, head;
+    float moves;  // the least flux that moves
+} device_rest;
 
 // One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a
 // table of them. In the floats a level has its channels one after the other, `room` bricks each; brick 0 is nothing and, like
@@ -53,7 +73,7 @@ typedef struct device_cycle {
     int speculative;  // 1: it was enqueued before anybody knew whether it is needed; if it is not, its kernels do nothing
     int anew;         // 1: the operator is made anew everywhere, 0: only where active cells changed since the last cycle
     int may_follow;   // 1: another one may follow
-    int live;         // bricks
+    int awake;        // bricks
     int fresh;        // 1: the pressure is solved anew
     float tolerance;
 } device_cycle;
@@ -74,12 +94,12 @@ enum {
 #define DEVICE_CYCLE_NUMBER 0
 #define DEVICE_SMOOTHED(index) (16 + LOCAL_RELAX_ROUNDS * (index))
 #define DEVICE_HEADER_INTS (DEVICE_SMOOTHED(DEVICE_CYCLES) + DEVICE_CYCLE_STATS_SIZE * DEVICE_CYCLES)
-#define DEVICE_FAST_CELLS(update) (DEVICE_HEADER_INTS + 8 * ((update)&1))  // behind them: see device_fast
+#define DEVICE_FAST_FACES(update) (DEVICE_HEADER_INTS + 8 * ((update)&1))  // behind them: see device_fast
 #define DEVICE_CYCLE_STATS(index) (DEVICE_HEADER_INTS - DEVICE_CYCLE_STATS_SIZE * ((index) + 1))
 
 // The solver's own tables.
-#define DEVICE_DRY(room) DEVICE_SOLVER_TABLES(room)      // a byte per live brick, by its number among them: see divergence
-#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))  // an int per brick: see the header
+#define DEVICE_DRY(room) DEVICE_SOLVER_TABLES(room)              // a byte per brick, by its number in the list: see divergence
+#define DEVICE_STAMPS(room) (DEVICE_DRY(room) + (room))          // an int per brick: see the header
 #define DEVICE_RELAXED(room) (DEVICE_STAMPS(room) + 4 * (room))  // an int per brick: see relaxation.cl
 #define DEVICE_LISTED(room) (DEVICE_RELAXED(room) + 4 * (room))  // the lists of unconverged bricks
 #define DEVICE_ACTIVE(room) (DEVICE_LISTED(room) + 4 * (LOCAL_RELAX_ROUNDS + 1) * (room))  // masks: the active cells

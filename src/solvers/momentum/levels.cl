@@ -2,7 +2,7 @@
 //
 // A cycle, `top` being the coarsest level:
 //
-//     restrict_fine                          residual and counts of the live bricks, to level 1
+//     restrict_fine                          residual and counts of the awake bricks, to level 1
 //     first_down      level = 1              sweeps = smooths
 //     level_down      level = 2 .. top-1     the same, after the right side from what is left on the level below
 //     level_down      level = top            sweeps = 0
@@ -152,11 +152,11 @@ inline float sum_pairs(local const float4 *rows, int row, int x)
     return rule_children(r0.x, r0.y, r1.x, r1.y, r2.x, r2.y, r3.x, r3.y);
 }
 
-// 64 work-items per live brick. In the cycle's statistics 0 becomes the bits of the largest residual: those of floats that are
+// 64 work-items per awake brick; to it a cell of the rim is open and not active. In the cycle's statistics 0 becomes the bits of the largest residual: those of floats that are
 // not negative are in the order of the floats.
 ROW_KERNEL void restrict_fine(global const float *pressure, global const float *divergence, global const uchar *open,
                               global float *pyramid, device_level here, device_level above, global int *tree,
-                              global volatile int *tables, device_cycle cycle, int room, int live)
+                              global volatile int *tables, device_cycle cycle, int room, int awake)
 {
     if (cycle_is_over((global const int *)tables, cycle)) return;
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
@@ -169,7 +169,7 @@ ROW_KERNEL void restrict_fine(global const float *pressure, global const float *
     local uint links[GROUP_BRICKS][ROWS], borders_xy[GROUP_BRICKS][ROWS], borders_z[GROUP_BRICKS][ROWS];
     local volatile int most;
     ONCE most = 0;
-    const device_place place = places[ROW_NUMBER(live)];
+    const device_place place = places[ROW_NUMBER(awake)];
     const rows_around at = look_from(place, ROW);
     const bits_around a = look_at_bits(active, at);
     const bits_around o = look_at_open(open, at, place.clear);
@@ -580,11 +580,11 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
     store_row(CHANNEL(DEVICE_ERROR_NEXT), at.self, r.e);
 }
 
-// 64 work-items per live brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
+// 64 work-items per awake brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
 // above it, as in all deep water, the floor need not be read. What changes from now on has the next cycle's stamp.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global float *pyramid, device_level here,
                              device_level above, global const int *tree, global int *tables, device_cycle cycle, int room,
-                             int top, float head, int live)
+                             int top, float head, int awake)
 {
     if (cycle_is_over(tables, cycle)) return;
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
@@ -592,7 +592,7 @@ ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, 
     if (get_global_id(0) == 0) tables[DEVICE_CYCLE_NUMBER]++;
     const device_level levels[2] = {here, above};
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
-    if (number >= live) return;
+    if (number >= awake) return;
     const int brick = places[number].brick, row = ROWS * brick + ROW;
     const uint bits = active[row];
     if (bits == 0u) return;

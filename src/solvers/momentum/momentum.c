@@ -3,6 +3,7 @@
 #include "solvers/momentum/momentum.h"
 
 #include "cells/flow_channels.h"
+#include "cells/sleep.h"
 #include "world/edits.h"
 #include "world/solver.h"
 #include <assert.h>
@@ -21,6 +22,10 @@ static const pass CORRECT = PASS("coarse correction", momentum, correct);
 static const pass SMOOTH_BACK = PASS("smoothing", momentum, smooth_back);
 static const pass LOCAL_RELAX = PASS("local relaxation", momentum, local_relax);
 static const pass RESCALE = PASS("substeps", momentum, rescale);
+static const pass DOUBLE_VALUES = PASS("sleep", momentum, double_values);
+static const pass BOOK_RIM = PASS("sleep", momentum, book_rim);
+static const pass TRIM_RIM = PASS("sleep", momentum, trim_rim);
+static const pass REST = PASS("sleep", momentum, rest);
 static const pass GRADIENT = PASS("pressure gradient", momentum, gradient);
 
 static void run(momentum *m, const pass *p)
@@ -57,6 +62,7 @@ static void run_substep(momentum *m)
 {
     weir_world *world = m->base.cells.world;
     run(m, &MOVE);
+    if (m->base.cells.pool.awake < m->base.cells.pool.live) run(m, &BOOK_RIM);
     if (backend_drains(world)) {
         run(m, &OPEN_SIDES);
         assert(m->drained >= 0);
@@ -68,6 +74,7 @@ static void run_substep(momentum *m)
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
+    if (m->base.cells.pool.awake < m->base.cells.pool.live) run(m, &TRIM_RIM);
 }
 
 // Brings flow and pressure into another measure: `scale` times as much flow, and the limit that it then has.
@@ -92,6 +99,7 @@ static void run_passes(momentum *m)
     if (m->substep_count > 1) rescale(m, n, MOMENTUM_FLOW_MAX);
     m->substeps = m->flow_bound = m->substep_count;
     backend_rules(&m->base, WEIR_PLACE_AFTER);
+    if (m->base.cells.world->params.momentum.sleep > 0.0f) run(m, &REST);
 }
 
 // The parameters of one of n substeps.
@@ -108,6 +116,14 @@ static weir_params params_of_substep(const weir_params *all, int32_t n)
     return p;
 }
 
+static weir_status plan_sleep(momentum *m)
+{
+    fluid_cells *c = &m->base.cells;
+    const weir_params *p = &c->world->params;
+    const backend_down down = backend_find_down(p);
+    return sleep_plan(c, (sleep_gravity){down.axis, down.sign, down.head, down.inverse_head}, p->momentum.film);
+}
+
 static weir_status reserve(void *state)
 {
     momentum *m = state;
@@ -115,7 +131,12 @@ static weir_status reserve(void *state)
     const int32_t most = params->momentum.substeps;
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
     m->params = params_of_substep(params, m->substep_count);
-    return solver_state_reserve(state);
+    weir_status status = cells_reserve(state);
+    if (status == WEIR_OK) status = plan_sleep(m);
+    if (status != WEIR_OK) return status;
+    status = m->base.part->reserve(m);
+    if (status != WEIR_OK) sleep_cancel(&m->base.cells);
+    return status;
 }
 
 // Flow that is set may ask for substeps at once.
@@ -139,6 +160,7 @@ static void apply(void *state, const world_edit *edit)
 {
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);  // which tells how the last update went
+    sleep_wake(&m->base.cells, region_bricks(edit->place.box));
     if (edit->kind == EDIT_FLOW)
         set_flow(m, edit);
     else if (momentum_fill(m, edit))
@@ -150,6 +172,7 @@ static void terrain_changed(void *state, weir_box bricks)
 {
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);
+    sleep_wake(&m->base.cells, bricks);
     cells_terrain_changed(state, bricks);
     m->cycles_next = 0;
 }
@@ -157,15 +180,20 @@ static void terrain_changed(void *state, weir_box bricks)
 static weir_status update(void *state)
 {
     momentum *m = state;
+    const brick_pool *pool = &m->base.cells.pool;
+    sleep_commit(&m->base.cells);
     if (m->base.machine->begin) m->base.machine->begin(m->base.machine);
-    if (m->base.cells.pool.live > 0) {
+    if (m->base.cells.sleep->doubled_count > 0) run(m, &DOUBLE_VALUES);
+    if (pool->awake > 0) {
         run_passes(m);
-    } else {
+    } else if (pool->live == 0) {
         // A world that has dried up is like a new one to the water that comes next.
         bricks_catch_up(&m->base.cells.pool);
         m->cycles_next = m->substeps_next = 0;
     }
-    return solver_state_finish(&m->base);
+    weir_status status = solver_state_finish(&m->base);
+    if (status == WEIR_OK && pool->awake > 0 && m->base.cells.world->params.momentum.sleep > 0.0f) sleep_note(&m->base.cells);
+    return status;
 }
 
 // ---- Channels --------------------------------------------------------------------------------------------------------------
@@ -178,10 +206,15 @@ static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES}
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
 #if WEIR_HAVE_OPENCL
-    return solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, &momentum_on_opencl, state);
+    const solver_part *on_opencl = &momentum_on_opencl;
 #else
-    return solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, NULL, state);
+    const solver_part *on_opencl = NULL;
 #endif
+    weir_status status = solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, on_opencl, state);
+    if (status != WEIR_OK || sleep_create(*state, &world->params.momentum.sleep)) return status;
+    solver_state_free(*state, sizeof(momentum));
+    *state = NULL;
+    return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
 }
 
 static void destroy(void *state)

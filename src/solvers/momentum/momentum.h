@@ -59,7 +59,11 @@ extern const solver_part momentum_on_opencl;  // opencl_momentum.c
     ITEM(smooth_back)         \
     ITEM(local_relax)         \
     ITEM(gradient)            \
-    ITEM(rescale)
+    ITEM(rescale)             \
+    ITEM(double_values)       \
+    ITEM(book_rim)            \
+    ITEM(trim_rim)            \
+    ITEM(rest)
 
 #define DECLARE(name)                       \
     void momentum_cpu_##name(void *solver); \

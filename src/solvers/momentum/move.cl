@@ -337,16 +337,18 @@ inline uint corner_sides(local const move_tile *t, int2 cell, int z)
            (BIT(here & below, 1) ? flow_z << 8 : 0u);
 }
 
-// Substeps: counts a cell that is too fast for so many. `fill` points to its fill m.
+// Substeps: counts the lower faces of a cell that are too fast for so many. `fill` points to its fill m.
 inline void count_fast(global int *counts, local const float *fill, float m_below, float m, float3 u, float too_fast)
 {
-    const float enough = SUBSTEP_FILL * RULE_DROPS;
-    if (!(fmax(fmax(fabs(u.x), fabs(u.y)), fabs(u.z)) > too_fast)) return;
-    const float flow = fmax(rule_counting_flow(u.x, fill[-1], m, enough),
-                            fmax(rule_counting_flow(u.y, fill[-FILL_WIDTH], m, enough),
-                                 rule_counting_flow(u.z, m_below, m, enough)));
-    for (int k = 0; k < SUBSTEP_RUNGS; k++)
-        if (flow > (float)rule_rung(k) * too_fast) atomic_inc(&counts[k]);
+    if (!(SUBSTEP_JAMMED * fmax(fmax(fabs(u.x), fabs(u.y)), fabs(u.z)) > too_fast)) return;
+    const float on_x = rule_counting_flow(u.x, fill[-1], m, RULE_DROPS);
+    const float on_y = rule_counting_flow(u.y, fill[-FILL_WIDTH], m, RULE_DROPS);
+    const float on_z = rule_counting_flow(u.z, m_below, m, RULE_DROPS);
+    for (int k = 0; k < SUBSTEP_RUNGS; k++) {
+        const float most = (float)rule_rung(k) * too_fast;
+        const int faces = (on_x > most) + (on_y > most) + (on_z > most);
+        if (faces > 0) atomic_add(&counts[k], faces);
+    }
 }
 
 inline int2 two_drops(global const int *mass, int cell)

@@ -3,43 +3,17 @@
 // How large the residual is, is read while later kernels of the same update are running. Where bricks come and go the host has much to do
 // before the next update can begin: there it enqueues all cycles of the pressure at once, leaves it to the device which of them are
 // needed, and works on the next update's bricks meanwhile.
-#include "cells/pyramid.h"
-#include "compute/opencl.h"
+#include "solvers/momentum/opencl_momentum.h"
+
 #include "solvers/momentum/coarse.h"
-#include "solvers/momentum/device.h"
 #include "solvers/momentum/film.h"
 #include "solvers/momentum/limit.h"
-#include "solvers/momentum/momentum.h"
 #include "solvers/momentum/pressure.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum {
-    SPECULATIVE_BRICKS = 8192,  // from so many on it pays to enqueue cycles before they are known to be needed
-    LEVELS_MAX = PYRAMID_LEVELS
-};
-
-#define MOMENTUM_KERNELS(ITEM) \
-    ITEM(move)                 \
-    ITEM(viscosity)            \
-    ITEM(divergence)           \
-    ITEM(smooth)               \
-    ITEM(find_unconverged)     \
-    ITEM(local_relax)          \
-    ITEM(copy_newest)          \
-    ITEM(gradient)             \
-    ITEM(rescale)              \
-    ITEM(grow_tree)            \
-    ITEM(restrict_fine)        \
-    ITEM(correct_fine)         \
-    ITEM(first_down)           \
-    ITEM(first_smooth)         \
-    ITEM(level_down)           \
-    ITEM(level_smooth)         \
-    ITEM(coarse_tail)
-
-enum { KERNEL_BEFORE = KERNEL_OWN - 1, MOMENTUM_KERNELS(KERNEL_ENUM) };
+enum { SPECULATIVE_BRICKS = 8192 };  // from so many on it pays to enqueue cycles before they are known to be needed
 
 extern const char opencl_momentum_source[];
 static const char *const kernel_names[] = {MOMENTUM_KERNELS(KERNEL_NAME)};
@@ -48,37 +22,6 @@ static const opencl_text text = {"momentum", opencl_momentum_source, kernel_name
 // Divergence and floor live in the old flow until the gradient.
 #define DIVERGENCE(channels) ((channels).flow[0])
 #define FLOOR(channels) ((channels).flow[1])
-
-// The pyramid on the device: one block of floats, one of ints, and a table of levels.
-typedef struct device_pyramid {
-    pyramid tables;
-    device_level level[LEVELS_MAX + 1];  // one more, since kernels get a level with the one above it
-    cl_mem cells, tree;
-    int64_t cell_bytes, tree_bytes;
-    int32_t *tree_here;
-    size_t here_bytes;
-    int32_t told;      // where the host's part of the tree begins, with the table of levels; before it is what grow_tree finds
-    int32_t box;       // where the octants of the tail's first level are: see coarse_tail
-    int32_t split;     // axes on which the cells of the tail lie in two bricks: bit 3k + axis for level tail + k
-    int32_t tail;      // the first level that coarse_tail does; past the top: none
-    bool fresh;        // no cycle has been over it yet
-    uint64_t version;  // of the pool it was built for
-} device_pyramid;
-
-struct momentum_opencl {
-    opencl_machine *machine;
-    device_pyramid pyramid;
-    int32_t speculative_bricks;  // bricks from which on cycles are enqueued before they are known to be needed
-    device_limits limits;
-    device_finish finish;
-    cl_float thick;  // fill from which on R9, R9b and films have nothing to say
-    device_fast fast;
-    cl_int smooths;            // of a smoothing
-    device_cycle cycle;        // the one under way
-    device_cycle stats_cycle;  // the one after which statistics were prefetched
-    bool stats_pending;        // they were, and nobody has taken them yet
-    cl_event stats_read;
-};
 
 // ---- The pyramid -----------------------------------------------------------------------------------------------------------
 
@@ -120,14 +63,14 @@ static pyramid_size lay_out(device_pyramid *p, const brick_pool *pool)
     return size;
 }
 
-// The lowest brick of a level, live ones being level 0, on each axis; false if they lie further apart than two bricks. An even number
+// The lowest brick of a level, awake ones being level 0, on each axis; false if they lie further apart than two bricks. An even number
 // where that is possible, so that cells above them pair up.
 static bool find_corner(const device_pyramid *p, const brick_pool *pool, int32_t level, int32_t corner[3])
 {
     const weir_coord *coord = level == 0 ? pool->coord : p->tables.level[level].coord;
     int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
     for (int32_t b = 1; b < p->level[level].count; b++) {
-        if (level == 0 && !pool->alive[b]) continue;
+        if (level == 0 && pool->phase[b] != PHASE_AWAKE) continue;
         const int32_t at[3] = {coord[b].x, coord[b].y, coord[b].z};
         for (int axis = 0; axis < 3; axis++) {
             if (at[axis] < low[axis]) low[axis] = at[axis];
@@ -163,7 +106,7 @@ static void write_box(device_pyramid *p, const brick_pool *pool, int32_t *box)
     if (p->tail > p->tables.top || !find_corner(p, pool, below, corner)) return;
     const weir_coord *coord = below == 0 ? pool->coord : p->tables.level[below].coord;
     for (int32_t b = 1; b < p->level[below].count; b++) {
-        if (below == 0 && !pool->alive[b]) continue;
+        if (below == 0 && pool->phase[b] != PHASE_AWAKE) continue;
         int32_t octant = (coord[b].x - corner[0]) + 2 * (coord[b].y - corner[1]) + 4 * (coord[b].z - corner[2]);
         assert(octant >= 0 && octant < 8 && box[octant] == 0);
         box[octant] = b;
@@ -228,7 +171,7 @@ static weir_status build_pyramid(momentum_opencl *o)
         p->fresh = true;
         p->version = pool->version;
     }
-    if (!room) return queue_no_room(&o->machine->queue, "the coarse levels of ", pool->live, cell_bytes + tree_bytes);
+    if (!room) return queue_no_room(&o->machine->queue, "the coarse levels of ", pool->awake, cell_bytes + tree_bytes);
     return queue_status(&o->machine->queue);
 }
 
@@ -244,8 +187,8 @@ static void drop_pyramid(momentum_opencl *o)
 
 // ---- Statistics of cycles --------------------------------------------------------------------------------------------------
 
-_Static_assert(4 * (DEVICE_FAST_CELLS(1) + 8) == DEVICE_HEADER, "so much room the tables have for a header");
-_Static_assert(4 * DEVICE_FAST_CELLS(0) == DEVICE_HEADER - DEVICE_READ_ALONG, "the counts are read with the flags");
+_Static_assert(4 * (DEVICE_FAST_FACES(1) + 8) == DEVICE_HEADER, "so much room the tables have for a header");
+_Static_assert(4 * DEVICE_FAST_FACES(0) == DEVICE_HEADER - DEVICE_READ_ALONG, "the counts are read with the flags");
 
 // See device.h.
 typedef struct cycle_stats {
@@ -293,7 +236,7 @@ static void take_stats(void *solver)
     cycle_stats last = stats_of(o, cycles - 1);
     m->cycles = cycles;
     m->residual = last.begun;
-    bool follows = rule_cycle_follows(last.begun, last.left, last.unconverged, of->live, of->tolerance, of->fresh != 0);
+    bool follows = rule_cycle_follows(last.begun, last.left, last.unconverged, of->awake, of->tolerance, of->fresh != 0);
     m->cycles_next = cycles + (follows ? 1 : 0);
 }
 
@@ -301,12 +244,12 @@ static void take_stats(void *solver)
 // much as two launches.
 static bool reads_once(const momentum_opencl *o)
 {
-    return o->machine->bricks.live < o->machine->transfer_bricks && !o->cycle.speculative;
+    return o->machine->bricks.worked < o->machine->transfer_bricks && !o->cycle.speculative;
 }
 
 static bool uses_transfer_queue(const momentum_opencl *o)
 {
-    return o->machine->bricks.live >= o->machine->transfer_bricks;
+    return o->machine->bricks.worked >= o->machine->transfer_bricks;
 }
 
 // ---- An update -------------------------------------------------------------------------------------------------------------
@@ -338,8 +281,8 @@ static void set_numbers(const momentum *m)
     };
     o->fast = (device_fast){
         .too_fast = SUBSTEP_FLOW * share,
-        .counts = DEVICE_FAST_CELLS(o->machine->world->update),
-        .clears = DEVICE_FAST_CELLS(o->machine->world->update + 1),
+        .counts = DEVICE_FAST_FACES(o->counted),
+        .clears = DEVICE_FAST_FACES(o->counted + 1),
     };
     o->thick = fmaxf(n.empty, fmaxf(RISING_THIN, FILM_SLOWED * p->film));
     o->smooths = p->smooths;
@@ -353,8 +296,9 @@ static weir_status reserve(void *solver)
         drop_pyramid(o);
         status = opencl_prepare(o->machine);
     }
-    if (status == WEIR_OK && o->machine->cells->pool.live > 0) status = build_pyramid(o);
+    if (status == WEIR_OK && o->machine->cells->pool.awake > 0) status = build_pyramid(o);
     if (status == WEIR_OK) status = opencl_reserve(o->machine);
+    if (status == WEIR_OK) status = opencl_sleep_reserve(solver);
     if (status == WEIR_OK) set_numbers(solver);
     return status;
 }
@@ -386,7 +330,7 @@ void momentum_opencl_viscosity(void *solver)
     opencl_machine *machine = ((momentum *)solver)->opencl->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH(&machine->queue, viscosity, d->live, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.mass_next),
+    LAUNCH(&machine->queue, viscosity, d->worked, ARG(d->list), ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.mass_next),
            NEXT_ARGS(c), FLOW_ARGS(c), ARG(((const momentum *)solver)->params.momentum.viscosity));
     opencl_swap_flow(machine);
 }
@@ -400,11 +344,11 @@ void momentum_opencl_forces(void *solver)
 static void begin_cycles(momentum_opencl *o)
 {
     const device_pyramid *p = &o->pyramid;
-    const int32_t live = o->machine->bricks.live;
+    const int32_t awake = o->machine->bricks.awake;
     o->cycle = (device_cycle){
-        .speculative = p->fresh && live >= o->speculative_bricks,
+        .speculative = p->fresh && awake >= o->speculative_bricks,
         .anew = p->fresh,
-        .live = live,
+        .awake = awake,
         .tolerance = o->machine->world->params.momentum.tolerance,
     };
 }
@@ -424,10 +368,10 @@ void momentum_opencl_divergence(void *solver)
     const weir_momentum_params *p = &machine->world->params.momentum;
     begin_cycles(o);
     if (!reads_once(o) && is_last(solver)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
-    LAUNCH_ROWS(&machine->queue, divergence, d->live, ARG(d->near), ARG(d->open), ARG(c.mass_next), NEXT_ARGS(c),
+    LAUNCH_ROWS(&machine->queue, divergence, d->worked, ARG(d->near), ARG(d->open), ARG(c.mass_next), NEXT_ARGS(c),
                 ARG(c.pressure), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(c.pressure_next), ARG(d->tables), ARG(machine->numbers),
                 ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->thick), ARG(o->fast), ARG(o->smooths), ARG(d->room),
-                ARG(d->live));
+                ARG(d->awake), ARG(d->worked));
 }
 
 static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
@@ -435,8 +379,8 @@ static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int smooths = o->smooths;
-    LAUNCH_ROWS(&o->machine->queue, smooth, d->live, ARG(d->open), ARG(from), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(to), CYCLE,
-                ARG(d->room), ARG(smooths), ARG(d->live));
+    LAUNCH_ROWS(&o->machine->queue, smooth, d->awake, ARG(d->open), ARG(from), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(to),
+                CYCLE, ARG(d->room), ARG(smooths), ARG(d->awake));
 }
 
 void momentum_opencl_smooth(void *solver)
@@ -461,8 +405,8 @@ void momentum_opencl_restrict_fine(void *solver)
     device_bricks *d = &o->machine->bricks;
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
-    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->live, ARG(c.pressure_next), ARG(DIVERGENCE(c)), ARG(d->open),
-                ARG(p->cells), ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(d->live));
+    LAUNCH_ROWS(&o->machine->queue, restrict_fine, d->awake, ARG(c.pressure_next), ARG(DIVERGENCE(c)), ARG(d->open),
+                ARG(p->cells), ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(d->awake));
     if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), reads_once(o) && o->cycle.index == 0 && is_last(m));
 }
 
@@ -550,8 +494,9 @@ void momentum_opencl_correct(void *solver)
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int top = p->tables.top;
-    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->live, ARG(c.pressure_next), ARG(FLOOR(c)), ARG(p->cells), ARG(p->level[0]),
-                ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(top), ARG(o->machine->numbers.head), ARG(d->live));
+    LAUNCH_ROWS(&o->machine->queue, correct_fine, d->awake, ARG(c.pressure_next), ARG(FLOOR(c)), ARG(p->cells),
+                ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(top), ARG(o->machine->numbers.head),
+                ARG(d->awake));
 }
 
 // ---- Local relaxation ------------------------------------------------------------------------------------------------------
@@ -568,10 +513,10 @@ static void local_relax(momentum *m)
         take_stats(m);
         if (!rule_residual_is_large(stats_of(o, o->cycle.index).begun, o->cycle.tolerance)) return;
     }
-    LAUNCH_ROWS(q, find_unconverged, d->live, ARG(d->open), ARG(c.pressure), ARG(DIVERGENCE(c)), CYCLE, ARG(d->room));
+    LAUNCH_ROWS(q, find_unconverged, d->awake, ARG(d->open), ARG(c.pressure), ARG(DIVERGENCE(c)), CYCLE, ARG(d->room));
     if (!o->cycle.speculative) prefetch_stats(o, uses_transfer_queue(o), false);
     cl_int sweeps = o->smooths;
-    int32_t several = d->live < DEVICE_RELAX_BRICKS ? d->live : DEVICE_RELAX_BRICKS;
+    int32_t several = d->awake < DEVICE_RELAX_BRICKS ? d->awake : DEVICE_RELAX_BRICKS;
     for (cl_int round = 0; round < LOCAL_RELAX_ROUNDS; round++)
         LAUNCH_ROWS(q, local_relax, several, ARG(d->near), ARG(d->clear), ARG(d->open), ARG(c.pressure), ARG(c.pressure_next),
                     ARG(DIVERGENCE(c)), ARG(FLOOR(c)), CYCLE, ARG(d->room), ARG(round), ARG(sweeps));
@@ -596,9 +541,9 @@ void momentum_opencl_gradient(void *solver)
     momentum_opencl *o = ((momentum *)solver)->opencl;
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
-    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->live, ARG(d->open), ARG(c.mass_next),
+    LAUNCH_ROWS_BY(&o->machine->queue, gradient, DEVICE_GRADIENT_GROUP, d->worked, ARG(d->open), ARG(c.mass_next),
                    ARG(c.pressure), NEXT_ARGS(c), FLOW_ARGS(c), ARG(d->tables), ARG(o->machine->numbers), ARG(o->finish),
-                   ARG(d->room), ARG(d->live));
+                   ARG(d->room), ARG(d->worked));
     if (o->cycle.speculative) prefetch_stats(o, false, false);
     opencl_swap_mass(o->machine);
 }
@@ -609,8 +554,8 @@ void momentum_opencl_rescale(void *solver)
     device_bricks *d = &m->opencl->machine->bricks;
     opencl_channels c = opencl_find_channels(m->opencl->machine);
     const cl_float scale = m->scale, limit = m->flow_limit;
-    LAUNCH_ROWS(&m->opencl->machine->queue, rescale, d->live, FLOW_ARGS(c), ARG(c.pressure), ARG(d->tables), ARG(scale),
-                ARG(limit), ARG(d->room), ARG(d->live));
+    LAUNCH_ROWS(&m->opencl->machine->queue, rescale, d->worked, FLOW_ARGS(c), ARG(c.pressure), ARG(c.pressure_next),
+                ARG(d->tables), ARG(scale), ARG(limit), ARG(d->room), ARG(d->awake), ARG(d->worked));
 }
 
 static void finished(void *solver)
@@ -618,7 +563,10 @@ static void finished(void *solver)
     momentum *m = solver;
     const opencl_machine *machine = m->opencl->machine;
     const cl_int *fast = (const cl_int *)machine->bricks.tables_here.data + m->opencl->fast.counts;
-    if (machine->bricks.live > 0) m->substeps_next = rule_substeps(fast, machine->world->params.momentum.substeps);
+    if (machine->bricks.awake == 0) return;
+    m->substeps_next = rule_substeps(fast, machine->world->params.momentum.substeps);
+    m->opencl->counted++;
+    opencl_sleep_take(m);
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -626,7 +574,8 @@ static void finished(void *solver)
 static int64_t bytes(const void *solver)
 {
     const momentum_opencl *o = ((const momentum *)solver)->opencl;
-    return o->machine->base.bytes(&o->machine->base) + o->pyramid.cell_bytes + o->pyramid.tree_bytes;
+    return o->machine->base.bytes(&o->machine->base) + o->pyramid.cell_bytes + o->pyramid.tree_bytes +
+           opencl_sleep_bytes(&o->sleep);
 }
 
 static const char *validate(void *solver)
@@ -648,6 +597,7 @@ static void destroy(void *solver)
         queue_wait(&o->machine->queue, &o->stats_read);
         queue_free(&o->machine->queue, &o->pyramid.cells);
         queue_free(&o->machine->queue, &o->pyramid.tree);
+        opencl_sleep_destroy(m);
         o->machine->base.destroy(&o->machine->base);
     }
     memory_free(mem, o, sizeof *o);

@@ -1,4 +1,4 @@
-// Kernels of the pressure on the live bricks themselves (docs/how-it-works.md, R6 to R9b and films). They work on rows (brick_rows.cl).
+// Kernels of the pressure on the bricks themselves (docs/how-it-works.md, R6 to R9b and films). They work on rows (brick_rows.cl).
 
 // ---- Smoothing -------------------------------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ inline void store_pressure(const pressure_row *r, global float *to, global uchar
 // R7: smoothing alone. A dry brick has the divergence of nothing.
 ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, global const float *divergence_in,
                        global const float *floor_in, global float *pressure_next, global int *tables, device_cycle cycle,
-                       int room, int sweeps, int live)
+                       int room, int sweeps, int awake)
 {
     if (cycle_is_over(tables, cycle)) return;
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
@@ -68,7 +68,7 @@ ROW_KERNEL void smooth(global const uchar *open, global const float *pressure, g
     global uchar *active = TABLE(tables, uchar, DEVICE_ACTIVE(room));
     global int *stamps = TABLE(tables, int, DEVICE_STAMPS(room));
     local float4 tiles[GROUP_BRICKS][2][2 * P_ROWS];
-    const int number = ROW_NUMBER(live);
+    const int number = ROW_NUMBER(awake);
     const device_place place = places[number];
     const bool resting = dry[number];
     const rows_around at = look_from(place, ROW);
@@ -188,12 +188,13 @@ inline void store_thin(global ushort *thin, global ushort *surface, int row, con
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
 // corners it is enough to know that they are not empty. Near a brick that an open side took water from it is not: that water's
-// flow is still there. The statistics of the last update's cycles are cleared for the new ones.
+// flow is still there. The statistics of the last update's cycles are cleared for the new ones. A brick of the rim, one behind those that are
+// awake, keeps its pressure and has no active cells: only what the gradient asks about is made of it.
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
                            global int *tables, device_numbers n, float excess_rate, float excess_cap, float thick,
-                           device_fast fast, int sweeps, int room, int live)
+                           device_fast fast, int sweeps, int room, int awake, int worked)
 {
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
     global const uchar *brick_flags = TABLE(tables, const uchar, DEVICE_BRICK_FLAGS);
@@ -208,7 +209,8 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     local volatile int wet[GROUP_BRICKS];
     local float4 *m_tile = tiles[SLOT], *F_y = m_tile + 2 * M_ROWS, *F_z = F_y + 2 * Y_ROWS;
     EACH(i, GROUP_BRICKS) wet[i] = 0;
-    const int number = ROW_NUMBER(live), y = ROW & 7, z = ROW >> 3;
+    const int number = ROW_NUMBER(worked), y = ROW & 7, z = ROW >> 3;
+    const bool is_awake = number < awake;
     const device_place place = places[number];
     const rows_around at = look_from(place, ROW);
     const rim_piece edge = rim_from(place, ROW);
@@ -276,7 +278,7 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     write_row(tile, P_ROWS, P_AT(y, z), r.p);
     tile[rim_at] = rim;
-    if (ROW == 0) dry[number] = !wet[SLOT];
+    if (ROW == 0) dry[number] = is_awake && !wet[SLOT];
     SYNC;
     other[rim_at] = rim;
     const uint floors = floor_row(&r, m, tile, open, at, all_open, n);
@@ -284,7 +286,10 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
     smooth_rows(&r, tile, other, sweeps);
-    store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
+    if (is_awake)
+        store_pressure(&r, pressure_next, active, active_before, stamps, stamp, at.self);
+    else
+        active[at.self] = 0;
 }
 
 // ---- Gradient --------------------------------------------------------------------------------------------------------------
@@ -449,7 +454,7 @@ inline void film_rows(global const ushort *thin, global const ushort *surface, g
 kernel __attribute__((reqd_work_group_size(DEVICE_GRADIENT_GROUP, 1, 1))) void
 gradient(global const uchar *open, global const int *mass, global const float *pressure, global const float *from_x,
          global const float *from_y, global const float *from_z, global float *to_x, global float *to_y, global float *to_z,
-         global const int *tables, device_numbers n, device_finish finish, int room, int live)
+         global const int *tables, device_numbers n, device_finish finish, int room, int worked)
 {
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
     global const uchar *dry = TABLE(tables, const uchar, DEVICE_DRY(room));
@@ -457,7 +462,7 @@ gradient(global const uchar *open, global const int *mass, global const float *p
                         *surface = TABLE(tables, const ushort, DEVICE_SURFACE(room));
     local float4 p_tiles[GRADIENT_BRICKS][2 * LOW_ROWS], G_tiles[GRADIENT_BRICKS][4 * G_ROWS];
     local float4 *p_tile = p_tiles[SLOT], *G_y = G_tiles[SLOT], *G_z = G_y + 2 * G_ROWS;
-    const int wanted = (int)get_group_id(0) * GRADIENT_BRICKS + SLOT, number = min(wanted, live - 1), y = ROW & 7, z = ROW >> 3;
+    const int wanted = (int)get_group_id(0) * GRADIENT_BRICKS + SLOT, number = min(wanted, worked - 1), y = ROW & 7, z = ROW >> 3;
     const device_place place = places[number];
     const bool all_open = place.clear, resting = dry[number], down = n.down_sign < 0;
     const rows_around at = look_from(place, ROW);
@@ -523,12 +528,12 @@ gradient(global const uchar *open, global const int *mass, global const float *p
         } else {
             friction_row(result, floors_x, floors_here, finish);
         }
-        if (wanted < live) store_row(to_x, at.self, result);
+        if (wanted < worked) store_row(to_x, at.self, result);
         films |= film_bits(result, thin_x, thin_here);
     }
     SYNC;
 
-    if (wanted >= live) return;  // films must not be slowed twice
+    if (wanted >= worked) return;  // films must not be slowed twice
     float before[8], after[8];
     read_row(before, G_y, G_ROWS, GY_AT(y - 1, z));
     read_row(after, G_y, G_ROWS, GY_AT(y + 1, z));
@@ -571,16 +576,22 @@ inline void rescale_row(global float *channel, int row, float scale, float limit
     store_row(channel, row, v);
 }
 
-// Brings flow and pressure into the measure of a substep, or back.
+// Brings flow and pressure into the measure of a substep, or back. The pressure of the rim stays the same in both channels.
 ROW_KERNEL void rescale(global float *flow_x, global float *flow_y, global float *flow_z, global float *pressure,
-                        global const int *tables, float scale, float limit, int room, int live)
+                        global float *pressure_next, global const int *tables, float scale, float limit, int room, int awake,
+                        int worked)
 {
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
-    if (number >= live) return;
+    if (number >= worked) return;
     const int row = ROWS * places[number].brick + ROW;
     rescale_row(flow_x, row, scale, limit);
     rescale_row(flow_y, row, scale, limit);
     rescale_row(flow_z, row, scale, limit);
     rescale_row(pressure, row, scale * scale, PRESSURE_MAX);
+    if (number >= awake) {
+        float p[8];
+        load_row(p, pressure, row);
+        store_row(pressure_next, row, p);
+    }
 }

@@ -12,13 +12,14 @@
 #define RISING_THIN 0.005f      // fill below which a cell counts as the one above a surface
 #define RISING_GAP 0.05f        // how far it stays behind, in gravity
 #define PRESSURE_MAX 1e6f       // no pressure is larger
+#define EXCESS_LITTLE 0.0125f   // of what is twice as much, and of more, the rest is pushed out twice as fast
 #define DIVERGENCE_DRY (-1.0f)  // rule_divergence of a cell without water or flow around it
 
-// R6: what a cell will hold too much after the next move: its excess now, pushed out gently, and the net inflow.
+// R6: what a cell will hold too much after the next move: its excess now, pushed out gently where it is little, and the net inflow.
 RULE float rule_divergence(float m, float net_inflow, float rate, float cap)
 {
     float e = m - 1.0f;
-    float pushed = rule_min(rate * e, cap);
+    float pushed = rule_min(rate * rule_max(e, 2.0f * (e - EXCESS_LITTLE)), cap);
     return (e > 0.0f ? pushed : e) + net_inflow;
 }
 

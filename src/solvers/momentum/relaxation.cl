@@ -37,7 +37,7 @@ inline bool is_unconverged(int most, float tolerance)
     return rule_is_unconverged(most >= 0, as_float(most), tolerance);
 }
 
-// Lists the unconverged bricks among all live ones.
+// Lists the unconverged bricks among all that are awake.
 ROW_KERNEL void find_unconverged(global const uchar *open, global const float *pressure, global const float *divergence,
                                  global volatile int *tables, device_cycle cycle, int room)
 {
@@ -47,7 +47,7 @@ ROW_KERNEL void find_unconverged(global const uchar *open, global const float *p
     global int *relaxed = TABLE(tables, int, DEVICE_RELAXED(room)), *unconverged = TABLE(tables, int, DEVICE_LISTED(room));
     local volatile int most[GROUP_BRICKS];
     EACH(i, GROUP_BRICKS) most[i] = -1;
-    const device_place place = places[ROW_NUMBER(cycle.live)];
+    const device_place place = places[ROW_NUMBER(cycle.awake)];
     const rows_around at = look_from(place, ROW);
     const uint bits = active[at.self];
     float left[8], largest = 0.0f;
@@ -60,7 +60,7 @@ ROW_KERNEL void find_unconverged(global const uchar *open, global const float *p
     _Pragma("unroll 1") EACH(i, GROUP_BRICKS)
     {
         const int number = (int)get_group_id(0) * GROUP_BRICKS + i;
-        if (number < cycle.live) {
+        if (number < cycle.awake) {
             relaxed[places[number].brick] = 0;
             if (is_unconverged(most[i], cycle.tolerance)) {
                 list_unconverged(unconverged, tables, cycle, 0, places[number].brick);

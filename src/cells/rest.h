@@ -1,0 +1,77 @@
+// Rest: how much water moves, by which bricks fall asleep (docs/how-it-works.md, "Sleep").
+//
+// Two things are looked at on every face of a brick: the flux, and the kick, which is what gravity and pressure would add to the flow. Water
+// whose fluxes and kicks are small is still. Still water loses some of its flow in every update, besides the usual damping, so that it comes
+// to rest.
+#ifndef WEIR_CELLS_REST_H
+#define WEIR_CELLS_REST_H
+
+#include "cells/language.h"
+
+// Flows and fluxes in the least flux that moves, kicks in gravity: a kick of 1/10 is a step of 1/10 cell in a level.
+#define REST_FAST 5.0f   // flow that counts whole, however thin the water
+#define REST_STILL 0.5f  // the largest flux of water that is still
+#define REST_STILL_KICK 0.075f
+#define REST_QUIET 0.05f  // and of water in which nothing is left that swings
+#define REST_QUIET_KICK 0.015f
+#define REST_PUSH 0.03f     // a kick that wakes small water beside
+#define REST_DAMPING 0.02f  // share of flow that water at rest loses per update
+#define REST_UPDATES 16     // for which water has been still when it is at rest
+#define REST_WILD 10.0f     // the least flux of wild water: from then on it takes long until its slow swings are damped
+#define REST_GENTLE 128     // so long, counted in 16 updates
+#define REST_WIDE 64        // open cells of a brick: with less it is part of a narrow pipe, in which water is left to swing
+
+// How much a brick moves.
+#define MOTION_QUIET 0
+#define MOTION_STILL 1
+#define MOTION_SOME 2
+#define MOTION_MOVES 3
+#define MOTION_PUSHES 4  // besides: it pushes against small water that is asleep
+#define MOTION_WILD 8    // besides
+
+// The flux over a face, by which water counts as moving; `fast` is the flow from which on it counts whole.
+RULE float rule_rest_flux(float f, float m_low, float m_high, float fast)
+{
+    float donor = rule_choose(f > 0.0f, m_low, m_high);
+    float size = rule_abs(f);
+    float flux = size * rule_min(1.0f, donor);
+    return rule_choose((size > fast) & (donor > 0.0f), size, flux);
+}
+
+// The kick over an open face; g is gravity along its axis.
+RULE float rule_rest_kick(float p_low, float p_high, float m_low, float m_high, float g)
+{
+    float push = g + (p_low - p_high);
+    float donor = rule_choose(push > 0.0f, m_low, m_high);
+    return rule_abs(push) * rule_min(1.0f, donor);
+}
+
+// Whether the water of a brick is damped: it has been quiet; or it is still and lies beside a rim, which would throw waves back; or it is still,
+// has been gentle for long, and is no thread. `calm` and `gentle` are those of its brick_rest, and it has so many open cells.
+RULE bool rule_rest_damps(int calm, int gentle, bool beside_rim, int open)
+{
+    bool swings_out = gentle == REST_GENTLE && open >= REST_WIDE;
+    return calm > REST_UPDATES || (calm > 0 && (beside_rim || swings_out));
+}
+
+RULE float rule_rest_damped(float f)
+{
+    return rule_still(f * (1.0f - REST_DAMPING));
+}
+
+// Whether a brick pushes against small water beside it, from its largest kick over the faces there; g is the size of gravity.
+RULE bool rule_rest_pushes(float kick, float g)
+{
+    return kick > REST_PUSH * g;
+}
+
+// How much a brick moves whose largest flux and kick are known.
+RULE int rule_motion(float flux, float kick, float moves, float g)
+{
+    int still = (flux <= REST_STILL * moves) & (kick <= REST_STILL_KICK * g);
+    int quiet = (flux <= REST_QUIET * moves) & (kick <= REST_QUIET_KICK * g);
+    int some = quiet ? MOTION_QUIET : still ? MOTION_STILL : MOTION_SOME;
+    return flux > REST_WILD * moves ? MOTION_MOVES | MOTION_WILD : flux > moves ? MOTION_MOVES : some;
+}
+
+#endif

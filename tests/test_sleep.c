@@ -1,0 +1,326 @@
+// Sleep: water at rest costs nothing, only what moves is awake, and not a drop is lost between the two.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_world.h"
+#include <math.h>
+
+enum { LEVEL = 20, HEIGHT = 32 };
+
+static const float SLEEP = 0.01f;
+
+// A lake with a floor of stone, 4 thick, on so many threads.
+static weir_world *make_lake(int32_t size, int32_t threads, weir_simd simd)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, size, HEIGHT, size);
+    weir_params params = weir_params_default();
+    params.momentum.sleep = SLEEP;
+    def.params = &params;
+    def.threads = threads;
+    def.simd = simd;
+    weir_world *world = test_make(&def);
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, size, 4, size), 255));
+    test_fill(world, test_box(0, 4, 0, size, LEVEL, size), 1.0f);
+    return world;
+}
+
+static int32_t awake(const weir_world *world)
+{
+    return weir_world_stats(world).awake_bricks;
+}
+
+// Updates until everything sleeps.
+static int32_t let_sleep(weir_world *world, int32_t most)
+{
+    int32_t updates = 0;
+    do test_step(world, 1);
+    while (++updates < most && awake(world) > 0);
+    assert_int_equal(awake(world), 0);
+    return updates;
+}
+
+static double level_at(const weir_world *world, int32_t x, int32_t z)
+{
+    return 4 + weir_world_column(world, x, z, 4, HEIGHT);
+}
+
+static int32_t changed_since(const weir_world *world, int64_t *mark)
+{
+    static weir_brick_change bricks[4096];
+    return weir_world_changed(world, mark, bricks, 4096);
+}
+
+// ---- Rest ------------------------------------------------------------------------------------------------------------------
+
+static void water_at_rest_falls_asleep_and_is_left_alone(void **state)
+{
+    (void)state;
+    weir_world *world = make_lake(test_length(64, 16), 1, WEIR_SIMD_AUTO);
+    assert_true(let_sleep(world, 300) < 200);
+    int64_t mark = 0;
+    changed_since(world, &mark);
+    for (int32_t i = 0; i < 100; i++) {
+        test_step(world, 1);
+        assert_int_equal(awake(world), 0);
+        assert_int_equal(changed_since(world, &mark), 0);
+    }
+    assert_true(fabs(level_at(world, 5, 14) - LEVEL) < 1e-6);
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
+static void without_sleep_nothing_sleeps(void **state)
+{
+    (void)state;
+    weir_world *world = make_lake(16, 1, WEIR_SIMD_AUTO);
+    weir_params params = weir_world_params(world);
+    let_sleep(world, 300);
+    params.momentum.sleep = 0;
+    assert_ok(weir_world_set_params(world, &params));
+    test_step(world, 1);
+    assert_int_equal(awake(world), weir_world_stats(world).bricks);
+    test_step(world, 200);
+    assert_int_equal(awake(world), weir_world_stats(world).bricks);
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
+// Nothing is known of water that was there before.
+static void water_that_falls_when_sleep_comes_on_goes_on_falling(void **state)
+{
+    (void)state;
+    for (int32_t before = 0; before < 2; before++) {
+        weir_world *world = make_lake(16, 1, WEIR_SIMD_AUTO);
+        weir_params params = weir_world_params(world);
+        if (before) let_sleep(world, 300);
+        params.momentum.sleep = 0;
+        assert_ok(weir_world_set_params(world, &params));
+        test_step(world, 3);
+        test_fill(world, test_box(4, 26, 4, 8, 30, 8), 1.0f);
+        test_step(world, 3);
+        params.momentum.sleep = SLEEP;
+        assert_ok(weir_world_set_params(world, &params));
+        test_step(world, 10);
+        assert_true(weir_world_cell(world, (weir_coord){5, 29, 5}).fill < 0.7f);
+        assert_true(awake(world) > 0);
+        assert_exact(world);
+        weir_world_destroy(world);
+    }
+}
+
+static void without_gravity_nothing_sleeps(void **state)
+{
+    (void)state;
+    weir_world *world = make_lake(16, 1, WEIR_SIMD_AUTO);
+    weir_params params = weir_world_params(world);
+    params.gravity = (weir_vec){0, 0, 0};
+    assert_ok(weir_world_set_params(world, &params));
+    test_step(world, 300);
+    assert_int_equal(awake(world), weir_world_stats(world).bricks);
+    weir_world_destroy(world);
+}
+
+// Whatever the axis that gravity pulls along, and its sign.
+static void lakes_sleep_on_every_side(void **state)
+{
+    (void)state;
+    for (int32_t side = 0; side < 6; side += test_length(1, 5)) {
+        const float g = side & 1 ? 0.01f : -0.01f;
+        weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 24, 24, 24);
+        weir_params params = weir_params_default();
+        params.momentum.sleep = SLEEP;
+        params.gravity = (weir_vec){side >> 1 == 0 ? g : 0, side >> 1 == 1 ? g : 0, side >> 1 == 2 ? g : 0};
+        def.params = &params;
+        weir_world *world = test_make(&def);
+        weir_box box = test_box(0, 0, 0, 24, 24, 24);
+        int32_t *low = side >> 1 == 0 ? &box.min.x : side >> 1 == 1 ? &box.min.y : &box.min.z;
+        int32_t *high = side >> 1 == 0 ? &box.max.x : side >> 1 == 1 ? &box.max.y : &box.max.z;
+        if (side & 1)
+            *low = 13;
+        else
+            *high = 11;
+        test_fill(world, box, 1.0f);
+        let_sleep(world, 400);
+        test_fill(world, test_box(10, 10, 10, 14, 14, 14), 1.0f);
+        test_step(world, 5);
+        assert_true(awake(world) > 0);
+        if (test_length(1, 0)) let_sleep(world, 4000);
+        assert_exact(world);
+        weir_world_destroy(world);
+    }
+}
+
+// ---- What moves ------------------------------------------------------------------------------------------------------------
+
+static void a_trickle_wakes_only_the_water_around_it(void **state)
+{
+    (void)state;
+    const int32_t size = test_length(128, 32), updates = test_length(400, 40);
+    weir_world *world = make_lake(size, 2, WEIR_SIMD_AUTO);
+    let_sleep(world, 300);
+    int32_t id, most = 0;
+    const int32_t middle = size / 2;
+    assert_ok(weir_world_add_emitter(world, test_box(middle, 28, middle, middle + 1, 29, middle + 1), WEIR_WATER, 0.05f, &id));
+    for (int32_t i = 0; i < updates; i++) {
+        test_step(world, 1);
+        most = awake(world) > most ? awake(world) : most;
+        if (i % 50 == 0) assert_exact(world);
+    }
+    assert_true(most <= 100);
+    assert_exact(world);
+    if (test_length(1, 0)) {
+        const weir_ledger ledger = weir_world_ledger(world);
+        const double mean = 4 + (double)ledger.held / WEIR_FULL / ((double)size * size);
+        assert_true(fabs(level_at(world, 2, 2) - mean) < 0.001);
+        assert_true(fabs(level_at(world, size - 3, 5) - level_at(world, 2, 2)) < 0.0005);
+    }
+    weir_world_destroy(world);
+}
+
+static void a_lake_falls_evenly_as_it_drains(void **state)
+{
+    (void)state;
+    const int32_t size = test_length(128, 32), updates = test_length(200, 20);
+    weir_world *world = make_lake(size, 2, WEIR_SIMD_AUTO);
+    let_sleep(world, 300);
+    const weir_box hole = test_box(size / 2, 0, size / 2, size / 2 + 4, 4, size / 2 + 4);
+    int32_t id, most = 0;
+    assert_ok(weir_world_dig(world, hole));
+    assert_ok(weir_world_add_drain(world, test_box(hole.min.x, 0, hole.min.z, hole.max.x, 1, hole.max.z), 1000.0f, &id));
+    for (int32_t i = 0; i < updates; i++) {
+        test_step(world, 1);
+        most = awake(world) > most ? awake(world) : most;
+        if (i % 50 == 0) assert_exact(world);
+    }
+    assert_true(most <= 130);
+    assert_exact(world);
+    if (test_length(1, 0)) {
+        assert_true(level_at(world, 2, 2) < LEVEL - 0.0003 * updates);
+        assert_true(fabs(level_at(world, size - 3, 5) - level_at(world, 2, 2)) < 0.001);
+    }
+    weir_world_destroy(world);
+}
+
+static void what_is_dropped_in_comes_to_rest_at_one_level(void **state)
+{
+    (void)state;
+    const int32_t size = test_length(64, 16);
+    weir_world *world = make_lake(size, 2, WEIR_SIMD_AUTO);
+    let_sleep(world, 300);
+    const int32_t middle = size / 2;
+    test_fill(world, test_box(middle - 3, 24, middle - 3, middle + 3, 30, middle + 3), 1.0f);
+    test_step(world, test_length(100, 20));
+    assert_true(awake(world) > 0);
+    if (test_length(1, 0)) {
+        let_sleep(world, 4000);
+        test_step(world, 2000);
+        const double mean = 4 + (double)weir_world_ledger(world).held / WEIR_FULL / ((double)size * size);
+        for (int32_t z = 0; z < size; z += 3)
+            for (int32_t x = 0; x < size; x += 3) assert_true(fabs(level_at(world, x, z) - mean) < 0.02);
+    }
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
+// A wall with a gap under water between two basins, one of which is filled higher when both sleep.
+static void joined_lakes_end_level(void **state)
+{
+    (void)state;
+    if (!test_length(1, 0)) return;
+    weir_world *world = make_lake(48, 2, WEIR_SIMD_AUTO);
+    assert_ok(weir_world_build(world, test_box(22, 4, 0, 26, HEIGHT, 48), 255));
+    assert_ok(weir_world_dig(world, test_box(22, 4, 20, 26, 8, 28)));
+    let_sleep(world, 4000);
+    test_fill(world, test_box(0, LEVEL, 0, 22, LEVEL + 1, 48), 1.0f);
+    let_sleep(world, 12000);
+    test_step(world, 1000);
+    assert_true(fabs(level_at(world, 10, 24) - level_at(world, 40, 24)) < 0.05);
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
+// ---- Edits -----------------------------------------------------------------------------------------------------------------
+
+static uint32_t next_random(uint32_t *seed)
+{
+    return *seed = *seed * 1664525u + 1013904223u;
+}
+
+static int32_t below(uint32_t *seed, int32_t end)
+{
+    return (int32_t)((next_random(seed) >> 8) % (uint32_t)end);
+}
+
+static void edit_at_random(weir_world *world, uint32_t *seed, int32_t size)
+{
+    const int32_t x = below(seed, size), y = below(seed, HEIGHT), z = below(seed, size);
+    const weir_box box = test_box(x, y, z, x + 1 + below(seed, 6), y + 1 + below(seed, 6), z + 1 + below(seed, 6));
+    int32_t id;
+    switch (below(seed, 8)) {
+    case 0: assert_ok(weir_world_fill(world, box, WEIR_WATER, (float)below(seed, 9) / 8)); break;
+    case 1: assert_ok(weir_world_drain(world, box)); break;
+    case 2: assert_ok(weir_world_build(world, box, 255)); break;
+    case 3: assert_ok(weir_world_dig(world, box)); break;
+    case 4: assert_ok(weir_world_set_flow(world, box, (weir_vec){0.3f, 0.2f, -0.1f})); break;
+    case 5: assert_ok(weir_world_add_emitter(world, box, WEIR_WATER, 0.4f, &id)); break;
+    case 6: assert_ok(weir_world_add_drain(world, box, 0.4f, &id)); break;
+    default: break;
+    }
+}
+
+// Edits of all kinds in water that sleeps, on two sets of threads and widths, one of which is saved and loaded on the way.
+static void edits_wake_what_sleeps_and_machines_agree(void **state)
+{
+    (void)state;
+    const int32_t size = test_length(40, 24), rounds = test_length(16, 5);
+    weir_world *a = make_lake(size, 1, WEIR_SIMD_SCALAR), *b = make_lake(size, 3, WEIR_SIMD_AUTO);
+    let_sleep(a, 300);
+    let_sleep(b, 300);
+    uint32_t seed_a = 7, seed_b = 7;
+    for (int32_t round = 0; round < rounds; round++) {
+        edit_at_random(a, &seed_a, size);
+        edit_at_random(b, &seed_b, size);
+        const int32_t updates = 1 + below(&seed_a, 60);
+        assert_int_equal(updates, 1 + below(&seed_b, 60));
+        for (int32_t i = 0; i < updates; i++) {
+            test_step(a, 1);
+            test_step(b, 1);
+            assert_true(weir_world_hash(a) == weir_world_hash(b));
+            assert_int_equal(awake(a), awake(b));
+        }
+        assert_exact(a);
+        assert_exact(b);
+        if (round % 4 != 3) continue;
+        size_t bytes;
+        assert_ok(weir_world_save_memory(b, NULL, 0, &bytes));
+        void *saved = malloc(bytes);
+        assert_non_null(saved);
+        assert_ok(weir_world_save_memory(b, saved, bytes, &bytes));
+        assert_ok(weir_world_load_memory(b, saved, bytes));
+        free(saved);
+        assert_true(weir_world_hash(a) == weir_world_hash(b));
+    }
+    weir_world_destroy(a);
+    weir_world_destroy(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(water_at_rest_falls_asleep_and_is_left_alone),
+        cmocka_unit_test(without_sleep_nothing_sleeps),
+        cmocka_unit_test(water_that_falls_when_sleep_comes_on_goes_on_falling),
+        cmocka_unit_test(without_gravity_nothing_sleeps),
+        cmocka_unit_test(lakes_sleep_on_every_side),
+        cmocka_unit_test(a_trickle_wakes_only_the_water_around_it),
+        cmocka_unit_test(a_lake_falls_evenly_as_it_drains),
+        cmocka_unit_test(what_is_dropped_in_comes_to_rest_at_one_level),
+        cmocka_unit_test(joined_lakes_end_level),
+        cmocka_unit_test(edits_wake_what_sleeps_and_machines_agree),
+    };
+    return cmocka_run_group_tests_name("sleep", tests, NULL, NULL);
+}
