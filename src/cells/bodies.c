@@ -232,6 +232,19 @@ int32_t bodies_find(const fluid_cells *c, int32_t *body, sleep_body *bodies, boo
     return count;
 }
 
+void bodies_list_members(fluid_cells *c)
+{
+    cells_sleep *s = c->sleep;
+    int32_t *next = s->list, begin = 0;  // of each body: where its next brick goes
+    for (int32_t i = 1; i <= s->body_count; begin += s->bodies[i++].bricks) s->bodies[i].begin = next[i] = begin;
+    for (int32_t b = 1; b < c->pool.end && b < s->room; b++)
+        if (s->body[b]) s->members[next[s->body[b]]++] = b;
+}
+
+// Every brick b of a body.
+#define EACH_MEMBER(s, body, b) \
+    for (int32_t n_ = 0, b = 0; n_ < (s)->bodies[body].bricks && (b = (s)->members[(s)->bodies[body].begin + n_], true); n_++)
+
 // ---- Drops into cells and out of them --------------------------------------------------------------------------------------
 
 // A brick's drops have changed.
@@ -314,15 +327,14 @@ static int64_t put(fluid_cells *c, int32_t brick, int32_t cell, int64_t drops)
 
 // ---- Spreading and levelling -----------------------------------------------------------------------------------------------
 
-// The bricks of a body that have a surface, by coordinate. Returns how many there are; `others`: all others behind them.
+// The bricks of a body that have a surface, or `all` of them, by coordinate. Returns how many there are.
 static int32_t list_body(const fluid_cells *c, int32_t body, bool all)
 {
     const cells_sleep *s = c->sleep;
-    const brick_pool *pool = &c->pool;
     int32_t count = 0;
-    for (int32_t b = 1; b < pool->end && b < s->room; b++)
-        if (s->body[b] == body && (all || pool->rest[b].surface > 0)) s->list[count++] = b;
-    bricks_sort(pool, s->list, count);
+    EACH_MEMBER(s, body, b)
+    if (all || c->pool.rest[b].surface > 0) s->list[count++] = b;
+    bricks_sort(&c->pool, s->list, count);
     return count;
 }
 
@@ -340,22 +352,58 @@ static void raise_head(fluid_cells *c, int32_t brick, int64_t drops)
     if (c->pool.phase[brick] == PHASE_RIM && bodies_show_head(c, brick)) sleep_changed(c, brick);
 }
 
-// Takes what is owed from the bricks of a body; `left` stays with its first one.
-static void set_owed(fluid_cells *c, int32_t body, int64_t left)
-{
-    cells_sleep *s = c->sleep;
-    for (int32_t b = 1; b < c->pool.end && b < s->room; b++)
-        if (s->body[b] == body) c->pool.rest[b].owed = 0;
-    c->pool.rest[s->bodies[body].first].owed = left;
-    s->bodies[body].owed = left;
-}
-
 static int64_t sum_owed(const fluid_cells *c, int32_t body)
 {
     int64_t owed = 0;
-    for (int32_t b = 1; b < c->pool.end && b < c->sleep->room; b++)
-        if (c->sleep->body[b] == body) owed += c->pool.rest[b].owed;
+    EACH_MEMBER(c->sleep, body, b) owed += c->pool.rest[b].owed;
     return owed;
+}
+
+// Puts drops into the wet cells of a brick, or takes them out; returns those that are left.
+static int64_t force_brick(fluid_cells *c, int32_t brick, int64_t owed)
+{
+    bricks_write(&c->pool, brick);
+    int32_t *mass = bricks_ints(&c->pool, c->layout->mass, brick);
+    const int64_t most = c->world->solver->cell_max;
+    for (int32_t cell = 0; cell < BRICK_CELLS && owed != 0; cell++) {
+        if (mass[cell] == 0) continue;
+        const int64_t room = owed > 0 ? most - mass[cell] : 1 - (int64_t)mass[cell];  // a brick that is wet stays so
+        const int64_t part = owed > 0 ? (owed < room ? owed : room) : (owed > room ? owed : room);
+        mass[cell] += (int32_t)part;
+        owed -= part;
+    }
+    cells_flags(c)[brick] = c->world->change;
+    if (c->pool.rest[brick].asleep) sleep_changed(c, brick);
+    return owed;
+}
+
+// Drops that a body is owed and that it cannot take go to whatever water there is, or come from it, by coordinate: it has just got them.
+static void force_anywhere(fluid_cells *c, int64_t owed)
+{
+    cells_sleep *s = c->sleep;
+    int32_t count = 0;
+    for (int32_t b = 1; b < c->pool.end && b < s->room; b++)
+        if (c->pool.alive[b] && c->pool.wet[b]) s->list[count++] = b;
+    bricks_sort(&c->pool, s->list, count);
+    for (int32_t i = 0; i < count && owed != 0; i++) owed = force_brick(c, s->list[i], owed);
+    assert(owed == 0);
+}
+
+// What a body is owed lies with the first of its bricks that are wet.
+static void set_owed(fluid_cells *c, int32_t body, int64_t owed)
+{
+    cells_sleep *s = c->sleep;
+    const brick_pool *pool = &c->pool;
+    int32_t first = BRICK_NOTHING;
+    EACH_MEMBER(s, body, b)
+    {
+        pool->rest[b].owed = 0;
+        if (!pool->wet[b]) continue;
+        if (first == BRICK_NOTHING || coord_compare(pool->coord[b], pool->coord[first]) < 0) first = b;
+    }
+    if (first == BRICK_NOTHING) force_anywhere(c, owed);
+    s->bodies[body].owed = first == BRICK_NOTHING ? 0 : owed;
+    if (first != BRICK_NOTHING) pool->rest[first].owed = owed;
 }
 
 // Spreads what a body is owed evenly over its surface; `all`: to the last drop, those left over one by one.
@@ -379,41 +427,22 @@ static void spread(fluid_cells *c, int32_t body, bool all)
             left -= each + one - put(c, brick, cell, each + one);
         }
     }
-    for (int32_t b = 1; b < c->pool.end && b < s->room; b++)
-        if (s->body[b] == body && c->pool.rest[b].head != REST_NO_HEAD) raise_head(c, b, each);
+    EACH_MEMBER(s, body, b)
+    if (c->pool.rest[b].head != REST_NO_HEAD) raise_head(c, b, each);
     set_owed(c, body, left);
     s->bodies[body].level = false;
-}
-
-// What no surface took is put anywhere in the body, or taken from anywhere.
-static void force(fluid_cells *c, int32_t body)
-{
-    cells_sleep *s = c->sleep;
-    int64_t owed = s->bodies[body].owed;
-    const int32_t count = owed != 0 ? list_body(c, body, true) : 0, most = c->world->solver->cell_max;
-    for (int32_t i = 0; i < count && owed != 0; i++) {
-        const int32_t brick = s->list[i];
-        bricks_write(&c->pool, brick);
-        int32_t *mass = bricks_ints(&c->pool, c->layout->mass, brick);
-        for (int32_t cell = 0; cell < BRICK_CELLS && owed != 0; cell++) {
-            if (mass[cell] == 0) continue;
-            const int64_t room = owed > 0 ? most - mass[cell] : -(int64_t)mass[cell] + 1;
-            const int64_t part = owed > 0 ? (owed < room ? owed : room) : (owed > room ? owed : room);
-            mass[cell] += (int32_t)part;
-            owed -= part;
-        }
-        touch(c, brick);
-    }
-    assert(owed == 0);
-    set_owed(c, body, owed);
 }
 
 void bodies_settle(fluid_cells *c, int32_t body)
 {
     if (sum_owed(c, body) == 0) return;
     spread(c, body, true);
-    c->sleep->bodies[body].owed = sum_owed(c, body);
-    force(c, body);
+    // What no surface took goes anywhere in the body.
+    int64_t owed = sum_owed(c, body);
+    const int32_t count = owed != 0 ? list_body(c, body, true) : 0;
+    for (int32_t i = 0; i < count && owed != 0; i++) owed = force_brick(c, c->sleep->list[i], owed);
+    set_owed(c, body, 0);
+    if (owed != 0) force_anywhere(c, owed);
 }
 
 static int64_t part_of_way(int64_t way)
@@ -476,14 +505,13 @@ static void level(fluid_cells *c, int32_t body)
             done = false;
         }
     }
-    for (int32_t b = 1; b < c->pool.end && b < s->room; b++) {
-        if (s->body[b] != body) continue;
+    EACH_MEMBER(s, body, b)
+    {
         const int64_t part = part_of_way(level - c->pool.rest[b].head);
         raise_head(c, b, part);
         done = done && part == 0;
     }
-    c->pool.rest[s->bodies[body].first].owed -= moved;
-    s->bodies[body].owed -= moved;
+    set_owed(c, body, sum_owed(c, body) - moved);
     s->bodies[body].level = done;
 }
 
@@ -511,8 +539,9 @@ static void wake_apart(fluid_cells *c, int32_t body)
 {
     const cells_sleep *s = c->sleep;
     const brick_pool *pool = &c->pool;
-    for (int32_t b = 1; b < pool->end && b < s->room; b++) {
-        if (s->body[b] != body || pool->rest[b].head == REST_NO_HEAD) continue;
+    EACH_MEMBER(s, body, b)
+    {
+        if (pool->rest[b].head == REST_NO_HEAD) continue;
         for (int32_t face = 0; face < 6; face++) {
             const int32_t other = bodies_neighbour(pool, b, face);
             if (s->body[other] == body || s->body[other] == 0 || !bodies_touch(c, b, face)) continue;

@@ -36,10 +36,11 @@ typedef enum brick_phase {
 typedef struct brick_rest {
     // The height of the surface over its water, in drops: asleep, or when it was looked at last; REST_NO_HEAD: it has none.
     int64_t head;
-    int64_t shown;     // asleep: the head that its pressure shows, which follows only where somebody reads it
-    int64_t owed;      // asleep: drops that flowed into it and are not in its cells yet, or less than none that are still there
+    int64_t shown;  // asleep: the head that its pressure shows, which follows only where somebody reads it
+    int64_t
+        owed;  // asleep and wet: drops that flowed into its body and are in no cell yet; negative: that left and still are in one
     uint16_t surface;  // asleep: its cells with nothing but air above them
-    uint8_t links;     // asleep: which neighbours its water hangs together with: bit `axis` for the one before it on an axis
+    uint8_t links;     // asleep: a bit for each neighbour its water hangs together with, by face: see bodies_neighbour
     uint8_t asleep;
     uint8_t
         calm;  // updates for which it has been still, up to REST_UPDATES, and then for which it has been quiet, up to REST_LONG

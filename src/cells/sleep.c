@@ -27,11 +27,12 @@ enum { MARK_TRIMMED = 4, MARK_TURNED = 8 };
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
-#define SLEEP_TABLES(ITEM)                                                                                       \
-    ITEM(body)                                                                                                   \
-    ITEM(body_next)                                                                                              \
-    ITEM(list) ITEM(doubled) ITEM(awake) ITEM(mark) ITEM(motion) ITEM(plan) ITEM(turn) ITEM(former) ITEM(bodies) \
-        ITEM(bodies_next)
+#define SLEEP_TABLES(ITEM) \
+    ITEM(body)             \
+    ITEM(body_next)        \
+    ITEM(members)          \
+    ITEM(list)             \
+    ITEM(doubled) ITEM(awake) ITEM(mark) ITEM(motion) ITEM(plan) ITEM(turn) ITEM(former) ITEM(bodies) ITEM(bodies_next)
 
 static void free_tables(memory *mem, cells_sleep *s)
 {
@@ -154,7 +155,7 @@ static void find_awake(fluid_cells *c)
     awake[BRICK_NOTHING] = 0;
 }
 
-// Bricks that fall asleep, by their coordinates or not: those that are awake and need not be.
+// Those that sleep and must be awake wake; those that are awake and need not be fall asleep, as far as nothing speaks against it.
 static void find_turns(fluid_cells *c)
 {
     brick_pool *pool = &c->pool;
@@ -165,11 +166,7 @@ static void find_turns(fluid_cells *c)
         if (!pool->alive[b] || pool->rest[b].asleep != s->awake[b]) continue;
         s->turn[b] = s->awake[b] ? TURN_WAKES : TURN_SLEEPS;
         if (!s->awake[b] && pool->wet[b]) s->list[count++] = b;
-        if (s->awake[b])
-            s->plan[b] = (brick_rest){.head = REST_NO_HEAD,
-                                      .calm = pool->rest[b].calm,
-                                      .hold = pool->rest[b].hold,
-                                      .gentle = pool->rest[b].gentle};  // see wake
+        if (s->awake[b]) s->plan[b] = (brick_rest){.head = REST_NO_HEAD};
     }
     if (pool->remote) bricks_fetch(pool, s->list, count);
     for (int32_t b = 1; b < pool->end; b++)
@@ -256,20 +253,18 @@ static bool refuse_some(fluid_cells *c)
     for (int32_t i = 1; i <= s->body_next_count; i++) {
         sleep_body *body = &s->bodies_next[i];
         const bool has_heads = body->low != REST_NO_HEAD;
-        body->level = has_heads && body->high - body->low > (body->open ? LEVEL_RANGE : SMALL_RANGE);  // here: refused
+        body->refused = has_heads && body->high - body->low > (body->open ? LEVEL_RANGE : SMALL_RANGE);
     }
     for (int32_t b = 1; b < pool->end; b++) {
         sleep_body *body = &s->bodies_next[s->body_next[b]];
-        if (!s->body_next[b] || body->open || body->level) continue;
-        body->level = touches_awake(c, b);
+        if (s->body_next[b] && !body->open && !body->refused) body->refused = touches_awake(c, b);
     }
     for (int32_t b = 1; b < pool->end; b++) {
         if (s->turn[b] != TURN_SLEEPS || !s->body_next[b]) continue;
-        if (!s->bodies_next[s->body_next[b]].level && !must_wait(c, b)) continue;
+        if (!s->bodies_next[s->body_next[b]].refused && !must_wait(c, b)) continue;
         refuse(c, b);
         any = true;
     }
-    for (int32_t i = 1; i <= s->body_next_count; i++) s->bodies_next[i].level = false;
     return any;
 }
 
@@ -336,8 +331,8 @@ static void set_phases(fluid_cells *c)
 static void find_bodies(fluid_cells *c)
 {
     cells_sleep *s = c->sleep;
-    if (s->version == c->pool.version) return;
     s->body_count = bodies_find(c, s->body, s->bodies, false);
+    bodies_list_members(c);
     s->version = c->pool.version;
 }
 
@@ -371,10 +366,11 @@ weir_status sleep_plan(fluid_cells *c, sleep_gravity gravity, float film)
     s->planned = false;
     const bool on = *s->flow > 0.0f && gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
     if (on && pool->awake == 0 && !s->dirty && s->version == pool->version && !acts(c)) return WEIR_OK;
-    if (!on && s->noted) forget_calm(c);
+    if (!on && !s->noted) return WEIR_OK;  // and so nobody sleeps
+    if (!on) forget_calm(c);
     s->noted = on || anybody_asleep(pool);
-    if (!on && pool->awake == pool->live && !anybody_asleep(pool)) return WEIR_OK;
-    find_bodies(c);
+    if (!s->noted) return WEIR_OK;
+    if (s->version != pool->version) find_bodies(c);
     if (on)
         find_awake(c);
     else
@@ -493,7 +489,7 @@ void sleep_commit(fluid_cells *c)
     if (s->planned) {
         s->dirty = false;
         turn_all(c);
-        s->body_count = bodies_find(c, s->body, s->bodies, false);
+        find_bodies(c);
         s->planned = false;
     }
     bodies_update(c);
@@ -505,11 +501,11 @@ void sleep_wake(fluid_cells *c, weir_box bricks)
 {
     cells_sleep *s = c->sleep;
     brick_pool *pool = &c->pool;
-    if (!s || s->planned || (*s->flow == 0.0f && !anybody_asleep(pool))) return;
+    if (s->planned || (*s->flow == 0.0f && !s->noted)) return;
     fluid_view view;
     const weir_box around = {{8 * (bricks.min.x - 1), 8 * (bricks.min.y - 1), 8 * (bricks.min.z - 1)},
                              {8 * (bricks.max.x + 1), 8 * (bricks.max.y + 1), 8 * (bricks.max.z + 1)}};
-    find_bodies(c);
+    if (s->version != pool->version) find_bodies(c);
     cells_view(c, false, &view);
     region_walk walk = region_walk_live(&view, around);
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
@@ -534,8 +530,7 @@ static void push(fluid_cells *c, int32_t brick)
     for (int32_t face = 0; face < 6; face++) {
         const int32_t n = bodies_neighbour(pool, brick, face), body = s->body[n];
         if (body == 0 || pool->phase[n] != PHASE_ASLEEP) continue;
-        for (int32_t b = 1; b < pool->end; b++)
-            if (s->body[b] == body) pool->rest[b].calm = 0;
+        for (int32_t i = 0; i < s->bodies[body].bricks; i++) pool->rest[s->members[s->bodies[body].begin + i]].calm = 0;
     }
 }
 
@@ -629,6 +624,7 @@ const char *sleep_validate(const fluid_cells *c)
                           rest->links);
         if (!rest->asleep && (rest->owed != 0 || rest->links || rest->surface))
             return broken("brick %d is awake and has links, a surface or drops that it is owed", b);
+        if (!pool->wet[b] && rest->owed != 0) return broken("brick %d is dry and has drops that it is owed", b);
         if (rest->asleep && !c->sleep) return broken("brick %d sleeps in a world without sleep", b);
     }
     return NULL;

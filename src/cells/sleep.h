@@ -35,8 +35,10 @@ typedef struct sleep_body {
     int64_t surface;    // cells
     int64_t low, high;  // the least and the largest head of its bricks
     int32_t bricks;
+    int32_t begin;  // where they begin in cells_sleep.members
     int32_t first;  // the brick that comes first by coordinate
     bool open;      // so large a surface that what flows into it may be booked
+    bool refused;   // of a plan: its bricks may not fall asleep yet
     bool level;     // levelling finds nothing to do, as far as it has looked
 } sleep_body;
 
@@ -47,6 +49,7 @@ struct cells_sleep {
     int32_t room;  // bricks there is room for
     // By brick. `body`: its number, from 1 on; 0: it is awake or dry.
     int32_t *body, *body_next;
+    int32_t *members;  // bricks body by body
     int32_t *list;     // scratch
     int32_t *doubled;  // bricks that were single
     uint8_t *awake;    // 1: is awake in the update that is planned
@@ -101,14 +104,14 @@ static inline void sleep_changed(fluid_cells *c, int32_t brick)
 
 // ---- bodies.c ----
 
-// A brick's height, in cells, and that of a cell within it.
+// The height of a brick's cell, in cells.
 static inline int64_t sleep_height(const sleep_gravity *g, weir_coord brick, int32_t cell)
 {
     const weir_coord at = brick_cell(brick, cell);
     return -(int64_t)g->down * (g->axis == 0 ? at.x : g->axis == 1 ? at.y : at.z);
 }
 
-// Looks at the water of a brick that is to fall asleep: its head, surface and links to bricks for which `asleep` is 1.
+// Looks at the water of a brick that is to fall asleep: its head and surface, and then its links to bricks that will not be awake.
 void bodies_look(const fluid_cells *c, int32_t brick, brick_rest *rest);
 uint8_t bodies_links(const fluid_cells *c, int32_t brick, const brick_rest *rest, const uint8_t *awake);
 // Whether the water of a brick hangs together with a neighbour at a face: 0 to 2 before it on an axis, 3 to 5 behind it.
@@ -117,8 +120,10 @@ int32_t bodies_neighbour(const brick_pool *pool, int32_t brick, int32_t face);
 
 // Finds the bodies of the bricks that sleep, by their plan if they have one. Returns how many there are.
 int32_t bodies_find(const fluid_cells *c, int32_t *body, sleep_body *bodies, bool planned);
+// Lists the bricks of the bodies that there are now.
+void bodies_list_members(fluid_cells *c);
 
-// Gives all bodies what they are owed, if it is enough, and lets them level now and then.
+// Gives all bodies what they are owed, if it is enough, and lets them level now and then. What is left lies with a brick that is wet.
 void bodies_update(fluid_cells *c);
 // Gives a body all it is owed, to the last drop.
 void bodies_settle(fluid_cells *c, int32_t body);
