@@ -335,6 +335,105 @@ static void make_times(maker *m, int32_t left)
     }
 }
 
+// ---- Calm worlds -----------------------------------------------------------------------------------------------------------
+// Long basins of water that come to rest, and in which little happens then: most of it sleeps while some of it moves.
+
+// Walls across a basin, some with a hole; pits and steps in its floor; shafts.
+static void make_basin(maker *m, int32_t along)
+{
+    chance *c = m->c;
+    for (int32_t n = whole(c, 0, 2); n > 0; n--) {
+        weir_box wall = m->room;
+        int32_t at = whole(c, (along == 0 ? wall.min.x : wall.min.z), (along == 0 ? wall.max.x : wall.max.z) - 1);
+        *(along == 0 ? &wall.min.x : &wall.min.z) = at;
+        *(along == 0 ? &wall.max.x : &wall.max.z) = at + whole(c, 1, 2);
+        build(m, (plain_shape){.box = wall}, 255);
+        if (one_in(c, 2)) build(m, (plain_shape){.box = some_box(m, 3)}, 0);
+    }
+    for (int32_t n = whole(c, 0, 3); n > 0; n--) build(m, some_shape(m, 9), one_in(c, 4) ? 0 : some_share(m));
+    if (one_in(c, 3)) build(m, (plain_shape){.box = some_shaft(m)}, one_in(c, 2) ? 255 : 0);
+}
+
+// Fills a basin up to a level, over the side that gravity points to.
+static void fill_basin(maker *m, weir_vec down)
+{
+    weir_box b = m->room;
+    const int axis = down.x != 0 ? 0 : down.y != 0 ? 1 : 2;
+    int32_t *low = axis == 0 ? &b.min.x : axis == 1 ? &b.min.y : &b.min.z;
+    int32_t *high = axis == 0 ? &b.max.x : axis == 1 ? &b.max.y : &b.max.z;
+    const int32_t depth = whole(m->c, 1, *high - *low);
+    weir_box top;
+    if (down.x + down.y + down.z < 0) {
+        *high = *low + depth;
+        top = b;
+        *(axis == 0 ? &top.min.x : axis == 1 ? &top.min.y : &top.min.z) = *high - 1;
+    } else {
+        *low = *high - depth;
+        top = b;
+        *(axis == 0 ? &top.max.x : axis == 1 ? &top.max.y : &top.max.z) = *low + 1;
+    }
+    recipe_step *step = add(m, STEP_FILL);
+    step->shape.box = b;
+    step->value = 1.0f;
+    if (one_in(m->c, 2)) return;
+    step = add(m, STEP_FILL);
+    step->shape.box = top;
+    step->value = number(m->c, 0.05f, 1.0f);
+}
+
+// Small emitters and drains keep some water awake for ever; what they move is booked.
+static void make_trickle(maker *m)
+{
+    recipe_step *step = add(m, one_in(m->c, 3) ? STEP_DRAIN : STEP_EMITTER);
+    step->shape.box = some_box(m, 2);
+    step->value = number(m->c, 0.001f, one_in(m->c, 3) ? 2.0f : 0.3f);
+    m->added++;
+}
+
+static weir_vec make_calm_params(maker *m)
+{
+    chance *c = m->c;
+    static const float flows[] = {0.01f, 0.01f, 0.05f, 0.2f, 0.5f};
+    weir_vec down = {0, -0.01f, 0};
+    set(m, "sleep", PICK(c, flows));
+    if (one_in(c, 3)) {
+        const float g = one_in(c, 3) ? 0.002f : 0.01f, signed_g = one_in(c, 2) ? g : -g;
+        const int axis = whole(c, 0, 2);
+        down = (weir_vec){axis == 0 ? signed_g : 0, axis == 1 ? signed_g : 0, axis == 2 ? signed_g : 0};
+        set(m, "gravity.x", down.x);
+        set(m, "gravity.y", down.y);
+        set(m, "gravity.z", down.z);
+    }
+    if (one_in(c, 4)) set(m, "film", one_in(c, 3) ? 0.0f : number(c, 0, 0.2f));
+    if (one_in(c, 6)) set(m, "viscosity", number(c, 0, 1.0f / 6.0f));
+    if (one_in(c, 6)) set(m, "tolerance", one_in(c, 2) ? 0.0f : 0.05f);
+    if (one_in(c, 6)) set(m, "substeps", (float)whole(c, 1, 8));
+    return down;
+}
+
+// First it comes to rest, which takes three looks that are 32 updates apart.
+static void make_calm_times(maker *m)
+{
+    chance *c = m->c;
+    add(m, STEP_UPDATES)->count = whole(c, 60, 150);
+    for (int32_t n = whole(c, 1, 4); n > 0; n--) {
+        if (one_in(c, 4)) make_trickle(m);
+        if (one_in(c, 6)) add(m, STEP_RELOAD);
+        if (!one_in(c, 4)) make_edit(m);
+        add(m, STEP_UPDATES)->count = whole(c, 1, one_in(c, 4) ? 80 : 30);
+    }
+}
+
+static void make_calm(maker *m, int32_t along)
+{
+    const weir_vec down = make_calm_params(m);
+    make_basin(m, along);
+    fill_basin(m, down);
+    if (one_in(m->c, 2)) make_trickle(m);
+    if (one_in(m->c, 4)) fill(m);
+    make_calm_times(m);
+}
+
 static int32_t far_away(chance *c)
 {
     // The last ones reach over the end of the world.
@@ -342,7 +441,7 @@ static int32_t far_away(chance *c)
     return PICK(c, places);
 }
 
-void recipe_make(recipe *r, uint64_t seed)
+void recipe_make(recipe *r, uint64_t seed, bool calm)
 {
     chance c = {seed * UINT64_C(0xd1342543de82ef95) + 1};
     *r = (recipe){.seed = seed, .solver = one_in(&c, 3) ? WEIR_SOLVER_CLASSIC : WEIR_SOLVER_MOMENTUM};
@@ -358,19 +457,28 @@ void recipe_make(recipe *r, uint64_t seed)
         if (one_column) at[axis] &= axis == 1 ? ~15 : ~63;
     }
     if (one_in(&c, 10)) size[whole(&c, 0, 2)] = whole(&c, 100, 300);
+    const int32_t along = calm && one_in(&c, 2) ? 0 : 2;
+    for (int axis = 0; axis < 3 && calm; axis++) size[axis] = axis == along ? whole(&c, 16, 56) : whole(&c, 3, 14);
+    if (calm) r->solver = WEIR_SOLVER_MOMENTUM;
     weir_box room = {{at[0], at[1], at[2]}, {at[0] + size[0], at[1] + size[1], at[2] + size[2]}};
-    bool bounded = brick_caves || !one_in(&c, 3);
+    bool bounded = brick_caves || calm || !one_in(&c, 3);
     if (bounded) {
         const int32_t end = WEIR_COORD_LIMIT;
         r->bounds = room;
         if (r->bounds.max.x > end) r->bounds.max.x = end;
         if (r->bounds.max.y > end) r->bounds.max.y = end;
         if (r->bounds.max.z > end) r->bounds.max.z = end;
-        if (one_in(&c, 2)) r->open_sides = next(&c) & next(&c) & 63;
+        if (one_in(&c, calm ? 8 : 2)) r->open_sides = next(&c) & next(&c) & 63;
     }
     // Water goes one cell far in a substep at most; where nothing bounds it the plain reading has to have room for that.
     maker m = {.r = r, .c = &c, .room = room, .substeps = bounded ? 8 : whole(&c, 1, 2)};
     if (!bounded && r->solver == WEIR_SOLVER_MOMENTUM) set(&m, "substeps", (float)m.substeps);
+    if (calm) {
+        make_calm(&m, along);
+        r->reach =
+            (weir_box){{room.min.x - 8, room.min.y - 8, room.min.z - 8}, {room.max.x + 8, room.max.y + 8, room.max.z + 8}};
+        return;
+    }
     if (one_in(&c, 2)) make_params(&m);
     if (one_in(&c, 6)) make_gravity(&m);
     if (brick_caves)
@@ -482,13 +590,34 @@ static bool too_fast(const plain_world *w, weir_vec v)
     return false;
 }
 
+// Brick by brick, as an edit of a box goes; those without a cell of the pattern wake too.
+static void build_plain_pattern(const recipe_step *step, plain_world *w)
+{
+    const weir_box b = step->shape.box;
+    for (int32_t n = 0; n < 512; n++) {
+        const weir_coord low = {(b.min.x & ~7) + 8 * (n & 7), (b.min.y & ~7) + 8 * (n >> 3 & 7), (b.min.z & ~7) + 8 * (n >> 6)};
+        const weir_box brick = {
+            {low.x > b.min.x ? low.x : b.min.x, low.y > b.min.y ? low.y : b.min.y, low.z > b.min.z ? low.z : b.min.z},
+            {low.x + 8 < b.max.x ? low.x + 8 : b.max.x, low.y + 8 < b.max.y ? low.y + 8 : b.max.y,
+             low.z + 8 < b.max.z ? low.z + 8 : b.max.z}};
+        if (lies_outside(w, brick) || brick.min.x >= brick.max.x || brick.min.y >= brick.max.y || brick.min.z >= brick.max.z)
+            continue;
+        plain_disturb(w, brick);
+        for (int32_t z = brick.min.z; z < brick.max.z; z++)
+            for (int32_t y = brick.min.y; y < brick.max.y; y++)
+                for (int32_t x = brick.min.x; x < brick.max.x; x++)
+                    if (in_pattern(step->pattern, x - b.min.x, y - b.min.y, z - b.min.z))
+                        plain_build(w, (plain_shape){.box = {{x, y, z}, {x + 1, y + 1, z + 1}}}, step->share);
+    }
+}
+
 void recipe_apply_plain(const recipe_step *step, plain_world *w)
 {
     const plain_shape *s = &step->shape;
     weir_box b = s->box;
     const weir_vec none = {0, 0, 0};
     if (step->kind == STEP_SET) {
-        weir_params_set(&w->params, w->solver, step->name, (double)step->value);
+        plain_set(w, step->name, (double)step->value);
         return;
     }
     if (step->kind == STEP_REMOVE) {
@@ -499,13 +628,7 @@ void recipe_apply_plain(const recipe_step *step, plain_world *w)
     switch (step->kind) {
     case STEP_FILL: plain_fill(w, *s, step->value); break;
     case STEP_BUILD: plain_build(w, *s, step->share); break;
-    case STEP_PATTERN:
-        for (int32_t z = b.min.z; z < b.max.z; z++)
-            for (int32_t y = b.min.y; y < b.max.y; y++)
-                for (int32_t x = b.min.x; x < b.max.x; x++)
-                    if (in_pattern(step->pattern, x - b.min.x, y - b.min.y, z - b.min.z))
-                        plain_build(w, (plain_shape){.box = {{x, y, z}, {x + 1, y + 1, z + 1}}}, step->share);
-        break;
+    case STEP_PATTERN: build_plain_pattern(step, w); break;
     case STEP_FLOW:
         if (!too_fast(w, step->vec)) plain_set_flow(w, b, step->vec);
         break;

@@ -46,8 +46,8 @@ typedef struct recipe {
     int32_t count;
 } recipe;
 
-// The recipe of a seed.
-void recipe_make(recipe *r, uint64_t seed);
+// The recipe of a seed. Calm ones are basins of water that has time to come to rest and sleep.
+void recipe_make(recipe *r, uint64_t seed, bool calm);
 
 // What a world of it is made with: solver, bounds and open sides.
 weir_world_def recipe_def(const recipe *r);

@@ -7,6 +7,7 @@
 //     build/release/tests/test_worlds --worlds 10000 --seed 1      so many worlds, from this seed on
 //     build/release/tests/test_worlds --seed 4711 --print          one world, as a scene
 //     --backend cpu|opencl                                         only these paths
+//     --calm                                                       only worlds in which water has time to fall asleep
 //     --whole                                                      worlds that differ are not cut down, which can take minutes
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +122,26 @@ static bool compare_brick(const plain_world *w, const brick_pool *pool, int32_t 
     return true;
 }
 
+// What the brick knows of its rest.
+static bool compare_rest(const plain_world *w, const brick_pool *pool, int32_t brick, int32_t k, finding *f)
+{
+    const weir_coord c = {8 * pool->coord[brick].x, 8 * pool->coord[brick].y, 8 * pool->coord[brick].z};
+    const brick_rest *a = &pool->rest[brick];
+    const plain_rest *b = &w->sleep.rest[plain_brick_of(&w->grid, plain_index(&w->grid, c))];
+    const struct {
+        const char *name;
+        int64_t here, plain;
+    } all[] = {{"asleep", a->asleep, b->asleep}, {"head", a->head, b->head},          {"head shown", a->shown, b->shown},
+               {"drops owed", a->owed, b->owed}, {"surface", a->surface, b->surface}, {"links", a->links, b->links},
+               {"calm", a->calm, b->calm},       {"hold", a->hold, b->hold},          {"gentle", a->gentle, b->gentle},
+               {"looks", a->looks, b->looks},    {"rise", a->rise, b->rise}};
+    for (size_t n = 0; n < sizeof all / sizeof all[0]; n++)
+        if (all[n].here != all[n].plain)
+            return found(f, k, "update %lld, brick at (%d, %d, %d): %s is %lld, and %lld in the plain reading",
+                         (long long)w->update, c.x, c.y, c.z, all[n].name, (long long)all[n].here, (long long)all[n].plain);
+    return true;
+}
+
 // The same bricks, the same cells, the same account.
 static bool compare(const plain_world *w, const weir_world *world, int32_t k, finding *f)
 {
@@ -135,6 +156,7 @@ static bool compare(const plain_world *w, const weir_world *world, int32_t k, fi
             return found(f, k, "update %lld: the brick at (%d, %d, %d) should not be live", (long long)w->update, c.x, c.y,
                          c.z);
         if (!compare_brick(w, pool, b, k, f)) return false;
+        if (w->sleep.on && !compare_rest(w, pool, b, k, f)) return false;
         live++;
     }
     if (live != w->grid.bricks)
@@ -236,6 +258,16 @@ static bool play_steps(play *p, finding *f)
     return true;
 }
 
+// Worlds in which something of sleep happened, by what it was.
+static plain_sleep_counts worlds_with;
+
+static void count_world(const plain_sleep_counts *of_world)
+{
+    const int64_t *from = (const int64_t *)of_world;
+    int64_t *to = (int64_t *)&worlds_with;
+    for (size_t i = 0; i < sizeof worlds_with / sizeof *to; i++) to[i] += from[i] > 0;
+}
+
 // Plays a recipe on one path, or on all of them (-1). True if nothing was found.
 static bool play_recipe(const recipe *r, int32_t only, finding *f)
 {
@@ -249,6 +281,7 @@ static bool play_recipe(const recipe *r, int32_t only, finding *f)
         if (!passed_over && (only < 0 || only == k || k == 0)) p.worlds[k] = make_world(&p, k);
     }
     bool same = play_steps(&p, f);
+    if (only < 0) count_world(&p.plain->sleep.counts);
     for (int32_t k = 0; k < path_count; k++) weir_world_destroy(p.worlds[k]);
     plain_destroy(p.plain);
     return same;
@@ -313,7 +346,7 @@ static void cut_down(recipe *r, int32_t on)
 
 static int32_t worlds_wanted;
 static uint64_t first_seed = 1;
-static bool whole;
+static bool whole, calm;
 
 static void report(recipe *r, finding *f)
 {
@@ -333,7 +366,7 @@ static void random_worlds_are_as_the_plain_reading_has_them(void **state)
     int32_t wrong = 0, played = 0;
     double begin = clock_seconds();
     while (played < worlds_wanted && wrong < 3) {
-        recipe_make(r, first_seed + (uint64_t)played++);
+        recipe_make(r, first_seed + (uint64_t)played++, calm);
         if (!play_recipe(r, -1, &f)) {
             report(r, &f);
             wrong++;
@@ -341,6 +374,17 @@ static void random_worlds_are_as_the_plain_reading_has_them(void **state)
         if (played % 100 == 0) print_message("%d worlds, %.0f s\n", played, clock_seconds() - begin);
     }
     print_message("%d worlds on %d paths, %.0f per minute\n", played, path_count, played / ((clock_seconds() - begin) / 60));
+    const plain_sleep_counts *n = &worlds_with;
+    print_message(
+        "bricks slept in %lld of them and woke in %lld, sleep was refused in %lld; %lld had a rim, %lld booked drops\n",
+        (long long)n->slept, (long long)n->woke, (long long)n->refused, (long long)n->rims, (long long)n->booked);
+    print_message(
+        "bodies were spread in %lld, levelled in %lld, settled in %lld; water sank in %lld, rose into dry bricks in %lld, "
+        "was forced in %lld\n",
+        (long long)n->spread, (long long)n->levelled, (long long)n->settled, (long long)n->sunk, (long long)n->wetted,
+        (long long)n->forced);
+    print_message("bricks were woken by brims in %lld, by bodies apart in %lld, by a push in %lld\n", (long long)n->over_brim,
+                  (long long)n->apart, (long long)n->pushed);
     free(r);
     assert_int_equal(wrong, 0);
 }
@@ -367,7 +411,7 @@ static void a_world_that_is_printed_plays_the_same_as_a_scene(void **state)
     recipe *r = malloc(sizeof *r);
     for (uint64_t seed = 0; seed < (uint64_t)test_length(24, 8); seed++) {
         const char *file = test_path(".lua");
-        recipe_make(r, first_seed + seed);
+        recipe_make(r, first_seed + seed, false);
         FILE *out = fopen(file, "w");
         assert_non_null(out);
         recipe_print(r, out);
@@ -394,7 +438,7 @@ static void a_world_that_is_printed_plays_the_same_as_a_scene(void **state)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--whole] [--print]\n");
+    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--calm] [--whole] [--print]\n");
     return 2;
 }
 
@@ -417,6 +461,8 @@ int main(int argc, char **argv)
             print = true;
         } else if (strcmp(argv[i], "--whole") == 0) {
             whole = true;
+        } else if (strcmp(argv[i], "--calm") == 0) {
+            calm = true;
         } else if (strcmp(argv[i], "--worlds") == 0 && read_number(value, &worlds) && worlds <= INT32_MAX) {
             device_every = 1;
             i++;
@@ -433,7 +479,7 @@ int main(int argc, char **argv)
     worlds_wanted = (int32_t)worlds;
     if (print) {
         recipe *r = malloc(sizeof *r);
-        recipe_make(r, first_seed);
+        recipe_make(r, first_seed, calm);
         recipe_print(r, stdout);
         free(r);
         return 0;

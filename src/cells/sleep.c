@@ -227,6 +227,9 @@ static void refuse(fluid_cells *c, int32_t brick)
     s->plan[brick] = look_again(&pool->rest[brick], s->plan[brick].head);
     s->plan[brick].hold = HOLD_UPDATES;
     s->awake[brick] = 1;
+    // Links lead to bricks that sleep.
+    for (int32_t face = 0; face < 6; face++)
+        s->plan[bodies_neighbour(pool, brick, face)].links &= (uint8_t) ~(1 << (face + 3) % 6);
     for (int32_t k = 0; k < 27; k++) {
         const int32_t n = pool->near[brick][k];
         if (n == BRICK_NOTHING || pool->wet[n] || s->awake[n]) continue;
@@ -355,16 +358,20 @@ static bool acts(const fluid_cells *c)
     return c->world->source_count > 0;
 }
 
-weir_status sleep_plan(fluid_cells *c, sleep_gravity gravity, float film)
+void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film)
+{
+    c->sleep->gravity = gravity;
+    c->sleep->film = (int32_t)(film * (float)WEIR_FULL);
+}
+
+weir_status sleep_plan(fluid_cells *c)
 {
     cells_sleep *s = c->sleep;
     brick_pool *pool = &c->pool;
     weir_status status = make_room(c);
     if (status != WEIR_OK) return status;
-    s->gravity = gravity;
-    s->film = (int32_t)(film * (float)WEIR_FULL);
     s->planned = false;
-    const bool on = *s->flow > 0.0f && gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
+    const bool on = *s->flow > 0.0f && s->gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
     if (on && pool->awake == 0 && !s->dirty && s->version == pool->version && !acts(c)) return WEIR_OK;
     if (!on && !s->noted) return WEIR_OK;  // and so nobody sleeps
     if (!on) forget_calm(c);
@@ -518,6 +525,23 @@ void sleep_wake(fluid_cells *c, weir_box bricks)
         if (pool->rest[b].asleep) wake(c, b);
     s->dirty = true;
     s->version = UINT64_MAX;
+}
+
+void sleep_wake_all(fluid_cells *c)
+{
+    const brick_pool *pool = &c->pool;
+    weir_box bricks = {{INT32_MAX, INT32_MAX, INT32_MAX}, {INT32_MIN, INT32_MIN, INT32_MIN}};
+    for (int32_t b = 1; b < pool->end; b++) {
+        const weir_coord at = pool->coord[b];
+        if (!pool->alive[b]) continue;
+        if (at.x < bricks.min.x) bricks.min.x = at.x;
+        if (at.y < bricks.min.y) bricks.min.y = at.y;
+        if (at.z < bricks.min.z) bricks.min.z = at.z;
+        if (at.x >= bricks.max.x) bricks.max.x = at.x + 1;
+        if (at.y >= bricks.max.y) bricks.max.y = at.y + 1;
+        if (at.z >= bricks.max.z) bricks.max.z = at.z + 1;
+    }
+    if (pool->live > 0) sleep_wake(c, bricks);
 }
 
 // ---- The end of an update --------------------------------------------------------------------------------------------------

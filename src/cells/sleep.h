@@ -73,8 +73,11 @@ cells_sleep *sleep_create(fluid_cells *c, const float *flow);
 void sleep_destroy(fluid_cells *c);
 int64_t sleep_bytes(const fluid_cells *c);
 
+// What the others below go by: gravity, and the fill at which a film on a floor stops.
+void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film);
+
 // Plans who is awake in the next update.
-weir_status sleep_plan(fluid_cells *c, sleep_gravity gravity, float film);
+weir_status sleep_plan(fluid_cells *c);
 // Takes a plan back that is not carried out, because something else failed.
 void sleep_cancel(fluid_cells *c);
 void sleep_commit(fluid_cells *c);
@@ -82,6 +85,7 @@ void sleep_note(fluid_cells *c);
 
 // Wakes the sleeping bricks of a box of bricks and around it at once: they are about to be changed.
 void sleep_wake(fluid_cells *c, weir_box bricks);
+void sleep_wake_all(fluid_cells *c);
 
 // After the state was replaced.
 void sleep_forget(fluid_cells *c);

@@ -262,8 +262,11 @@ weir_status weir_world_set_params(weir_world *world, const weir_params *params)
     assert(params);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "parameters cannot be set while a background step runs");
     weir_status status = params_check(params, world->solver);
-    if (status == WEIR_OK) world->params = params_plain(params, world->solver);
-    return status;
+    if (status != WEIR_OK) return status;
+    const weir_params next = params_plain(params, world->solver);
+    if (world->solver->params_change) world->solver->params_change(world->state, &next);
+    world->params = next;
+    return WEIR_OK;
 }
 
 weir_solver weir_world_solver(const weir_world *world)

@@ -43,6 +43,8 @@ struct solver_table {
     void (*apply)(void *state, const world_edit *edit);
     // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
     void (*terrain_changed)(void *state, weir_box bricks);
+    // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.
+    void (*params_change)(void *state, const weir_params *next);
 
     // ---- Reading ----
     // The fluid as it is, or as it was frozen last. A solver that fills in no list of bricks that are gone works, and never tells of one.

@@ -28,16 +28,22 @@ void plain_grid_free(plain_grid *g)
 
 void plain_grid_list(plain_grid *g)
 {
+    plain_grid_list_phase(g, NULL, PLAIN_ASLEEP);
+}
+
+void plain_grid_list_phase(plain_grid *g, const uint8_t *phase, plain_phase least)
+{
     int64_t all = g->all_cells / 512, nx = g->size[0] / 8, ny = g->size[1] / 8;
+#define LISTED(b) (g->live[b] && (!phase || phase[b] >= least))
     g->bricks = 0;
-    for (int64_t b = 0; b < all; b++) g->bricks += g->live[b];
+    for (int64_t b = 0; b < all; b++) g->bricks += LISTED(b);
     g->cells = 512 * (int64_t)g->bricks;
     g->brick = realloc(g->brick, ((size_t)g->bricks + 1) * sizeof *g->brick);
     g->cell = realloc(g->cell, ((size_t)g->cells + 1) * sizeof *g->cell);
     int32_t bricks = 0;
     int64_t cells = 0;
     for (int64_t b = 0; b < all; b++) {
-        if (!g->live[b]) continue;
+        if (!LISTED(b)) continue;
         int64_t x = b % nx, y = b / nx % ny, z = b / nx / ny;
         // Whatever lives lies one brick away from the grid's edge: neighbours need no question.
         assert(x > 0 && y > 0 && z > 0 && x < nx - 1 && y < ny - 1 && z < g->size[2] / 8 - 1);
@@ -45,6 +51,7 @@ void plain_grid_list(plain_grid *g)
         g->brick[bricks++] = first;
         EACH_CELL_OF(g, first, i) g->cell[cells++] = i;
     }
+#undef LISTED
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
@@ -94,6 +101,8 @@ plain_world *plain_create(const weir_world_def *def, weir_box reach)
     plain_grid_make(&w->grid, (weir_coord){8 * low.x, 8 * low.y, 8 * low.z},
                     (const int32_t[3]){8 * (high.x - low.x), 8 * (high.y - low.y), 8 * (high.z - low.z)});
     plain_grid_list(&w->grid);
+    plain_grid_make(&w->awake, w->grid.low, w->grid.size);
+    plain_sleep_make(w);
     w->share = zeros(w, 1);
     w->open = zeros(w, 1);
     w->there = zeros(w, 1);
@@ -123,6 +132,8 @@ void plain_destroy(plain_world *w)
     float **each;
     for (int32_t k = 0; (each = all_floats(w, k)); k++) free(*each);
     plain_grid_free(&w->grid);
+    plain_grid_free(&w->awake);
+    plain_sleep_free(w);
     free(w->share);
     free(w->open);
     free(w->there);
@@ -153,6 +164,7 @@ static void find_live(plain_world *w)
         if (wanted[b]) EACH_CELL_OF(g, first, i) any_open |= w->open[i];
         g->live[b] = wanted[b] && any_open;
         if (!was[b] || g->live[b]) continue;
+        plain_sleep_end_brick(w, b);
         EACH_CELL_OF(g, first, i)
         {
             float **each;
@@ -261,6 +273,8 @@ void plain_fill(plain_world *w, plain_shape shape, float fill)
     const plain_down down = plain_find_down(&w->params);
     shape.box = clip(w, shape.box);
     int32_t drops = (int32_t)(fill * PLAIN_FULL + 0.5f);
+    if (drops > 0) make_live(w, shape.box);
+    plain_sleep_wake(w, shape.box);
     if (w->solver != WEIR_SOLVER_MOMENTUM || down.sign == 0 || drops == 0) {
         fill_cells(w, shape, drops);
         return;
@@ -287,7 +301,6 @@ void plain_fill(plain_world *w, plain_shape shape, float fill)
 
 static void fill_cells(plain_world *w, plain_shape shape, int32_t drops)
 {
-    if (drops > 0) make_live(w, shape.box);
     EACH_COORD(shape.box, c)
     {
         int64_t i = plain_index(&w->grid, c);
@@ -311,9 +324,13 @@ static void shut(plain_world *w, int64_t i)
     for (int axis = 0; axis < 3; axis++) w->flow[axis][i] = w->flow[axis][i + w->grid.step[axis]] = 0.0f;
 }
 
-void plain_build(plain_world *w, plain_shape shape, uint8_t share)
+// The part of a shape that lies in one brick.
+static void build_brick(plain_world *w, plain_shape shape, uint8_t share)
 {
-    shape.box = clip(w, shape.box);
+    bool any = false;
+    EACH_COORD(shape.box, c) any |= in_shape(shape, c);
+    if (!any) return;
+    plain_sleep_wake(w, shape.box);
     EACH_COORD(shape.box, c)
     {
         int64_t i = plain_index(&w->grid, c);
@@ -323,7 +340,51 @@ void plain_build(plain_world *w, plain_shape shape, uint8_t share)
         if (w->open[i] && !open) shut(w, i);
         w->open[i] = open;
     }
+}
+
+static weir_box meet(weir_box a, weir_box b)
+{
+    if (a.min.x < b.min.x) a.min.x = b.min.x;
+    if (a.min.y < b.min.y) a.min.y = b.min.y;
+    if (a.min.z < b.min.z) a.min.z = b.min.z;
+    if (a.max.x > b.max.x) a.max.x = b.max.x;
+    if (a.max.y > b.max.y) a.max.y = b.max.y;
+    if (a.max.z > b.max.z) a.max.z = b.max.z;
+    return a;
+}
+
+// Brick by brick: those beside one that changes wake before the next one does.
+void plain_build(plain_world *w, plain_shape shape, uint8_t share)
+{
+    const weir_box all = clip(w, shape.box);
+    for (int32_t z = all.min.z & ~7; z < all.max.z; z += 8)
+        for (int32_t y = all.min.y & ~7; y < all.max.y; y += 8)
+            for (int32_t x = all.min.x & ~7; x < all.max.x; x += 8) {
+                shape.box = meet(all, (weir_box){{x, y, z}, {x + 8, y + 8, z + 8}});
+                build_brick(w, shape, share);
+            }
     w->cycles_next = 0;
+}
+
+void plain_disturb(plain_world *w, weir_box box)
+{
+    plain_sleep_wake(w, clip(w, box));
+    w->cycles_next = 0;
+}
+
+// What rests under gravity does not rest under another.
+void plain_set(plain_world *w, const char *name, double value)
+{
+    weir_params params = w->params;
+    if (weir_params_set(&params, w->solver, name, value) != WEIR_OK) return;
+    const weir_vec a = w->params.gravity, b = params.gravity;
+    if (a.x != b.x || a.y != b.y || a.z != b.z) {
+        weir_coord low = w->grid.low;
+        plain_sleep_wake(w,
+                         (weir_box){{low.x + 8, low.y + 8, low.z + 8},
+                                    {low.x + w->grid.size[0] - 8, low.y + w->grid.size[1] - 8, low.z + w->grid.size[2] - 8}});
+    }
+    w->params = params;
 }
 
 void plain_set_flow(plain_world *w, weir_box box, weir_vec flow)
@@ -332,6 +393,7 @@ void plain_set_flow(plain_world *w, weir_box box, weir_vec flow)
     float speed = w->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f;
     const float to[3] = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f};
     box = clip(w, box);
+    plain_sleep_wake(w, box);
     EACH_COORD(box, c)
     {
         int64_t i = plain_index(&w->grid, c);
@@ -420,7 +482,7 @@ static void move_drops(plain_world *w, const plain_source *source, int64_t drops
 static void drain_open_sides(plain_world *w)
 {
     if (!w->bounded || !w->open_sides) return;
-    EACH_CELL(&w->grid, i)
+    EACH_CELL(&w->awake, i)
     {
         if (inside(w->bounds, plain_at(&w->grid, i))) continue;
         w->drained += w->mass[i];
@@ -514,13 +576,17 @@ plain_down plain_find_down(const weir_params *params)
 
 // ---- One update ------------------------------------------------------------------------------------------------------------
 
-void plain_step(plain_world *w)
+// Those that are awake, with the rim around them.
+static void list_bricks(plain_world *w)
 {
-    find_live(w);
-    for (int32_t k = 0; k < w->source_count; k++) {
-        plain_source *source = &w->sources[k];
-        if (source->kind == PLAIN_EMITTER && (source->owed + source->rate) >> 16 > 0) make_live(w, source->box);
-    }
+    memcpy(w->awake.live, w->grid.live, (size_t)(w->grid.all_cells / 512));
+    for (int64_t b = 0; b < w->grid.all_cells / 512; b++) w->awake.live[b] &= w->sleep.phase[b] == PLAIN_AWAKE;
+    plain_grid_list(&w->awake);
+    plain_grid_list_phase(&w->grid, w->sleep.phase, PLAIN_RIM);
+}
+
+static void pour_sources(plain_world *w)
+{
     for (int32_t k = 0; k < w->source_count; k++) {
         plain_source *source = &w->sources[k];
         if (source->kind == PLAIN_FORCE) continue;
@@ -528,13 +594,32 @@ void plain_step(plain_world *w)
         source->owed = owed % 65536;
         if (owed / 65536 > 0) move_drops(w, source, owed / 65536);
     }
-    plain_grid_list(&w->grid);
+}
+
+static void update_all(plain_world *w)
+{
+    list_bricks(w);
+    plain_sleep_hide(w);
+    memset(w->there, 0, (size_t)w->grid.all_cells);
     EACH_CELL(&w->grid, i) w->there[i] = w->open[i];
-    if (w->grid.bricks == 0)
-        w->cycles_next = w->substeps_next = 0;
-    else if (w->solver == WEIR_SOLVER_CLASSIC)
-        plain_classic_update(w);
-    else
-        plain_momentum_update(w);
+    if (w->awake.bricks > 0 && w->solver == WEIR_SOLVER_CLASSIC) plain_classic_update(w);
+    if (w->awake.bricks > 0 && w->solver == WEIR_SOLVER_MOMENTUM) plain_momentum_update(w);
+    plain_sleep_unhide(w);
+    plain_grid_list(&w->grid);
+}
+
+void plain_step(plain_world *w)
+{
+    find_live(w);
+    for (int32_t k = 0; k < w->source_count; k++) {
+        plain_source *source = &w->sources[k];
+        if (source->kind == PLAIN_EMITTER && (source->owed + source->rate) >> 16 > 0) make_live(w, source->box);
+    }
+    plain_sleep_plan(w);
+    pour_sources(w);
+    plain_sleep_commit(w);
+    update_all(w);
+    plain_sleep_note(w);
+    if (w->grid.bricks == 0) w->cycles_next = w->substeps_next = 0;
     w->update++;
 }

@@ -11,6 +11,7 @@
 //     plain.c            the world: grid, live bricks, edits, emitters and drains, forces
 //     plain_momentum.c   the update of the momentum solver, R1 to R9
 //     plain_levels.c     its coarse levels
+//     plain_sleep.c      its sleep: who is awake, bodies, the rim
 //     plain_classic.c    the update of the classic solver
 #ifndef WEIR_TESTS_PLAIN_H
 #define WEIR_TESTS_PLAIN_H
@@ -29,12 +30,57 @@ typedef struct plain_grid {
     int32_t size[3];
     int64_t step[3];    // from a cell to the next one on an axis
     uint8_t *live;      // by brick
-    int64_t *brick;     // first cells of the live bricks, in coordinate order: z, then y, then x
+    int64_t *brick;     // first cells of the listed bricks, in coordinate order: z, then y, then x
     int32_t bricks;     // how many there are
-    int64_t *cell;      // all cells of the live bricks
+    int64_t *cell;      // all cells of those bricks
     int64_t cells;      // how many there are
     int64_t all_cells;  // of the grid
 } plain_grid;
+
+// What an update does with a brick.
+typedef enum plain_phase { PLAIN_ASLEEP, PLAIN_RIM, PLAIN_AWAKE } plain_phase;
+
+// What is known of a brick's rest; heads in drops.
+typedef struct plain_rest {
+    int64_t head, shown, owed;
+    int32_t surface, rise;
+    int32_t links;  // bit k: faces to -x, -y, -z, +x, +y, +z
+    int32_t calm, hold, gentle, looks;
+    bool asleep;
+} plain_rest;
+
+#define PLAIN_NO_HEAD INT64_MIN
+
+// Sleeping water that hangs together.
+typedef struct plain_body {
+    int64_t first;  // its first brick by coordinate
+    int64_t owed, surface, low, high;
+    bool open;  // it may have a rim
+    bool refused;
+} plain_body;
+
+// How often what has happened, for those who want to know whether worlds slept at all.
+typedef struct plain_sleep_counts {
+    int64_t slept, woke, refused, rims, booked, spread, levelled, settled, sunk, wetted, forced, over_brim, apart, pushed;
+} plain_sleep_counts;
+
+// Sleep. All tables are by brick.
+typedef struct plain_sleep {
+    plain_rest *rest, *plan;
+    uint8_t *phase, *phase_before;
+    uint8_t *wet, *was_wet;  // now, and when the update began
+    uint8_t *awake;          // in the update that is planned
+    uint8_t *turn;           // what happens to it: plain_sleep.c
+    uint8_t *motion;
+    int32_t *body;  // number of its body, from 1 on
+    plain_body *bodies;
+    int32_t body_count;
+    bool on;
+    // The cells of sleeping bricks, while an update takes them for nothing.
+    int32_t *mass;
+    float *flow[3], *pressure;
+    plain_sleep_counts counts;
+} plain_sleep;
 
 typedef enum plain_kind { PLAIN_EMITTER, PLAIN_DRAIN, PLAIN_FORCE } plain_kind;
 
@@ -53,9 +99,10 @@ typedef struct plain_world {
     weir_box bounds;
     uint32_t open_sides;
     plain_grid grid;
-    uint8_t *share;  // solid share, as built
-    uint8_t *open;   // the terrain and the bounds leave it open
-    uint8_t *there;  // and its brick is live: what the rules call open
+    plain_grid awake;  // the same cells; of bricks only those that are awake
+    uint8_t *share;    // solid share, as built
+    uint8_t *open;     // the terrain and the bounds leave it open
+    uint8_t *there;    // and its brick is live and does not sleep: what the rules call open
     // The state.
     int32_t *mass;
     float *flow[3], *pressure;
@@ -65,6 +112,7 @@ typedef struct plain_world {
     int32_t source_count, next_id;
     int64_t added, removed, drained;
     float force_share;  // what forces give in a substep
+    plain_sleep sleep;
     // Scratch of an update.
     float *m, *m2;    // fill before and after the move
     float *F[3];      // what crosses the low faces
@@ -89,6 +137,9 @@ void plain_build(plain_world *w, plain_shape shape, uint8_t share);
 void plain_set_flow(plain_world *w, weir_box box, weir_vec flow);
 void plain_add(plain_world *w, plain_kind kind, weir_box box, float rate, weir_vec force);
 void plain_remove(plain_world *w, int32_t id);
+void plain_set(plain_world *w, const char *name, double value);  // a parameter
+// Terrain is about to change in some of the cells of a box: for edits that come in pieces.
+void plain_disturb(plain_world *w, weir_box box);
 
 void plain_step(plain_world *w);
 
@@ -109,13 +160,28 @@ typedef struct plain_down {
 
 plain_down plain_find_down(const weir_params *params);
 
+// Sleep, in the order of an update: see plain_sleep.c.
+void plain_sleep_make(plain_world *w);
+void plain_sleep_free(plain_world *w);
+void plain_sleep_end_brick(plain_world *w, int64_t brick);  // it is not live any more
+void plain_sleep_plan(plain_world *w);
+void plain_sleep_commit(plain_world *w);
+void plain_sleep_hide(plain_world *w);
+void plain_sleep_book(plain_world *w);
+void plain_sleep_trim(plain_world *w);
+void plain_sleep_unhide(plain_world *w);
+void plain_sleep_note(plain_world *w);
+// Wakes the bricks of a box of cells, and those around them.
+void plain_sleep_wake(plain_world *w, weir_box box);
+
 // One V-cycle's coarse part for the residual of the active cells: adds the correction to pressure2. See plain_levels.c.
 void plain_coarse_correction(plain_world *w, const float *residual);
 
 void plain_grid_make(plain_grid *g, weir_coord low, const int32_t size[3]);
 void plain_grid_free(plain_grid *g);
-// Lists bricks and cells after `live` has changed.
+// Lists bricks and cells after `live` has changed; or only those live bricks which have a phase, or a later one.
 void plain_grid_list(plain_grid *g);
+void plain_grid_list_phase(plain_grid *g, const uint8_t *phase, plain_phase least);
 
 // The coordinate of a cell of the grid.
 static inline weir_coord plain_at(const plain_grid *g, int64_t i)
@@ -136,7 +202,14 @@ static inline int64_t plain_brick_of(const plain_grid *g, int64_t i)
     return x + g->size[0] / 8 * (y + g->size[1] / 8 * z);
 }
 
-// Every cell i of the live bricks.
+// And a brick's first cell.
+static inline int64_t plain_first_of(const plain_grid *g, int64_t brick)
+{
+    int64_t nx = g->size[0] / 8, ny = g->size[1] / 8;
+    return 8 * (brick % nx + brick / nx % ny * g->step[1] + brick / nx / ny * g->step[2]);
+}
+
+// Every cell i of the bricks that are listed.
 #define EACH_CELL(g, i) for (int64_t n_ = 0, i = 0; n_ < (g)->cells && (i = (g)->cell[n_], true); n_++)
 
 // Every cell i of one brick, whose first cell is `first`; x fastest, then y, then z.

@@ -91,7 +91,7 @@ static float sum_of_children(const plain_grid *below, const float *v, int64_t fi
 // Level 1 from the active cells. Thickness is the number of halves that are not empty.
 static void count_fine(level *l, const plain_world *w)
 {
-    const plain_grid *below = &w->grid;
+    const plain_grid *below = &w->awake;
     EACH_CELL(below, i)
     {
         if (!w->active[i]) continue;
@@ -271,9 +271,9 @@ static float correction_at(const level *l, const plain_grid *below, int64_t i)
 // Levels until the number of bricks has three times not fallen.
 static int32_t make_levels(level *levels, const plain_world *w)
 {
-    int32_t top = 0, same = 0, below = w->grid.bricks;
+    int32_t top = 0, same = 0, below = w->awake.bricks;
     while (same < LAST_LEVELS && top + 1 < LEVELS) {
-        const plain_grid *lower = top == 0 ? &w->grid : &levels[top].grid;
+        const plain_grid *lower = top == 0 ? &w->awake : &levels[top].grid;
         make_level(&levels[++top], lower);
         if (levels[top].grid.bricks == below) same++;
         below = levels[top].grid.bricks;
@@ -290,8 +290,8 @@ void plain_coarse_correction(plain_world *w, const float *residual)
     for (int32_t k = 1; k <= top; k++) make_operator(&levels[k]);
 
     EACH_CELL(&levels[1].grid, at)
-    if (has_children(&levels[1].grid, &w->grid, at))
-        levels[1].right[at] = sum_of_children(&w->grid, residual, children_of(&levels[1].grid, &w->grid, at));
+    if (has_children(&levels[1].grid, &w->awake, at))
+        levels[1].right[at] = sum_of_children(&w->awake, residual, children_of(&levels[1].grid, &w->awake, at));
     for (int32_t k = 1; k < top; k++) {
         smooth_in_bricks(&levels[k], w->params.momentum.smooths);
         hand_up(&levels[k + 1], &levels[k]);
@@ -303,8 +303,8 @@ void plain_coarse_correction(plain_world *w, const float *residual)
         if (l->diagonal[i] > LEAST_DIAGONAL) l->error[i] += 0.8f * correction_at(&levels[k + 1], &l->grid, i);
         smooth_in_bricks(l, w->params.momentum.smooths);
     }
-    EACH_CELL(&w->grid, i)
-    if (w->active[i]) w->pressure2[i] = plain_most(w->floor[i], w->pressure2[i] + correction_at(&levels[1], &w->grid, i));
+    EACH_CELL(&w->awake, i)
+    if (w->active[i]) w->pressure2[i] = plain_most(w->floor[i], w->pressure2[i] + correction_at(&levels[1], &w->awake, i));
     for (int32_t k = 1; k <= top; k++) free_level(&levels[k]);
     free(levels);
 }

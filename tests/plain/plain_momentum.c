@@ -175,7 +175,7 @@ static void find_divergence(plain_world *w, plain_down down)
             if ((f > 0.0f ? low : high) < 0.25f && (f > 0.0f ? high : low) > 1.0f) w->F[axis][i] = f;
         }
     }
-    EACH_CELL(&w->grid, i)
+    EACH_CELL(&w->awake, i)
     {
         float e = w->m2[i] - 1.0f, net = ((Fx[i] - Fx[i + X]) + (Fz[i] - Fz[i + Z])) + (Fy[i] - Fy[i + Y]);
         w->divergence[i] =
@@ -196,7 +196,7 @@ static int32_t open_faces(const plain_world *w, int64_t i)
 // R7: sweeps inside one brick; the cells around it stay as they were. Cells above their floor are active.
 static void smooth_brick(plain_world *w, int64_t first, const float *from, float *to)
 {
-    const plain_grid *g = &w->grid;
+    const plain_grid *g = &w->awake;
     const int64_t step[3] = {1, 8, 64};
     float now[512], next[512];
     int32_t k = 0;
@@ -229,7 +229,7 @@ static void smooth_brick(plain_world *w, int64_t first, const float *from, float
 
 static void smooth_everywhere(plain_world *w, const float *from, float *to)
 {
-    for (int32_t b = 0; b < w->grid.bricks; b++) smooth_brick(w, w->grid.brick[b], from, to);
+    for (int32_t b = 0; b < w->awake.bricks; b++) smooth_brick(w, w->awake.brick[b], from, to);
 }
 
 static float residual_at(const plain_world *w, const float *P, int64_t i)
@@ -258,7 +258,7 @@ static bool has_active(const plain_world *w, int64_t first)
 // faces in which that is so then; 8 rounds at most. `chosen` says which bricks begin.
 static void local_relax(plain_world *w, uint8_t *chosen)
 {
-    const plain_grid *g = &w->grid;
+    const plain_grid *g = &w->awake;
     uint8_t *near = calloc((size_t)g->all_cells / 512, 1);
     for (int32_t round = 0; round < 8; round++) {
         memcpy(near, chosen, (size_t)g->all_cells / 512);
@@ -284,7 +284,7 @@ static void local_relax(plain_world *w, uint8_t *chosen)
 // R7: V-cycles, local relaxation, and whether another cycle follows.
 static void solve_pressure(plain_world *w)
 {
-    const plain_grid *g = &w->grid;
+    const plain_grid *g = &w->awake;
     const float tolerance = w->params.momentum.tolerance;
     float *residual = calloc((size_t)g->all_cells, sizeof *residual);
     uint8_t *chosen = malloc((size_t)g->all_cells / 512);
@@ -429,10 +429,12 @@ static void substep(plain_world *w)
     let_dust_fall(w, down, dust);
     move_mass(w);
     carry_flow(w);
+    plain_sleep_book(w);
     plain_after_move(w);
     find_divergence(w, down);
     solve_pressure(w);
     project(w, down);
+    plain_sleep_trim(w);
 }
 
 static void rescale(plain_world *w, float scale, float limit)

@@ -116,12 +116,13 @@ static weir_params params_of_substep(const weir_params *all, int32_t n)
     return p;
 }
 
-static weir_status plan_sleep(momentum *m)
+// Tells sleep of the parameters as they are.
+static void set_laws_of_sleep(momentum *m)
 {
     fluid_cells *c = &m->base.cells;
     const weir_params *p = &c->world->params;
     const backend_down down = backend_find_down(p);
-    return sleep_plan(c, (sleep_gravity){down.axis, down.sign, down.head, down.inverse_head}, p->momentum.film);
+    sleep_set_laws(c, (sleep_gravity){down.axis, down.sign, down.head, down.inverse_head}, p->momentum.film);
 }
 
 static weir_status reserve(void *state)
@@ -132,7 +133,8 @@ static weir_status reserve(void *state)
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
     m->params = params_of_substep(params, m->substep_count);
     weir_status status = cells_reserve(state);
-    if (status == WEIR_OK) status = plan_sleep(m);
+    set_laws_of_sleep(m);
+    if (status == WEIR_OK) status = sleep_plan(&m->base.cells);
     if (status != WEIR_OK) return status;
     status = m->base.part->reserve(m);
     if (status != WEIR_OK) sleep_cancel(&m->base.cells);
@@ -156,11 +158,18 @@ static void set_flow(momentum *m, const world_edit *edit)
     m->flow_bound = MOMENTUM_FLOW_MAX;
 }
 
+// Before something about them changes.
+static void wake(momentum *m, weir_box bricks)
+{
+    set_laws_of_sleep(m);
+    sleep_wake(&m->base.cells, bricks);
+}
+
 static void apply(void *state, const world_edit *edit)
 {
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);  // which tells how the last update went
-    sleep_wake(&m->base.cells, region_bricks(edit->place.box));
+    wake(m, region_bricks(edit->place.box));
     if (edit->kind == EDIT_FLOW)
         set_flow(m, edit);
     else if (momentum_fill(m, edit))
@@ -172,9 +181,20 @@ static void terrain_changed(void *state, weir_box bricks)
 {
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);
-    sleep_wake(&m->base.cells, bricks);
+    wake(m, bricks);
     cells_terrain_changed(state, bricks);
     m->cycles_next = 0;
+}
+
+// Under another gravity nothing rests where it did.
+static void params_change(void *state, const weir_params *next)
+{
+    momentum *m = state;
+    const weir_vec now = m->base.cells.world->params.gravity, then = next->gravity;
+    if (now.x == then.x && now.y == then.y && now.z == then.z) return;
+    bricks_catch_up(&m->base.cells.pool);
+    set_laws_of_sleep(m);
+    sleep_wake_all(&m->base.cells);
 }
 
 static weir_status update(void *state)
@@ -274,6 +294,7 @@ const solver_table solver_momentum = {
     .prepare = momentum_prepare,
     .apply = apply,
     .terrain_changed = terrain_changed,
+    .params_change = params_change,
     .create = create,
     .destroy = destroy,
     .update = update,
