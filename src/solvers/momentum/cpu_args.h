@@ -11,7 +11,7 @@ typedef struct momentum_args {
     // Flags of bricks, made in the update.
     brick_mask *active;      // cells whose pressure is above its floor
     uint8_t *dry;            // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
-    uint8_t *full;           // 1: all open cells of the brick hold `thick` or more after the move; the nothing counts as such
+    brick_mask *thin;        // open cells that hold less than `thick` after the move
     uint8_t *unconverged;    // 1: it had active cells and the tolerance or more was left in it when it was looked at last
     const uint8_t *drained;  // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
     const pyramid *levels;

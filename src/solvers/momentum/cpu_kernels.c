@@ -1,6 +1,7 @@
 // The momentum solver's kernels for the CPU. This file is compiled once per width of SIMD with CPU_WIDTH as its name; the compiler turns
 // the rows into vector code. All widths give the same bits: no contraction, and sums written in a fixed order.
 #include "compute/cpu_forces.h"
+#include "solvers/momentum/cpu_gradient.h"
 #include "solvers/momentum/cpu_levels.h"
 #include "solvers/momentum/cpu_pressure.h"
 #include "solvers/momentum/cpu_rest.h"
@@ -29,9 +30,7 @@ static void viscosity(const void *args, void *scratch, const brick_run *r)
 
 static void gradient(const void *args, void *scratch, const brick_run *r)
 {
-    const momentum_args *a = args;
-    momentum_scratch *s = scratch;
-    BY_LENGTH(gradient_run, a, s, r);
+    gradient_run(args, scratch, r);
 }
 
 static void rest(const void *args, void *scratch, const brick_run *r)

@@ -48,7 +48,7 @@ static void set_arguments(momentum *m)
         .bricks = cpu->machine->bricks,
         .active = cpu->flags.active,
         .dry = cpu->flags.dry,
-        .full = cpu->flags.full,
+        .thin = cpu->flags.thin,
         .unconverged = cpu->flags.unconverged,
         .drained = backend_drains(world) ? cpu->flags.drained : NULL,
         .levels = &cpu->levels,
@@ -88,7 +88,7 @@ static void free_flags(memory *mem, brick_flags *flags)
     const size_t room = (size_t)flags->room;
     memory_free(mem, flags->active, room * sizeof *flags->active);
     memory_free(mem, flags->dry, room);
-    memory_free(mem, flags->full, room);
+    memory_free(mem, flags->thin, room * sizeof *flags->thin);
     memory_free(mem, flags->unconverged, room);
     memory_free(mem, flags->drained, room);
     memory_free(mem, flags->listed, room);
@@ -101,15 +101,13 @@ static bool make_flags(memory *mem, int32_t count, brick_flags *flags)
     *flags = (brick_flags){.room = count};
     flags->active = memory_alloc_zero(mem, room * sizeof *flags->active);
     flags->dry = memory_alloc_zero(mem, room);
-    flags->full = memory_alloc_zero(mem, room);
+    flags->thin = memory_alloc_zero(mem, room * sizeof *flags->thin);
     flags->unconverged = memory_alloc(mem, room);
     flags->drained = memory_alloc_zero(mem, room);
     flags->listed = memory_alloc_zero(mem, room);
     flags->list = memory_alloc(mem, room * sizeof *flags->list);
-    if (flags->active && flags->dry && flags->full && flags->unconverged && flags->drained && flags->listed && flags->list) {
-        flags->full[BRICK_NOTHING] = 1;
+    if (flags->active && flags->dry && flags->thin && flags->unconverged && flags->drained && flags->listed && flags->list)
         return true;
-    }
     free_flags(mem, flags);
     return false;
 }
@@ -135,7 +133,8 @@ static void clear_sleepers(momentum_cpu *cpu)
     for (int32_t b = 1; b < pool->end && pool->awake < pool->live; b++) {
         if (pool->phase[b] == PHASE_AWAKE) continue;
         memset(&flags->active[b], 0, sizeof flags->active[b]);
-        flags->dry[b] = flags->full[b] = flags->unconverged[b] = flags->drained[b] = 0;
+        flags->thin[b] = pool->open[b];
+        flags->dry[b] = flags->unconverged[b] = flags->drained[b] = 0;
     }
 }
 
@@ -471,7 +470,7 @@ static const char *validate_flags(const momentum_cpu *cpu)
     const brick_pool *pool = &cpu->machine->cells->pool;
     const brick_flags *flags = &cpu->flags;
     if (flags->room < pool->end) return broken("%d bricks have flags, and there are %d", flags->room, pool->end);
-    if (!mask_empty(&flags->active[BRICK_NOTHING]) || flags->dry[BRICK_NOTHING] || flags->full[BRICK_NOTHING] != 1)
+    if (!mask_empty(&flags->active[BRICK_NOTHING]) || flags->dry[BRICK_NOTHING] || !mask_empty(&flags->thin[BRICK_NOTHING]))
         return broken("the nothing is noted as something");
     for (int32_t b = 1; b < pool->end; b++) {
         if (!pool->alive[b]) continue;
@@ -513,7 +512,7 @@ static const char *validate(void *solver)
 static int64_t bytes(const void *solver)
 {
     const momentum_cpu *cpu = ((const momentum *)solver)->cpu;
-    const int64_t flag_bytes = (int64_t)(sizeof(brick_mask) + sizeof(int32_t) + 5);
+    const int64_t flag_bytes = (int64_t)(2 * sizeof(brick_mask) + sizeof(int32_t) + 4);
     return cpu->machine->base.bytes(&cpu->machine->base) + pyramid_bytes(&cpu->levels) + cpu->flags.room * flag_bytes;
 }
 

@@ -10,7 +10,7 @@
 typedef struct brick_flags {
     brick_mask *active;  // see momentum_args
     uint8_t *dry;
-    uint8_t *full;
+    brick_mask *thin;
     uint8_t *unconverged;
     uint8_t *drained;
     uint8_t *listed;  // 1: in a list that is being made

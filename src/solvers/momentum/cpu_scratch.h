@@ -42,8 +42,8 @@ typedef struct sweep_planes {
 } sweep_planes;
 
 typedef struct momentum_scratch {
-    _Alignas(64) run_tile m, flow[3], F[3], open, p;
-    _Alignas(64) brick_tile tile[4];
+    _Alignas(64) run_tile m, flow[3], open;
+    _Alignas(64) brick_tile tile[4], pushed[3];
     _Alignas(64) brick_sides sides[2];
     _Alignas(64) fill_tile fill[RUN_MAX + 2];
     _Alignas(64) float flux_x[2][16 + BRICK_CELLS + 16];
