@@ -51,6 +51,8 @@ typedef struct momentum_kernels {
     brick_kernel *restrict_fine;
     // Smooths a live brick once more, from pressure to pressure_next, if it is unconverged. Gives the largest residual it had.
     brick_kernel *local_relax;
+    // Brings flow and pressure of a live brick into another measure.
+    brick_kernel *rescale;
     level_kernel *correct_fine;
     level_kernel *build, *link, *down, *restrict_level, *sweep, *up, *smooth_level;
 } momentum_kernels;

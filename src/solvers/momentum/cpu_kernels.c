@@ -8,6 +8,7 @@
 #include "solvers/momentum/cpu_sweep.h"
 #include "solvers/momentum/cpu_viscosity.h"
 #include "solvers/momentum/cycles.h"
+#include "solvers/momentum/substeps.h"
 
 static void move_kernel(const void *args, void *scratch, const brick_column *c)
 {
@@ -66,6 +67,26 @@ static float local_relax(const void *args, void *scratch, int32_t brick)
     return left;
 }
 
+static void scale_values(float *restrict values, float scale, float limit)
+{
+    LANES
+    for (int i = 0; i < BRICK_CELLS; i++) values[i] = rule_scaled(values[i], scale, limit);
+}
+
+static float rescale(const void *args, void *scratch, int32_t brick)
+{
+    const momentum_args *a = args;
+    (void)scratch;
+    if (a->bricks.phase[brick] == PHASE_ASLEEP) return 0.0f;
+    for (int axis = 0; axis < 3; axis++) scale_values(a->flow[axis] + first_cell(brick), a->scale, a->flow_limit);
+    float *pressure = a->pressure + first_cell(brick);
+    scale_values(pressure, a->scale * a->scale, PRESSURE_MAX);
+    // That of a rim stays the same in both channels.
+    if (a->bricks.phase[brick] == PHASE_RIM)
+        memcpy(a->pressure_next + first_cell(brick), pressure, BRICK_CELLS * sizeof *pressure);
+    return 0.0f;
+}
+
 static float restrict_kernel(const void *args, void *scratch, int32_t parent)
 {
     return restrict_fine(args, scratch, parent);
@@ -102,6 +123,7 @@ const momentum_kernels TABLE(CPU_WIDTH) = {
     .rest = rest,
     .restrict_fine = restrict_kernel,
     .local_relax = local_relax,
+    .rescale = rescale,
     .correct_fine = correct,
     .build = build,
     .link = link_level,

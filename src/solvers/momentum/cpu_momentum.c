@@ -273,30 +273,12 @@ void momentum_cpu_gradient(void *solver)
     point_channels(cpu);
 }
 
-static float rescale_brick(const void *args, void *scratch, int32_t brick)
-{
-    const momentum_args *a = args;
-    (void)scratch;
-    const float scale = a->scale, limit = a->flow_limit;
-    if (a->bricks.phase[brick] == PHASE_ASLEEP) return 0.0f;
-    for (int axis = 0; axis < 3; axis++) {
-        float *flow = a->flow[axis] + (size_t)brick * BRICK_CELLS;
-        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_scaled(flow[i], scale, limit);
-    }
-    float *pressure = a->pressure + (size_t)brick * BRICK_CELLS;
-    for (int i = 0; i < BRICK_CELLS; i++) pressure[i] = rule_scaled(pressure[i], scale * scale, PRESSURE_MAX);
-    // That of a rim stays the same in both channels.
-    if (a->bricks.phase[brick] == PHASE_RIM)
-        memcpy(a->pressure_next + (size_t)brick * BRICK_CELLS, pressure, BRICK_CELLS * sizeof *pressure);
-    return 0.0f;
-}
-
 void momentum_cpu_rescale(void *solver)
 {
     const momentum *m = solver;
     m->cpu->args.scale = m->scale;
     m->cpu->args.flow_limit = m->flow_limit;
-    cpu_over_bricks(m->cpu->machine, rescale_brick, &m->cpu->args, NULL, m->base.cells.pool.end - 1, BRICK_GRAIN);
+    cpu_over_bricks(m->cpu->machine, m->cpu->kernels->rescale, &m->cpu->args, NULL, m->base.cells.pool.end - 1, BRICK_GRAIN);
 }
 
 // ---- Sleep -----------------------------------------------------------------------------------------------------------------
