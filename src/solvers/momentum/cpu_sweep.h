@@ -262,70 +262,53 @@ static void sweep_column(const momentum_args *a, sweep_planes *s, const column_b
     }
 }
 
-// Where in a brick its water is: a box of cells that holds all of it; low > high if there is none.
-typedef struct water_box {
-    int8_t low[3], high[3];
-} water_box;
-
-static void widen(water_box *box, int axis, int at)
-{
-    if (at < box->low[axis]) box->low[axis] = (int8_t)at;
-    if (at > box->high[axis]) box->high[axis] = (int8_t)at;
-}
-
-static water_box find_water(const momentum_args *a, int32_t brick)
+// Whether a brick holds water. Most that do show it in their first plane.
+static bool holds_water(const momentum_args *a, int32_t brick)
 {
     const int32_t *mass = a->mass + (size_t)brick * BRICK_CELLS;
-    if (mass[0] && mass[BRICK_CELLS - 1]) return (water_box){{0, 0, 0}, {7, 7, 7}};
-    water_box box = {{8, 8, 8}, {-1, -1, -1}};
-    if (brick == BRICK_NOTHING) return box;
-    int32_t columns[8] = {0};
-    for (int row = 0; row < 64; row++) {
-        const int32_t *cells = mass + 8 * row;
-        int32_t any = 0;
-        for (int x = 0; x < 8; x++) {
-            columns[x] |= cells[x];
-            any |= cells[x];
-        }
-        if (!any) continue;
-        widen(&box, 1, row & 7);
-        widen(&box, 2, row >> 3);
-    }
-    for (int x = 0; x < 8; x++)
-        if (columns[x]) widen(&box, 0, x);
-    return box;
+    int32_t any = 0;
+    for (int z = 0; z < 8 && any == 0 && brick != BRICK_NOTHING; z++)
+        for (int c = 0; c < PLANE; c++) any |= mass[PLANE * z + c];
+    return any != 0;
 }
 
 // Whether water lies within reach of a brick, three cells, in the one beside it at an offset.
-static bool in_reach(const water_box *box, const int offset[3])
+static bool in_reach(const momentum_args *a, int32_t beside, int dx, int dy, int dz)
 {
-    for (int axis = 0; axis < 3; axis++) {
-        int low = offset[axis] < 0 ? 5 : 0, high = offset[axis] > 0 ? 2 : 7;
-        if (box->high[axis] < low || box->low[axis] > high) return false;
-    }
-    return true;
+    static const int LOW[3] = {5, 0, 0}, HIGH[3] = {7, 7, 2};  // by offset, from -1 on
+    const int32_t *mass = a->mass + (size_t)beside * BRICK_CELLS;
+    int32_t columns[8] = {0}, any = 0;
+    for (int z = LOW[dz + 1]; z <= HIGH[dz + 1]; z++)
+        for (int y = LOW[dy + 1]; y <= HIGH[dy + 1]; y++)
+            for (int x = 0; x < 8; x++) columns[x] |= mass[PLANE * z + PY * y + x];
+    for (int x = LOW[dx + 1]; x <= HIGH[dx + 1]; x++) any |= columns[x];
+    return any != 0;
 }
 
-typedef water_box column_water[COLUMN_Z + 2][COLUMN_Y + 2][COLUMN_X + 2];
+// Which bricks of a column and around it hold water.
+typedef bool column_water[COLUMN_Z + 2][COLUMN_Y + 2][COLUMN_X + 2];
 
-static bool brick_moves(const column_water water, int x, int y, int z)
+static bool brick_moves(const momentum_args *a, const column_bricks *c, const column_water water, int x, int y, int z)
 {
-    if (water[z + 1][y + 1][x + 1].high[0] >= 0) return true;
-    for (int k = 0; k < 27; k++) {
-        const int offset[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
-        if (in_reach(&water[z + 1 + offset[2]][y + 1 + offset[1]][x + 1 + offset[0]], offset)) return true;
-    }
+    if (water[z + 1][y + 1][x + 1]) return true;
+    for (int dz = -1; dz <= 1; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++)
+                if (water[z + 1 + dz][y + 1 + dy][x + 1 + dx] &&
+                    in_reach(a, c->at[z + 1 + dz][y + 1 + dy][x + 1 + dx], dx, dy, dz))
+                    return true;
     return false;
 }
 
 // The smallest box of a layer's bricks that holds all that have water in reach. False if none has.
-static bool find_moving(const column_bricks *c, const column_water water, int z, weir_coord *low, weir_coord *high)
+static bool find_moving(const momentum_args *a, const column_bricks *c, const column_water water, int z, weir_coord *low,
+                        weir_coord *high)
 {
     *low = (weir_coord){COLUMN_X, COLUMN_Y, z};
     *high = (weir_coord){-1, -1, z};
     for (int y = 0; y < c->y; y++) {
         for (int x = 0; x < c->x; x++) {
-            if (c->at[z + 1][y + 1][x + 1] == BRICK_NOTHING || !brick_moves(water, x, y, z)) continue;
+            if (c->at[z + 1][y + 1][x + 1] == BRICK_NOTHING || !brick_moves(a, c, water, x, y, z)) continue;
             low->x = x < low->x ? x : low->x;
             low->y = y < low->y ? y : low->y;
             high->x = x > high->x ? x : high->x;
@@ -368,11 +351,11 @@ static void move(const momentum_args *a, momentum_scratch *s, const brick_column
     find_bricks(&c, a, column);
     for (int z = 0; z < c.z + 2; z++)
         for (int y = 0; y < c.y + 2; y++)
-            for (int x = 0; x < c.x + 2; x++) water[z][y][x] = find_water(a, c.at[z][y][x]);
+            for (int x = 0; x < c.x + 2; x++) water[z][y][x] = holds_water(a, c.at[z][y][x]);
     for (int begin = 0, end; begin < c.z; begin = end) {
         weir_coord low, high, next_low, next_high;
-        bool moves = find_moving(&c, water, begin, &low, &high);
-        for (end = begin + 1; end < c.z && find_moving(&c, water, end, &next_low, &next_high) == moves; end++) {
+        bool moves = find_moving(a, &c, water, begin, &low, &high);
+        for (end = begin + 1; end < c.z && find_moving(a, &c, water, end, &next_low, &next_high) == moves; end++) {
             low.x = next_low.x < low.x ? next_low.x : low.x;
             low.y = next_low.y < low.y ? next_low.y : low.y;
             high = (weir_coord){next_high.x > high.x ? next_high.x : high.x, next_high.y > high.y ? next_high.y : high.y, end};
