@@ -274,13 +274,14 @@ KERNEL rising_row(const int count, float *restrict out, const float *restrict f,
 
 // R9, friction and films on one row of the other faces; `below` leads to the cell below.
 KERNEL film_row(const int count, float *restrict out, const float *restrict f, const float *restrict m,
-                const float *restrict open, const int along, const int below, float film, float friction, float empty)
+                const float *restrict open, const int along, const int below, const momentum_args *a)
 {
+    const float film = a->film, drag = a->film_drag, friction = a->friction, empty = a->empty;
     LANES
     for (int i = 0; i < count; i++) {
         const bool floor_low = open[i - along + below] == 0.0f, floor_high = open[i + below] == 0.0f;
         float rubbed = rule_friction(EMPTY_DONOR(i), rule_choose(floor_low & floor_high, friction, 0.0f));
-        out[i] = rule_film(rubbed, m[i - along], m[i], floor_low, floor_high, film, empty);
+        out[i] = rule_film(rubbed, m[i - along], m[i], floor_low, floor_high, film, drag, empty);
     }
 }
 #undef EMPTY_DONOR
@@ -294,7 +295,7 @@ KERNEL finish_row(const momentum_args *a, const momentum_scratch *s, const float
     if (sign == 0)
         donor_row(count, out, f, m, along, a->empty);
     else if (axis != a->down_axis)
-        film_row(count, out, f, m, open + i, along, sign * STRIDE[a->down_axis], a->film, a->friction, a->empty);
+        film_row(count, out, f, m, open + i, along, sign * STRIDE[a->down_axis], a);
     else if (sign < 0)
         rising_row(count, out, f, m, s->p + i, open + i, along, -1, RISING_GAP * a->head, a->empty);
     else
