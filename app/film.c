@@ -100,6 +100,7 @@ static void frame_scene(weir_picture_def *def, const app_options *options, const
 {
     weir_box bounds = weir_world_bounds(run->world);
     def->direction = run->def->view;
+    if (run->def->framed > 0) bounds.max.y = bounds.min.y + (int32_t)(run->def->framed * (float)(bounds.max.y - bounds.min.y));
     if (!options->camera_given && has_cells(bounds))
         def->camera = weir_camera_frame(bounds, def->direction, options->fov, (double)def->width / def->height);
 }

@@ -1,6 +1,7 @@
-// A block of water is let go at one end of a long box and runs against a cube (the thesis's Figure 10).
+// A block of water is let go at one end of a long box and runs against a cube (the thesis's Figure 10). The box is three times size high,
+// so that what shoots up the far wall falls back without having met the lid.
 //
-//      +-----------------------------------+
+//      |                                   |
 //      |##########                         |   # water, 0.6 size wide, 0.8 size high, over the whole depth
 //      |##########                         |   O obstacle, a quarter of size, in the middle of z
 //      |##########         OO              |
@@ -9,6 +10,8 @@
 #include "scenes/scene.h"
 
 #include <math.h>
+
+enum { HEIGHT = 3 };  // of the box, times size
 
 typedef struct dambreak_state {
     int64_t impact;  // update at which the water met the obstacle, 0: not yet
@@ -23,7 +26,7 @@ static weir_box obstacle(int32_t size)
 
 static void define(int32_t size, weir_world_def *def)
 {
-    def->bounds = scene_box(0, 2 * size, 0, size, 0, size);
+    def->bounds = scene_box(0, 2 * size, 0, HEIGHT * size, 0, size);
 }
 
 static void set_up(scene_run *run)
@@ -42,7 +45,7 @@ static void after(scene_run *run)
 
     // The water climbs without gaps, so only the next layer needs a look.
     int32_t wall = 2 * run->size - 1;
-    while (state->climb < run->size) {
+    while (state->climb < HEIGHT * run->size) {
         weir_box layer = scene_box(wall, wall + 1, state->climb, state->climb + 1, 0, run->size);
         if (weir_world_box_sum(run->world, layer).max_fill <= 0.5f) break;
         state->climb++;
@@ -59,7 +62,7 @@ static void measure(scene_run *run)
 const scene_def dambreak_scene = {
     .name = "dambreak",
     .summary = "a block of water is let go and runs against a cube",
-    .size_meaning = "height and depth of the box, which is twice as long",
+    .size_meaning = "depth of the box, which is twice as long and three times as high",
     .size = 64,
     .size_min = 16,
     .size_max = 512,
@@ -67,6 +70,7 @@ const scene_def dambreak_scene = {
     .probes = {{"impact", "update at which the water met the cube", true},
                {"climb", "highest point reached on the far wall, cells", true}},
     .state_size = sizeof(dambreak_state),
+    .framed = 0.5f,
     .define = define,
     .set_up = set_up,
     .after = after,

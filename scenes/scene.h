@@ -39,6 +39,7 @@ typedef struct scene_def {
     scene_probe_def probes[SCENE_PROBES + 1];  // ends with an empty one
     size_t state_size;                         // bytes of run->state, zero at the start
     weir_vec view;                             // direction in which the camera of its pictures looks; 0: the default
+    float framed;                              // share of the world's height, from the bottom, that they frame; 0: all of it
 
     // Sets bounds, open sides and what parameters the scene needs; def->params holds the defaults.
     void (*define)(int32_t size, weir_world_def *def);

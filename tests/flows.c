@@ -208,6 +208,7 @@ static void play_stoker(flow_run *run)
 }
 
 // size: width a of a column 2a high. Martin and Moyce (1952): T = t sqrt(2g/a) at which the front is at 2a, 3a, 4a, as in scenes/column.c.
+// What it takes from 2a on does not depend on when their column was free to fall, or ours.
 static void play_column(flow_run *run)
 {
     enum { FRONTS = 3, DEEP = 4, UPDATES = 3000 };
@@ -215,14 +216,18 @@ static void play_column(flow_run *run)
     const int32_t a = run->def->size;
     flow_open(run, 6 * a, 3 * a, DEEP, 0);
     flow_fill(run, flow_box(0, a, 0, 2 * a, 0, DEEP), 1);
-    double last = a;
+    double last = a, first = 0;
     int32_t passed = 0;
     for (int32_t i = 1; i <= UPDATES && passed < FRONTS; i++) {
         flow_step(run);
         double front = flow_front(run, 6 * a, DEEP / 2, a / 32.0);
         for (; passed < FRONTS && front >= (2 + passed) * a; passed++) {
-            double time = i - 1 + ((2 + passed) * a - last) / (front - last);
-            flow_note(run, time * sqrt(2 * run->gravity / a), experiment[passed], "front_%d", 2 + passed);
+            double time = (i - 1 + ((2 + passed) * a - last) / (front - last)) * sqrt(2 * run->gravity / a);
+            flow_note(run, time, experiment[passed], "front_%d", 2 + passed);
+            if (passed == 0)
+                first = time;
+            else
+                flow_note(run, time - first, experiment[passed] - experiment[0], "from_2_to_%d", 2 + passed);
         }
         last = front;
     }
@@ -338,14 +343,15 @@ static void play_rest(flow_run *run)
 
 // ---- Films -----------------------------------------------------------------------------------------------------------------
 
-// A cube of 4 x 4 x 4 is let go on a floor in a world without bounds, large enough that none of it falls over the edge.
+// A cube of 4 x 4 x 4 is let go on a floor in a world without bounds, large enough that none of it falls over the edge. Bricks are those that
+// live: wet ones and the 26 around each. The floor is a brick thick, and solid bricks are not made; under a slab there would be as many again.
 static void play_spill(flow_run *run)
 {
     enum { EDGE = 320, MIDDLE = EDGE / 2 };
     static const int32_t looks[] = {400, 1000, 1600};
     const weir_box all = flow_box(INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX);
     flow_open(run, 0, 0, 0, 0);
-    flow_build(run, flow_box(0, EDGE, -1, 0, 0, EDGE));
+    flow_build(run, flow_box(0, EDGE, -8, 0, 0, EDGE));
     flow_fill(run, flow_box(MIDDLE - 2, MIDDLE + 2, 0, 4, MIDDLE - 2, MIDDLE + 2), 1);
     int32_t updates = 0;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
@@ -437,15 +443,36 @@ static void play_energy_column(flow_run *run)
     follow_energy(run, 600);
 }
 
-// The scene dambreak: how it comes to rest.
+// The scene dambreak of this size. Returns its cube.
+static weir_box open_dambreak(flow_run *run)
+{
+    const int32_t size = run->def->size, edge = size / 4, x = size * 5 / 4, z = (size - edge) / 2;
+    const weir_box cube = flow_box(x, x + edge, 0, edge, z, z + edge);
+    flow_open(run, 2 * size, run->def->height, size, 0);
+    flow_build(run, cube);
+    flow_fill(run, flow_box(0, size * 3 / 5, 0, size * 4 / 5, 0, size), 1);
+    return cube;
+}
+
+// How full its cells get.
+static void play_dambreak(flow_run *run)
+{
+    open_dambreak(run);
+    flow_fullness fullness = {0};
+    for (int32_t i = 1; i <= run->def->updates; i++) {
+        flow_step(run);
+        flow_fullness_look(&fullness, run);
+    }
+    flow_note(run, fullness.largest, 1, "fill_largest");
+    flow_note(run, fullness.longest, 0, "over_longest");
+    flow_fullness_end(&fullness);
+}
+
+// How it comes to rest.
 static void play_dambreak_rest(flow_run *run)
 {
-    enum { SIZE = 64 };
     static const int32_t looks[] = {1000, 2000, 4000, 6000};
-    const weir_box cube = flow_box(80, 96, 0, 16, 24, 40);
-    flow_open(run, 2 * SIZE, SIZE, SIZE, 0);
-    flow_build(run, cube);
-    flow_fill(run, flow_box(0, 38, 0, 51, 0, SIZE), 1);
+    const weir_box cube = open_dambreak(run);
     flow_grid all = flow_grid_make(weir_world_bounds(run->world));
     int32_t updates = 0;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
@@ -521,7 +548,11 @@ static const flow_def flows[] = {
      .updates = 600},
     {"column-100", "and in a column 100 high", play_tall, .size = 50, .depth = 100, .length = 300, .height = 150,
      .updates = 600},
-    {"dambreak-rest", "the scene dambreak comes to rest", play_dambreak_rest},
+    {"dambreak-32", "and in the scene dambreak", play_dambreak, .size = 32, .height = 96, .updates = 700, .cost = FLOW_QUICK},
+    {"dambreak-64", "of size 64", play_dambreak, .size = 64, .height = 192, .updates = 600},
+    {"dambreak-lid", "of size 32, under a lid as high as it is deep", play_dambreak, .size = 32, .height = 32, .updates = 700,
+     .cost = FLOW_QUICK},
+    {"dambreak-rest", "the scene dambreak comes to rest", play_dambreak_rest, .size = 64, .height = 192},
 };
 
 const flow_def *flow_at(int32_t index)

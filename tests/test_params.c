@@ -37,7 +37,7 @@ static void defaults_are_those_of_the_documents(void **state)
     assert_true(p.gravity.x == 0 && p.gravity.y == -0.01f && p.gravity.z == 0);
     assert_true(p.noise == 0 && p.noise_seed == 1 && p.empty == 1e-4f);
     const weir_momentum_params *m = &p.momentum;
-    assert_true(m->damping == 0.001f && m->damping_flow == 0.5f && m->viscosity == 0 && m->friction == 0.0012f);
+    assert_true(m->damping == 0.001f && m->damping_flow == 0.3f && m->viscosity == 0 && m->friction == 0.0012f);
     assert_true(m->film == 1.0f / 16 && m->substeps == 8 && m->max_flow == 8);
     assert_true(m->smooths == 3 && m->cycles == 8 && m->tolerance == 0.005f);
     assert_true(m->excess_rate == 0.25f && m->excess_cap == 0.1f && m->fill_cap == 1.25f && m->dust == 1e-4f);

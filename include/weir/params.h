@@ -21,7 +21,7 @@ extern "C" {
 
 #define WEIR_MOMENTUM_PARAMS(PARAM)                                                                                          \
     PARAM(float, damping, 0, 1, 0.001, "share of the slowest flow lost per update")                                          \
-    PARAM(float, damping_flow, 0, 16, 0.5, "flow from which on none is lost; 0: all flow loses alike")                       \
+    PARAM(float, damping_flow, 0, 16, 0.3, "flow from which on none is lost; 0: all flow loses alike")                       \
     PARAM(float, viscosity, 0, 1.0f / 6, 0, "exchange of flow with each of 6 neighbours per update")                         \
     PARAM(float, friction, 0, 1, 0.0012, "share of a flow of 1 lost on the floor per update, and of others as their square") \
     PARAM(float, film, 0, 0.5, 1.0 / 16, "fill at which water on a floor stops to spread; 0: never")                         \

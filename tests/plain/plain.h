@@ -111,7 +111,8 @@ typedef struct plain_world {
     plain_source sources[PLAIN_SOURCES];
     int32_t source_count, next_id;
     int64_t added, removed, drained;
-    float force_share;  // what forces give in a substep
+    float substep_share;  // of an update
+    float force_share;    // what forces give in a substep
     plain_sleep sleep;
     // Scratch of an update.
     float *m, *m2;    // fill before and after the move

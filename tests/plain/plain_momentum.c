@@ -167,12 +167,12 @@ static void find_divergence(plain_world *w, plain_down down)
     const float *Fx = w->F[0], *Fy = w->F[1], *Fz = w->F[2];
     const weir_momentum_params *p = &w->params.momentum;
     flux_everywhere(w, w->flow2, w->m2);
-    // The nearly empty cell above an over-full one counts as if it were full.
+    // What comes from a part-filled cell into an over-full one counts as if it came from a full one.
     for (int axis = 0; axis < 3; axis++) {
         EACH_CELL(&w->grid, i)
         {
             float f = w->flow2[axis][i], low = w->m2[i - w->grid.step[axis]], high = w->m2[i];
-            if ((f > 0.0f ? low : high) < 0.25f && (f > 0.0f ? high : low) > 1.0f) w->F[axis][i] = f;
+            if ((f > 0.0f ? low : high) < 0.6f && (f > 0.0f ? high : low) > 1.0f) w->F[axis][i] = f;
         }
     }
     EACH_CELL(&w->awake, i)
@@ -373,11 +373,11 @@ static void let_films_stick(plain_world *w, plain_down down, int axis)
         bool on_floor = !w->there[i - A + below] && !w->there[i + below];
         int64_t donor = *f > 0.0f ? i - A : i, acceptor = *f > 0.0f ? i : i - A;
         if (on_floor) *f = plain_still(*f * (1.0f - w->params.momentum.friction * fabsf(*f)));
-        float sticks = w->there[acceptor + below] ? 0.5f * film : film;
+        float sticks = !w->there[acceptor + below] ? film : !w->there[donor + below] ? 0.5f * film : 0.0f;
         if (w->m2[donor] < sticks && w->m2[acceptor] < w->params.empty)
             *f = 0.0f;
         else if (on_floor && h < 8.0f * film)
-            *f = plain_still(*f * (h * h / (h * h + 0.05f * (film * film))));
+            *f = plain_still(*f * (h * h / (h * h + 0.05f * (film * film) * w->substep_share)));
     }
 }
 
@@ -391,13 +391,13 @@ static void project(plain_world *w, plain_down down)
     }
 }
 
-// An update takes as many substeps as carry what crosses all but a few faces 0.9 cells far at most, and half that out of over-full cells.
+// An update takes as many substeps as carry what crosses all but a few faces 0.92 cells far at most, and half that out of over-full cells.
 static const int32_t rungs[] = {1, 2, 3, 4, 6, 8};
 
 int32_t plain_substeps(const plain_world *w, float flow)
 {
     int32_t k = 0;
-    while (k < 5 && flow > (float)rungs[k] * 0.9f) k++;
+    while (k < 5 && flow > (float)rungs[k] * 0.92f) k++;
     return rungs[k] < w->params.momentum.substeps ? rungs[k] : w->params.momentum.substeps;
 }
 
@@ -410,8 +410,8 @@ static int32_t needed_substeps(const plain_world *w, float share)
         for (int axis = 0; axis < 3; axis++) {
             float f = w->flow[axis][i];
             float donor = (float)w->mass[f > 0.0f ? i - w->grid.step[axis] : i] / DROPS;
-            float counts = donor < 0.5f ? 0.0f : donor > 1.05f ? 2.0f * fabsf(f) : fabsf(f);
-            for (int r = 0; r < 5; r++) fast[r] += counts > (float)rungs[r] * (0.9f * share);
+            float counts = donor < 0.5f ? 0.0f : donor > 1.1f ? 2.0f * fabsf(f) : fabsf(f);
+            for (int r = 0; r < 5; r++) fast[r] += counts > (float)rungs[r] * (0.92f * share);
         }
     }
     while (k < 5 && fast[k] >= 16) k++;
@@ -456,6 +456,7 @@ void plain_momentum_update(plain_world *w)
     w->params.momentum.damping_flow *= share;
     w->params.momentum.viscosity *= share;
     w->params.momentum.max_flow = plain_least(1.0f, all.momentum.max_flow * share);
+    w->substep_share = share;
     w->force_share = square;
     rescale(w, share, 1.0f);
     int32_t needed = needed_substeps(w, share);

@@ -27,7 +27,7 @@ typedef struct momentum_args {
     int32_t down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
     float head, inverse_head;      // size of gravity along that axis
     float damping, inverse_calm;   // 1 over the flow from which on nothing is lost
-    float max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, film, friction;
+    float max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, film, film_drag, friction;
     float thick;              // fill from which on R9, R9b and films have nothing to say
     float scale, flow_limit;  // of a pass that brings flow into another measure
     int32_t smooths;

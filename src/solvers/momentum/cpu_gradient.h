@@ -151,15 +151,16 @@ KERNEL rising_plane(float *restrict out, const face_plane *on, const float *rest
 // R9, friction and films on the other faces. `on_low` and `on_high` say which of their cells stand on a floor; where none of a plane does, and
 // `floors` says so, nothing has to be divided.
 KERNEL film_plane(const bool floors, float *restrict out, const face_plane *on, const float *restrict on_low,
-                  const float *restrict on_high, float film, float friction, float empty)
+                  const float *restrict on_high, const momentum_args *a)
 {
+    const float film = a->film, drag = a->film_drag, friction = a->friction, empty = a->empty;
     const float *restrict f = on->f, *restrict before = on->f_before, *restrict behind = on->f_behind;
     const float *restrict m_low = on->m_low, *restrict m_high = on->m_high;
     LANES
     for (int c = 0; c < PLANE; c++) {
         const bool floor_low = floors && on_low[c] > 0.0f, floor_high = floors && on_high[c] > 0.0f;
         float rubbed = rule_friction(EMPTY_DONOR(c), rule_choose(floor_low & floor_high, friction, 0.0f));
-        out[c] = rule_film(rubbed, m_low[c], m_high[c], floor_low, floor_high, film, empty);
+        out[c] = rule_film(rubbed, m_low[c], m_high[c], floor_low, floor_high, film, drag, empty);
     }
 }
 #undef EMPTY_DONOR
@@ -197,13 +198,13 @@ static void finish_film(const momentum_args *a, int32_t brick, int axis, int z, 
     const bool clear = a->bricks.clear[brick];
     const uint64_t low = clear ? 0 : floor_plane_before(a, brick, axis, z), high = clear ? 0 : floor_plane(a, brick, z);
     if ((low | high) == 0) {
-        film_plane(false, out, on, NULL, NULL, a->film, a->friction, a->empty);
+        film_plane(false, out, on, NULL, NULL, a);
         return;
     }
     float on_low[PLANE], on_high[PLANE];
     spread_flags(on_low, low, a->bricks.flags);
     spread_flags(on_high, high, a->bricks.flags);
-    film_plane(true, out, on, on_low, on_high, a->film, a->friction, a->empty);
+    film_plane(true, out, on, on_low, on_high, a);
 }
 
 // The fill of a brick's plane that lies before or behind the one with the fill m, at x + step.

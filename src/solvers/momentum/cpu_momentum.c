@@ -68,6 +68,7 @@ static void set_arguments(momentum *m)
         .excess_cap = own->excess_cap,
         .viscosity = own->viscosity,
         .film = down.sign != 0 ? own->film : 0.0f,
+        .film_drag = rule_film_drag(own->film, share),
         .friction = down.sign != 0 ? own->friction : 0.0f,
         .thick = fmaxf(p->empty, fmaxf(RISING_THIN, FILM_SLOWED * own->film)),
         .smooths = own->smooths,

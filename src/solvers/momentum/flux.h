@@ -31,15 +31,18 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     return rule_times_sign(size, f);
 }
 
-// R6: the flux that the divergence counts. The nearly empty cell above an over-full surface counts as if it were full: what gravity would
-// let fall from it must be turned back before any of the excess can rise, and would hold it down for ever.
+#define DIVERGENCE_THIN 0.6f  // a donor that holds less counts as full where it gives to an over-full cell
+
+// R6: the flux that the divergence counts. What comes from a part-filled cell into an over-full one counts as if the cell were full: the
+// pressure turns flow back as if all water were full cells. Less would let spray go on filling what is too full, and what gravity would let
+// fall on a surface would hold its excess down for ever.
 RULE float rule_divergence_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
 {
     float flux = rule_flux(f, m_ll, m_l, m_r, m_rr);
     bool forward = f > 0.0f;
     float donor = forward ? m_l : m_r;
     float acceptor = forward ? m_r : m_l;
-    return rule_choose((donor < 0.25f) & (acceptor > 1.0f), f, flux);
+    return rule_choose((donor < DIVERGENCE_THIN) & (acceptor > 1.0f), f, flux);
 }
 
 #endif

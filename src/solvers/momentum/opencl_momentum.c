@@ -277,6 +277,7 @@ static void set_numbers(const momentum *m)
         .inverse_calm = p->damping_flow > 0.0f ? 1.0f / p->damping_flow : 0.0f,
         .gap = RISING_GAP * n.head,
         .film = n.down_sign != 0 ? p->film : 0.0f,
+        .film_drag = rule_film_drag(p->film, share),
         .friction = n.down_sign != 0 ? p->friction : 0.0f,
     };
     o->fast = (device_fast){

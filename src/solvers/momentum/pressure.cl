@@ -439,10 +439,10 @@ inline void film_rows(global const ushort *thin, global const ushort *surface, g
             else
                 m_low = fill_of_4(mass_4[2 * low + upper]);
             to[upper] = (float4)(
-                rule_film(f.x, m_low.x, m.x, BIT(floor_low, 0), BIT(floor_here, 0), finish.film, n.empty),
-                rule_film(f.y, m_low.y, m.y, BIT(floor_low, 1), BIT(floor_here, 1), finish.film, n.empty),
-                rule_film(f.z, m_low.z, m.z, BIT(floor_low, 2), BIT(floor_here, 2), finish.film, n.empty),
-                rule_film(f.w, m_low.w, m.w, BIT(floor_low, 3), BIT(floor_here, 3), finish.film, n.empty));
+                rule_film(f.x, m_low.x, m.x, BIT(floor_low, 0), BIT(floor_here, 0), finish.film, finish.film_drag, n.empty),
+                rule_film(f.y, m_low.y, m.y, BIT(floor_low, 1), BIT(floor_here, 1), finish.film, finish.film_drag, n.empty),
+                rule_film(f.z, m_low.z, m.z, BIT(floor_low, 2), BIT(floor_here, 2), finish.film, finish.film_drag, n.empty),
+                rule_film(f.w, m_low.w, m.w, BIT(floor_low, 3), BIT(floor_here, 3), finish.film, finish.film_drag, n.empty));
         }
     }
 }

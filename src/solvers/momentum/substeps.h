@@ -7,10 +7,10 @@
 
 #include "cells/language.h"
 
-#define SUBSTEP_FLOW 0.9f    // cells in one substep that are not too many
+#define SUBSTEP_FLOW 0.92f   // cells in one substep that are not too many
 #define SUBSTEP_FILL 0.5f    // a cell that holds less gives too little to matter
 #define SUBSTEP_FACES 16     // nor do fewer faces: what is faster than a substep allows is slowed to that
-#define SUBSTEP_JAM 1.05f    // a cell that holds more could not give what came in
+#define SUBSTEP_JAM 1.1f     // a cell that holds more could not give what came in
 #define SUBSTEP_JAMMED 2.0f  // and its flow counts for so many times as much
 
 // The flow of a face that counts: its donor holds enough. A cell gives to all sides at once, so water that runs aslant jams where none of
