@@ -518,6 +518,20 @@ static void far_and_negative_places_are_as_good_as_near_ones(void **state)
     }
 }
 
+// Its lower sides lie in other cells than the rounded places of them do.
+static void a_small_box_far_away_loses_no_side_to_rounding(void **state)
+{
+    const int32_t o = 999999000;
+    weir_world_def def = weir_world_def_default();
+    def.threads = 1;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(o - 4, o - 4, o - 4, o + 4, o + 4, o + 4), 1);
+    const double half = 0x1p-10 + 5e-8, at = o + 0x1p-10;
+    assert_true(at - half == o);
+    assert_close("submerged", ask(world, box_at(at, at, at, (float)half, (float)half, (float)half)).submerged, 1, ROUNDING);
+    weir_world_destroy(world);
+}
+
 // A world about the origin with a random fill and flow in every cell, or its mirror image in x or z; -1: itself.
 static weir_world *make_random(int32_t mirrored)
 {
@@ -745,6 +759,7 @@ int main(void)
         cmocka_unit_test(water_lies_at_the_bottom_wherever_that_is),
         cmocka_unit_test(without_gravity_nothing_is_lifted),
         cmocka_unit_test(far_and_negative_places_are_as_good_as_near_ones),
+        cmocka_unit_test(a_small_box_far_away_loses_no_side_to_rounding),
         cmocka_unit_test(a_mirrored_box_in_a_mirrored_world_gets_the_mirrored_answer),
         cmocka_unit_test(a_thousand_boxes_get_the_same_answers_on_any_number_of_threads),
         cmocka_unit_test(while_a_step_runs_the_state_before_it_answers),
