@@ -299,8 +299,9 @@ static cell_water *kept_at(reader *r, int32_t i, int32_t j, int32_t k)
     return &r->kept[(x * r->size[1] + y) * r->size[2] + z];
 }
 
-// Reads the fills of those cells that are to be kept and lie in one brick. Also as columns and heights, cells come in bricks of 8.
-static void keep_brick(reader *r, const int32_t brick[3])
+// Reads the fills of those cells that are to be kept and lie in one brick. Also as columns and heights, cells come in bricks of 8. Returns
+// whether the brick has water.
+static bool keep_brick(reader *r, const int32_t brick[3])
 {
     const floating_job *job = r->job;
     int32_t low[3], high[3];
@@ -310,19 +311,20 @@ static void keep_brick(reader *r, const int32_t brick[3])
     }
     const int32_t found = brick_at(r, cell_at(job, low[0], low[1], low[2]));
     const bool wet = job->view.wet[found];
+    const int32_t upward = (job->up > 0 ? 1 : -1) * (1 << 3 * job->axis[2]);  // from a cell to the next in its column
     for (int32_t i = low[0]; i < high[0]; i++) {
         for (int32_t j = low[1]; j < high[1]; j++) {
             cell_water *to = kept_at(r, i, j, low[2]);
-            for (int32_t k = low[2]; k < high[2]; k++, to++) {
-                const int32_t drops = wet ? fluid_drops_at(&job->view, found, cell_index(cell_at(job, i, j, k))) : 0;
-                *to = (cell_water){.fill = fill_of(drops)};
-            }
+            int32_t cell = cell_index(cell_at(job, i, j, low[2]));
+            for (int32_t k = low[2]; k < high[2]; k++, to++, cell += upward)
+                *to = (cell_water){.fill = wet ? fill_of(fluid_drops_at(&job->view, found, cell)) : 0};
         }
     }
+    return wet;
 }
 
-// Keeps the cells that the parts of a box see, if there is room.
-static void keep_cells(reader *r, const body *b)
+// Keeps the cells that the parts of a box see, if there is room. False: all of them are dry.
+static bool keep_cells(reader *r, const body *b)
 {
     double cells = 1;
     int32_t size[3];
@@ -333,12 +335,14 @@ static void keep_cells(reader *r, const body *b)
         size[n] = all.last - all.first + 1;
         cells *= size[n];
     }
-    if (cells > KEPT_MOST) return;
+    if (cells > KEPT_MOST) return true;
     for (int32_t n = 0; n < 3; n++) r->size[n] = size[n];
     const int32_t *low = r->first, high[3] = {low[0] + size[0] - 1, low[1] + size[1] - 1, low[2] + size[2] - 1};
+    bool wet = false;
     for (int32_t i = low[0] >> 3; i <= high[0] >> 3; i++)
         for (int32_t j = low[1] >> 3; j <= high[1] >> 3; j++)
-            for (int32_t k = low[2] >> 3; k <= high[2] >> 3; k++) keep_brick(r, (int32_t[3]){i, j, k});
+            for (int32_t k = low[2] >> 3; k <= high[2] >> 3; k++) wet |= keep_brick(r, (int32_t[3]){i, j, k});
+    return wet;
 }
 
 // A cell with its fill and, if it has water, its flow: one that is kept, or else in `room`.
@@ -661,7 +665,7 @@ static weir_buoyancy answer_box(const floating_job *job, const weir_floating_box
     answer.level = level_at(&r, &b);
 
     int32_t at[3] = {0, 0, 0};
-    keep_cells(&r, &b);
+    if (!keep_cells(&r, &b)) return answer;
     const body_sums sums = sum_parts(&r, &b, 2, at);
     if (!(sums.wet > 0)) return answer;
     const double volume = 8 * b.half[0] * b.half[1] * b.half[2];
