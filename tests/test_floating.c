@@ -454,6 +454,24 @@ static void water_lies_at_the_bottom_wherever_that_is(void **state)
     }
 }
 
+static void under_slanting_gravity_the_lift_is_against_it(void **state)
+{
+    weir_params params = weir_params_default();
+    params.gravity = (weir_vec){0.004f, -0.003f, 0.012f};
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 16, 16);
+    def.params = &params;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 16, 16, 8), 0.25f);
+    test_fill(world, test_box(0, 0, 8, 16, 16, 16), 1);
+    weir_floating_box box = box_at(8, 8, 12, 1, 2, 2);
+    box.orientation = turned(3, 1, 2, 40);
+    assert_vec("force", ask(world, box).force, -0.004 * 32, 0.003 * 32, -0.012 * 32, 1e-6);
+    // It is strongest along z, which is where water lies in its cell: at its far end.
+    assert_close("submerged", ask(world, box_at(8, 8, 7.875, 1, 1, 0.125f)).submerged, 1, ROUNDING);
+    assert_close("submerged", ask(world, box_at(8, 8, 7.5, 1, 1, 0.25f)).submerged, 0, ROUNDING);
+    weir_world_destroy(world);
+}
+
 static void without_gravity_nothing_is_lifted(void **state)
 {
     weir_params params = weir_params_default();
@@ -757,6 +775,7 @@ int main(void)
         cmocka_unit_test(in_the_nothing_there_is_no_force),
         cmocka_unit_test(a_box_in_a_current_is_pulled_along),
         cmocka_unit_test(water_lies_at_the_bottom_wherever_that_is),
+        cmocka_unit_test(under_slanting_gravity_the_lift_is_against_it),
         cmocka_unit_test(without_gravity_nothing_is_lifted),
         cmocka_unit_test(far_and_negative_places_are_as_good_as_near_ones),
         cmocka_unit_test(a_small_box_far_away_loses_no_side_to_rounding),
