@@ -14,6 +14,7 @@
     ITEM(pool)           \
     ITEM(lake)           \
     ITEM(puddle)         \
+    ITEM(raft)           \
     ITEM(slosh)          \
     ITEM(wave)           \
     ITEM(fall)           \

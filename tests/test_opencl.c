@@ -419,7 +419,7 @@ static void same_numbers(double a, double b)
 // Every query, of which each may have to bring bricks: after each update another one is the first.
 static void ask_all(const pair *p, int32_t first)
 {
-    enum { KINDS = 9 };
+    enum { KINDS = 10 };
     for (int32_t k = 0; k < KINDS; k++) {
         switch ((first + k) % KINDS) {
         case 0:
@@ -478,6 +478,16 @@ static void ask_all(const pair *p, int32_t first)
             assert_int_equal(weir_world_changed(p->device, &mark_b, b, 256), count);
             assert_true(count <= 256 && mark_a == mark_b);
             for (int32_t n = 0; n < count; n++) assert_true(coords_equal(a[n].origin, b[n].origin) && a[n].gone == b[n].gone);
+            break;
+        }
+        case 8: {
+            weir_floating_box boxes[12];
+            weir_buoyancy a[12], b[12];
+            for (int32_t i = 0; i < 12; i++)
+                boxes[i] = (weir_floating_box){{3.0 * i, 4 + 0.5 * i, 10}, {1.5f, 1, 4}, {0.6f, 0, 0, 0.8f}, .drag = 1};
+            assert_ok(weir_world_buoyancy(p->cpu, boxes, 12, a));
+            assert_ok(weir_world_buoyancy(p->device, boxes, 12, b));
+            assert_memory_equal(a, b, sizeof a);
             break;
         }
         default: {

@@ -113,6 +113,21 @@ static void a_wave_in_deep_water_keeps_its_period_and_most_of_its_height(void **
     scene_close(run);
 }
 
+// Archimedes. Over T updates the mean lift is off the weight by no more than the change of speed over g T: with a bobbing of 0.05 cells per
+// update that is 2 * 0.05 / (0.01 * 600), 0.017 of it. As much again is for the waves under a raft, whose level is taken at its centre.
+static void rafts_float_as_deep_as_they_are_dense(void **state)
+{
+    SKIP_IN_SLOW_BUILDS();
+    scene_run *run = test_open("raft", WEIR_SOLVER_MOMENTUM, 32, 1200);
+    assert_ok(scene_updates(run, run->planned));
+    assert_near("draught_light", scene_probe(run, "draught_light"), 1, 0.034);
+    assert_near("draught_middle", scene_probe(run, "draught_middle"), 1, 0.034);
+    assert_near("draught_heavy", scene_probe(run, "draught_heavy"), 1, 0.034);
+    assert_between("tilt", scene_probe(run, "tilt"), 1, 45);  // tossed about, and not turned over
+    assert_exact(run->world);
+    scene_close(run);
+}
+
 // The ground under a lake must not stir it, however shallow its shores are.
 static void a_lake_with_an_island_stays_level(void **state)
 {
@@ -343,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_fountain_rises_no_higher_than_the_basin_that_feeds_it),
         cmocka_unit_test(a_standing_wave_has_the_period_of_linear_theory),
         cmocka_unit_test(a_wave_in_deep_water_keeps_its_period_and_most_of_its_height),
+        cmocka_unit_test(rafts_float_as_deep_as_they_are_dense),
         cmocka_unit_test(a_lake_with_an_island_stays_level),
         cmocka_unit_test(a_spill_stays_on_the_floor_and_spreads_evenly),
         cmocka_unit_test(a_pool_64_deep_rests_and_is_not_compressed),

@@ -95,7 +95,7 @@ says "--backend opencl"
 works --version
 says "weir "
 works scenes
-for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle slosh wave fall column random block; do says "$scene:"; done
+for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column random block; do says "$scene:"; done
 says "level_left"
 works bench --list
 says "momentum-block-128"
@@ -393,7 +393,7 @@ head -c 500 "$work/tube.weir" >"$work/short.weir"
 refuses "" run tube --size 24 --updates 1 --load "$work/short.weir"
 
 # Every scene plays under both solvers and keeps its ledger.
-for scene in watercube:24 dambreak:16 damhole:24 fountain:21 shallowwave:32 tsunami:32 tube:12 pool:4 lake:32 puddle:4 slosh:32 wave:32 \
+for scene in watercube:24 dambreak:16 damhole:24 fountain:21 shallowwave:32 tsunami:32 tube:12 pool:4 lake:32 puddle:4 raft:32 slosh:32 wave:32 \
     fall:4 column:8 random:12 block:8; do
     for solver in momentum classic; do
         works run "${scene%:*}" --size "${scene#*:}" --solver $solver --updates 5 --report -

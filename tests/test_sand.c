@@ -422,6 +422,9 @@ static void queries_see_sand(void **state)
     assert_true(isnan(weir_world_surface(world, 2, 2, 5, 16)));
     assert_true(weir_world_column(world, 2, 2, 1, 16) == 3.5);
     assert_true(weir_world_submerged(world, (weir_point){1, 0, 1}, (weir_point){7, 9, 7}) == 0.5f);
+    weir_buoyancy buoyancy;
+    assert_ok(weir_world_buoyancy(world, &(weir_floating_box){{4, 4.5, 4}, {3, 4.5f, 3}}, 1, &buoyancy));
+    assert_true(buoyancy.submerged == 0.5f && buoyancy.level == 4.5 && buoyancy.flow.x == 0 && buoyancy.force.y > 0);
 
     weir_hit hit = weir_world_ray(world, (weir_point){4.5, 12, 4.5}, (weir_vec){0, -1, 0}, 20, 0.25f);
     assert_true(hit.kind == WEIR_HIT_WATER && hit.cell.y == 4 && hit.distance == 7 && hit.normal.y == 1);

@@ -289,6 +289,8 @@ static void ask_everything(weir_world *world, weir_mesher *mesher)
     weir_world_surface(world, 10, 10, 0, HEIGHT);
     weir_world_column(world, 10, 10, 0, HEIGHT);
     weir_world_submerged(world, (weir_point){2, 4, 2}, (weir_point){8, 9, 8});
+    weir_buoyancy buoyancy;
+    assert_ok(weir_world_buoyancy(world, &(weir_floating_box){{5, 6, 5}, {2, 1, 3}}, 1, &buoyancy));
     weir_world_mean_flow(world, all);
     weir_world_channel(world, "dye", (weir_coord){5, 5, 5});
     assert_true(weir_world_changed(world, &mark, changes, 4096) > 0);

@@ -30,6 +30,11 @@ typedef struct weir_point {
     double x, y, z;
 } weir_point;
 
+// An orientation as a quaternion of length 1: w is the cosine of half the angle, x, y, z the axis times its sine. All 0: unturned.
+typedef struct weir_quat {
+    float x, y, z, w;
+} weir_quat;
+
 typedef struct weir_box {
     weir_coord min, max;
 } weir_box;
@@ -182,6 +187,36 @@ typedef struct weir_box_sum {
     float max_flow;      // largest component of flow at any cell that holds water
     float max_pressure;
 } weir_box_sum;
+
+#define WEIR_FLOATING_SMALLEST (1.0 / 1024)  // least and largest half size of a floating box, in cells
+#define WEIR_FLOATING_LARGEST 1024.0
+
+// A box that may float: what weir_world_buoyancy is asked about. All but its place and size may be 0.
+typedef struct weir_floating_box {
+    weir_point centre;          // anywhere: in the air, in terrain, outside the world
+    weir_vec half_size;         // along its own axes, each from WEIR_FLOATING_SMALLEST to WEIR_FLOATING_LARGEST
+    weir_quat orientation;      // turns its own axes into the world's; its length must be 1 within 0.001. 0: unturned
+    weir_vec velocity;          // of its centre, cells per update
+    weir_vec angular_velocity;  // about the world's axes, radians per update
+    // How water that flows past holds on to it, each from 0 (not at all, the default) to 1000. drag is the coefficient of textbooks, 1.05 for a
+    // cube: force = drag / 2 * density * area that faces the flow * speed^2. damping is the share of the relative flow that it would lose per
+    // update were it as heavy as the water it displaces, slow or fast: it stands for waves that a box makes in nature, and brings bobbing to rest.
+    float drag, damping;
+    int32_t reach;  // cells above and below its centre in which the level is looked for, up to 4096; 0: 32
+} weir_floating_box;
+
+// What the water does to a box. Masses are in full cells of water, so forces are in that times cells per update squared.
+typedef struct weir_buoyancy {
+    double
+        level;  // where the surface is over or under its centre, along the axis of gravity; NaN: none within reach, or no gravity
+    weir_point centre;  // of its part under water, on which the buoyancy acts; its own if it is dry
+    float submerged;    // its share under water, 0 to 1
+    float volume;       // the same in cells
+    weir_vec flow;      // mean flow of the water in its place, cells per update; 0 if it is dry
+    weir_vec force;     // of the water on it, buoyancy and drag together; its own weight is not in it
+    weir_vec torque;    // of the same about its centre
+    weir_vec drag;      // what of the force is drag and damping
+} weir_buoyancy;
 
 // The exact account, in drops. Always: held = added - removed - drained - turned.
 typedef struct weir_ledger {

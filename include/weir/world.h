@@ -178,6 +178,16 @@ WEIR_API double weir_world_column(const weir_world *world, int32_t x, int32_t z,
 // Share of a box between any two places that is under water, 0 to 1, counting part cells by the part covered: for things that float.
 WEIR_API float weir_world_submerged(const weir_world *world, weir_point min, weir_point max);
 
+// What the water does to `count` boxes that float: level, flow, share under water, force and torque of each, in their order. The force is
+// that of Archimedes, the weight of the water in the box's place, and made of fills alone. In level water it is exact but for rounding,
+// however the box is turned; in other water so is the share of a box that is not turned. Pressure of water that is accelerated, as in a wave,
+// is not in it, and the water does not feel the box. Where gravity is not along an axis, water lies at the bottom of its cell along the one where
+// it is strongest; without gravity there is drag alone.
+// Many boxes are shared out among the world's threads, unless a background step has them; the answers do not depend on it. Fails, and
+// writes nothing, on a box that makes no sense, with a sentence that tells which, and on a device that was lost without a checkpoint.
+WEIR_API weir_status weir_world_buoyancy(const weir_world *world, const weir_floating_box *boxes, int32_t count,
+                                         weir_buoyancy *answers);
+
 // Mean flow of the water in a box, weighted by mass; 0 if dry.
 WEIR_API weir_vec weir_world_mean_flow(const weir_world *world, weir_box box);
 
