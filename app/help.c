@@ -31,7 +31,7 @@ static void print_param(const weir_param *param)
 static void print_params(void)
 {
     weir_param param;
-    printf("\nSolvers for --solver, the default first:\n");
+    printf("\nSolvers for --solver; 'weir scenes' tells which one a scene has by default:\n");
     for (int32_t s = 0; s < WEIR_SOLVER_COUNT; s++)
         printf("  %-12s %s\n", weir_solver_name((weir_solver)s), weir_solver_help((weir_solver)s));
     printf("\nParameters for --set, their defaults and their ranges:\n");

@@ -58,6 +58,7 @@ static int read_solver(app_options *options, const char *text)
     for (int32_t i = 0; i < WEIR_SOLVER_COUNT; i++) choices[i] = weir_solver_name((weir_solver)i);
     if (!read_choice("solver", text, choices, WEIR_SOLVER_COUNT, &choice)) return EXIT_WRONG;
     options->solver = (weir_solver)choice;
+    options->solver_given = true;
     return 0;
 }
 
@@ -400,7 +401,7 @@ static int read_help(app_options *options, const char *text)
 // ---- The table -------------------------------------------------------------------------------------------------------------
 
 static const option_def table[] = {
-    {"solver", "S", "laws of the water: one of the solvers below", FOR_RUN, read_solver},
+    {"solver", "S", "laws of the water: one of the solvers below, default the scene's own", FOR_RUN, read_solver},
     {"backend", "B", "where to compute: cpu (default) or opencl", FOR_RUN | FOR_BENCH, read_backend},
     {"device", "D", "device of the backend: a number, gpu, cpu, or a part of its name; see 'weir devices'", FOR_RUN | FOR_BENCH,
      read_device},

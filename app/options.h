@@ -21,6 +21,7 @@ typedef struct app_options {
     const char *names[OPTION_NAMES];  // words that are no options
     int32_t name_count;
     weir_solver solver;
+    bool solver_given;
     weir_backend backend;
     const char *device;
     weir_simd simd;

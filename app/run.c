@@ -89,8 +89,6 @@ static int unknown_scene(const char *name)
         return app_fail(EXIT_WRONG, "'%s' is a snapshot, which needs its scene: weir run SCENE --load %s", name, name);
     if (name && (weir_path_ends_in(name, ".vox") || weir_path_ends_in(name, ".png")))
         return app_fail(EXIT_WRONG, "'%s' is no scene; for a file of terrain: weir run --terrain %s", name, name);
-    if (name && strcmp(name, "terrain") == 0)
-        return app_fail(EXIT_WRONG, "scene terrain is made of a file: weir run --terrain FILE");
     if (!name) return app_fail(EXIT_WRONG, "weir run needs a scene, which is a script such as my.lua or one of %s", all);
     return app_fail(EXIT_WRONG, "unknown scene '%s'%s; there are %s", name, near_hint(&near, ""), all);
 }
@@ -142,8 +140,8 @@ static int find_scene(const app_options *options, const scene_options *play, con
         weir_status status = scene_script_open(name, play, script);
         if (status != WEIR_OK) return app_fail(app_exit_status(status), "%s", scene_error());
         *def = scene_script_def(*script);
-    } else if (terrain->ground) {
-        *def = scene_ground_def(terrain->ground);
+    } else if (terrain->scene) {
+        *def = scene_terrain_file_def(terrain->scene);
     } else {
         *def = name ? scene_find(name) : NULL;
         if (!*def) return unknown_scene(name);
@@ -161,7 +159,7 @@ static int open_scene(const app_options *options, const report_file *report, con
     play.size = options->size;
     play.updates = options->updates;
     play.seed = options->seed;
-    play.def.solver = options->solver;
+    if (options->solver_given) play.def.solver = options->solver;
     play.def.backend = options->backend;
     play.def.device = options->device;
     play.def.threads = options->threads;

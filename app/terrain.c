@@ -34,13 +34,13 @@ int terrain_read(terrain_file *terrain, const app_options *options)
                         options->terrain);
     if (options->size_given)
         return app_fail(EXIT_WRONG, "--size is for scenes; without one the world is as large as %s", options->terrain);
-    status = scene_ground_open(&terrain->voxels, options->fluid_index, &terrain->ground);
+    status = scene_terrain_file_open(&terrain->voxels, options->fluid_index, &terrain->scene);
     return status == WEIR_OK ? 0 : app_fail(app_exit_status(status), "%s", scene_error());
 }
 
 int terrain_put(const terrain_file *terrain, const app_options *options, scene_run *run)
 {
-    if (!terrain->voxels.values || terrain->ground) return 0;
+    if (!terrain->voxels.values || terrain->scene) return 0;
     weir_coord at = options->terrain_placed ? options->terrain_at : weir_world_bounds(run->world).min;
     weir_status status = weir_voxels_put(run->world, &terrain->voxels, at, options->fluid_index);
     return status == WEIR_OK ? 0 : fail(status);
@@ -48,6 +48,6 @@ int terrain_put(const terrain_file *terrain, const app_options *options, scene_r
 
 void terrain_end(terrain_file *terrain)
 {
-    scene_ground_close(terrain->ground);
+    scene_terrain_file_close(terrain->scene);
     weir_voxels_free(&terrain->voxels);
 }

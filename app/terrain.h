@@ -3,11 +3,11 @@
 #define APP_TERRAIN_H
 
 #include "app/options.h"
-#include "scenes/ground.h"
+#include "scenes/terrain_file.h"
 
 typedef struct terrain_file {
     weir_voxels voxels;
-    scene_ground *ground;  // the scene for it, if none was asked for
+    scene_terrain_file *scene;  // the scene for it, if none was asked for
 } terrain_file;
 
 // Reads the file that the options name, if they name one. Returns 0, or an exit status after telling what is wrong.

@@ -1,75 +1,84 @@
-#include "scenes/ground.h"
+// Water is poured on a flat floor, bucket by bucket: it should spread to a puddle as thick as a film, and stop. What has not stopped takes
+// more cells for ever.
+//
+//      |              ##              |   a bucket is a cube of half of size; the first hangs there at the beginning, and
+//      |              ##              |   then comes one every BUCKET_EVERY updates, 8 in all
+//      |                              |
+//      |        ..##########..        |
+//      +------------------------------+   floor, 16 times size in both directions
+#include "scenes/scene.h"
 
-#include <stdlib.h>
+#include <math.h>
 
-struct scene_ground {
-    scene_def def;
-    weir_world_def world_def;
-    weir_params params;
-    const weir_voxels *voxels;
-    int32_t fluid;
-};
+#define BUCKETS 8
+#define BUCKET_EVERY 96  // the one before has left its place by then
 
-static const scene_ground *ground_played(const scene_run *run)
+typedef struct ground_state {
+    int64_t wet_cells;  // when the second half of the run began; 0: not yet
+} ground_state;
+
+static void define(int32_t size, weir_world_def *def)
 {
-    return (const scene_ground *)((const char *)run->def - offsetof(scene_ground, def));
+    def->bounds = scene_box(0, 16 * size, 0, size, 0, 16 * size);
 }
 
-static bool has_water(const scene_ground *ground)
+static void pour(scene_run *run)
 {
-    const weir_voxels *v = ground->voxels;
-    size_t cells = (size_t)v->size.x * (size_t)v->size.y * (size_t)v->size.z;
-    for (size_t i = 0; i < cells && ground->fluid > 0; i++)
-        if (v->values[i] == ground->fluid) return true;
-    return false;
+    int32_t size = run->size, edge = size / 2, low = 8 * size - edge / 2;
+    scene_fill(run, scene_box(low, low + edge, size - edge, size, low, low + edge), 1.0f);
 }
 
-// A block over the middle, a ninth of the ground, that fills the upper half of the room above.
 static void set_up(scene_run *run)
 {
-    const scene_ground *ground = ground_played(run);
-    const weir_coord top = ground->world_def.bounds.max;
-    run->status = weir_voxels_put(run->world, ground->voxels, (weir_coord){0, 0, 0}, ground->fluid);
-    if (has_water(ground)) return;
-    int32_t low = ground->voxels->size.y + (top.y - ground->voxels->size.y) / 2;
-    scene_fill(run, scene_box(top.x / 3, top.x - top.x / 3, low, top.y, top.z / 3, top.z - top.z / 3), 1.0f);
+    pour(run);
+}
+
+static void before(scene_run *run)
+{
+    if (run->update > 0 && run->update < BUCKETS * BUCKET_EVERY && run->update % BUCKET_EVERY == 0) pour(run);
+}
+
+static void after(scene_run *run)
+{
+    ground_state *state = run->state;
+    if (state->wet_cells == 0 && scene_second_half(run)) state->wet_cells = scene_sum(run).wet_cells;
 }
 
 static void measure(scene_run *run)
 {
-    scene_set_probe(run, "volume", scene_volume(run, weir_world_bounds(run->world)));
+    const ground_state *state = run->state;
+    weir_box above = weir_world_bounds(run->world);
+    above.min.y = 1;
+    weir_box_sum sum = scene_sum(run);
+    double wet = (double)sum.wet_cells, poured = (double)weir_world_ledger(run->world).added / WEIR_FULL;
+    scene_set_probe(run, "wet_cells", wet);
+    scene_set_probe(run, "growth", state->wet_cells ? wet / (double)state->wet_cells : NAN);
+    scene_set_probe(run, "poured", poured);
+    scene_set_probe(run, "film", wet > 0 ? poured / wet : NAN);
+    scene_set_probe(run, "above_floor", scene_volume(run, above));
+    scene_set_probe(run, "max_flow", sum.max_flow);
 }
 
-weir_status scene_ground_open(const weir_voxels *voxels, int32_t fluid, scene_ground **out)
-{
-    scene_ground *ground = *out = calloc(1, sizeof *ground);
-    if (!ground) return scene_fail_as_weir(weir_error_set(WEIR_ERROR_MEMORY, "memory ran out for a scene"));
-    ground->voxels = voxels;
-    ground->fluid = fluid;
-    ground->params = weir_params_default();
-    ground->world_def.params = &ground->params;
-    ground->world_def.bounds =
-        scene_box(0, voxels->size.x, 0, voxels->size.y + scene_at_least(voxels->size.y / 2, 16), 0, voxels->size.z);
-    ground->def = (scene_def){.name = "terrain",
-                              .summary = "water on terrain from a file",
-                              .size_meaning = "nothing: the file has its size",
-                              .size = 1,
-                              .size_min = 1,
-                              .size_max = 1,
-                              .updates = 1000,
-                              .probes = {{"volume", "water in all, full cells"}},
-                              .world = &ground->world_def,
-                              .set_up = set_up,
-                              .measure = measure};
-    return WEIR_OK;
-}
-
-const scene_def *scene_ground_def(const scene_ground *ground)
-{
-    return &ground->def;
-}
-
-void scene_ground_close(scene_ground *ground)
-{
-    free(ground);
-}
+const scene_def ground_scene = {
+    .name = "ground",
+    .summary = "water is poured on a flat floor and comes to rest as a puddle",
+    .size_meaning = "edge of the cube that all the water would fill",
+    .size = 8,
+    .size_min = 4,
+    .size_max = 64,
+    .updates = 4000,
+    .solver = WEIR_SOLVER_MOMENTUM,
+    .view = {-0.25f, -0.6f, -1.0f},
+    .probes = {{"wet_cells", "cells that count as wet"},
+               {"growth", "wet cells over those in the middle of the run; 1: the puddle has stopped"},
+               {"poured", "what the buckets gave, full cells"},
+               {"film", "mean fill of the wet cells: the thickness of the puddle, cells"},
+               {"above_floor", "water that is not in the lowest layer, full cells"},
+               {"max_flow", "largest flow of any cell, cells per update"}},
+    .state_size = sizeof(ground_state),
+    .define = define,
+    .set_up = set_up,
+    .before = before,
+    .after = after,
+    .measure = measure,
+};

@@ -42,7 +42,9 @@ static double seconds_now(void)
 
 scene_options scene_options_default(void)
 {
-    return (scene_options){.seed = 1, .def = weir_world_def_default()};
+    scene_options options = {.seed = 1, .def = weir_world_def_default()};
+    options.def.solver = SCENE_OWN_SOLVER;
+    return options;
 }
 
 static weir_status apply_settings(weir_params *params, weir_solver solver, const scene_options *options)
@@ -99,6 +101,7 @@ static void define_world(const scene_run *run, weir_world_def *def)
 static weir_status open_world(scene_run *run, const scene_options *options)
 {
     weir_world_def def = options->def;
+    if (def.solver == SCENE_OWN_SOLVER) def.solver = run->def->solver;
     weir_params params = weir_params_default();
     params.noise_seed = options->seed;
     def.params = &params;
@@ -239,6 +242,13 @@ void scene_dig(scene_run *run, weir_box box)
 void scene_drain(scene_run *run, weir_box box)
 {
     if (ready(run, box)) run->status = weir_world_drain(run->world, box);
+}
+
+void scene_stop_sources(scene_run *run)
+{
+    weir_source first;
+    while (run->status == WEIR_OK && weir_world_sources(run->world, &first, 1) > 0)
+        run->status = weir_world_remove(run->world, first.id);
 }
 
 void scene_fill_level(scene_run *run, weir_box box, double level)

@@ -27,6 +27,7 @@ typedef struct scene_probe_def {
     const char *name;
     const char *meaning;
     bool from_start;  // it tells of the whole run, so it is not known after a snapshot was loaded
+    bool of_backend;  // it tells of what the backend takes, such as memory; others are the same on all
 } scene_probe_def;
 
 // What a scene is. Every length in it grows with `size`, unless its summary says otherwise.
@@ -36,6 +37,7 @@ typedef struct scene_def {
     const char *size_meaning;                  // what `size` is, in cells
     int32_t size, size_min, size_max;          // default and range
     int32_t updates;                           // default length of a run
+    weir_solver solver;                        // that plays it unless another is asked for; 0: momentum
     scene_probe_def probes[SCENE_PROBES + 1];  // ends with an empty one
     size_t state_size;                         // bytes of run->state, zero at the start
     weir_vec view;                             // direction in which the camera of its pictures looks; 0: the default
@@ -62,7 +64,10 @@ typedef struct scene_setting {
     double value;
 } scene_setting;
 
-// How a scene is played. scene_options_default gives what a plain run uses.
+// In scene_options.def.solver: the one that the scene has by default.
+#define SCENE_OWN_SOLVER WEIR_SOLVER_COUNT
+
+// How a scene is played. scene_options_default gives what a plain run uses: the scene's own solver among it.
 typedef struct scene_options {
     int32_t size;     // 0: the scene's default
     int64_t updates;  // how many updates are planned; probes that average over the second half need it; 0: the scene's default
@@ -133,6 +138,9 @@ void scene_fill(scene_run *run, weir_box box, float fill);
 void scene_build(scene_run *run, weir_box box);
 void scene_dig(scene_run *run, weir_box box);
 void scene_drain(scene_run *run, weir_box box);
+
+// Ends all emitters, drains and forces.
+void scene_stop_sources(scene_run *run);
 
 // Fills a box up to a level, in cells from y = 0 on: whole layers, and a part of the next one.
 void scene_fill_level(scene_run *run, weir_box box, double level);

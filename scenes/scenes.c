@@ -19,6 +19,13 @@
     ITEM(wave)           \
     ITEM(fall)           \
     ITEM(column)         \
+    ITEM(ground)         \
+    ITEM(downhill)       \
+    ITEM(ubend)          \
+    ITEM(terrain)        \
+    ITEM(waterfall)      \
+    ITEM(digunderwater)  \
+    ITEM(locus)          \
     ITEM(random)         \
     ITEM(block)
 

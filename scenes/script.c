@@ -365,7 +365,7 @@ weir_status scene_script_open(const char *path, const scene_options *options, sc
     }
     *(scene_script **)lua_getextraspace(lua) = script;
     script->lua = lua;
-    script->solver = options->def.solver;
+    script->solver = options->def.solver == SCENE_OWN_SOLVER ? WEIR_SOLVER_MOMENTUM : options->def.solver;
     script->params = weir_params_default();
     script->world_def.params = &script->params;
     script->world_def.memory_limit = (int64_t)WORLD_GIGABYTES << 30;

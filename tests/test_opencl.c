@@ -131,7 +131,9 @@ static void play_scene(const scene_def *scene, weir_solver solver, int32_t updat
     }
     scene_measure(cpu);
     scene_measure(device);
-    assert_memory_equal(cpu->probes, device->probes, sizeof cpu->probes);
+    for (int32_t i = 0; i < SCENE_PROBES; i++) {
+        if (!scene->probes[i].of_backend) assert_memory_equal(&cpu->probes[i], &device->probes[i], sizeof cpu->probes[i]);
+    }
     scene_close(cpu);
     scene_close(device);
 }

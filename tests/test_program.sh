@@ -95,8 +95,9 @@ says "--backend opencl"
 works --version
 says "weir "
 works scenes
-for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column random block; do says "$scene:"; done
+for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column ground downhill ubend terrain waterfall digunderwater locus random block; do says "$scene:"; done
 says "level_left"
+says "8000 updates; solver momentum"
 works bench --list
 says "momentum-block-128"
 says "classic-tsunami"
@@ -122,7 +123,6 @@ refuses "needs a value" run tube --size
 refuses "--report needs a value before --updates" run tube --report --updates 1
 refuses "weir run SCENE --load old.weir" run old.weir
 refuses "weir run --terrain hill.vox" run hill.vox
-refuses "weir run --terrain FILE" run terrain
 refuses "unknown option -updates (did you mean --updates?)" run tube -updates 3
 refuses "unknown option --size;" bench --size 3
 refuses "size 0" run tube --size 0
@@ -179,6 +179,22 @@ same "block-32 of both solvers" "momentum-block-32 classic-block-32" "$(xargs <"
 works bench --list classic-block-64 dambreak
 same "what a word of the name means" "momentum-dambreak classic-block-64 classic-dambreak mesh-dambreak" "$(xargs <"$work/out")"
 refuses "cpu or opencl" bench --backend magic
+
+# ---- A scene's own solver --------------------------------------------------------------------------------------------------
+
+works help run
+says "default the scene's own"
+for scene in tube ground terrain locus; do
+    works scenes
+    own=$(sed -n "/^$scene:/,/; solver /s/.*; solver //p" "$work/out")
+    works run "$scene" --size 16 --updates 2 --quiet --report "$work/own.json"
+    same "the solver of $scene" "$own" "$(value solver "$work/own.json")"
+    for solver in momentum classic; do
+        works run "$scene" --size 16 --updates 2 --quiet --report "$work/own.json" --solver $solver
+        same "another solver for $scene" $solver "$(value solver "$work/own.json")"
+    done
+done
+rm -f "$work/own.json"
 
 # ---- Devices ---------------------------------------------------------------------------------------------------------------
 # Once as the machine is, then as one without OpenCL, and as one with OpenCL but no driver.

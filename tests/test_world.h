@@ -92,7 +92,7 @@ static inline scene_run *test_open(const char *scene, weir_solver solver, int32_
 // Scenes that have many more cells than the others at their smallest, and get fewer updates.
 static inline bool test_is_large(const scene_def *scene)
 {
-    static const char *const large[] = {"tsunami", "shallowwave", "lake", "puddle"};
+    static const char *const large[] = {"tsunami", "shallowwave", "lake", "puddle", "locus"};
     for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
         if (strcmp(scene->name, large[i]) == 0) return true;
     return false;

@@ -1,0 +1,234 @@
+// The scenes themselves: which solver plays one, what sizes it takes, and what the probes of those made for settling water say: puddles,
+// slopes, pipes, lakes, falls, holes and a whole loaded world. What is asserted here any solver that moves water as it should can do;
+// physics.c has what only momentum can.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_files.h"
+#include "test_world.h"
+#include <math.h>
+
+static const char *const SETTLING[] = {"ground", "downhill", "ubend", "terrain", "waterfall", "digunderwater", "locus"};
+enum { SETTLING_COUNT = sizeof SETTLING / sizeof SETTLING[0] };
+
+static void assert_between(const char *what, double value, double least, double most)
+{
+    print_message("    %s: %.6g (%g to %g)\n", what, value, least, most);
+    if (!(value >= least && value <= most)) fail_msg("%s is %.9g; it must be from %g to %g", what, value, least, most);
+}
+
+// Plays a scene to its end, or for less in slow builds, which leave the rest to others.
+static scene_run *play(const char *scene, int32_t size, int64_t updates)
+{
+    scene_run *run = test_open(scene, scene_find(scene)->solver, size, updates);
+    assert_ok(scene_updates(run, run->planned));
+    assert_exact(run->world);
+    return run;
+}
+
+// ---- How scenes are played -------------------------------------------------------------------------------------------------
+
+static void a_scene_is_played_by_its_own_solver_unless_another_is_asked_for(void **state)
+{
+    for (int32_t own = 0; own < WEIR_SOLVER_COUNT; own++) {
+        scene_def def = *scene_find("tube");
+        def.solver = (weir_solver)own;
+        for (int32_t asked = 0; asked <= WEIR_SOLVER_COUNT; asked++) {
+            scene_options options = scene_options_default();
+            assert_int_equal(options.def.solver, SCENE_OWN_SOLVER);
+            if (asked < WEIR_SOLVER_COUNT) options.def.solver = (weir_solver)asked;
+            scene_run *run;
+            assert_ok(scene_open(&def, &options, &run));
+            assert_int_equal(weir_world_solver(run->world), asked < WEIR_SOLVER_COUNT ? asked : own);
+            scene_close(run);
+        }
+    }
+}
+
+static void scenes_take_every_size_from_the_least_on(void **state)
+{
+    for (int32_t i = 0; i < SETTLING_COUNT; i++) {
+        const scene_def *def = scene_find(SETTLING[i]);
+        int32_t count = strcmp(def->name, "locus") == 0 ? test_length(6, 2) : test_length(34, 10);
+        for (int32_t size = def->size_min; size < def->size_min + count && size <= def->size_max; size++) {
+            scene_run *run = test_open(def->name, def->solver, size, 12);
+            assert_ok(scene_updates(run, 12));
+            assert_exact(run->world);
+            assert_true(weir_world_ledger(run->world).held > 0);
+            scene_measure(run);
+            scene_close(run);
+        }
+    }
+}
+
+// Taps close and holes are dug by the number of the update, so a run that goes on from a snapshot does what a straight one does.
+static void a_run_that_goes_on_from_a_snapshot_ends_as_a_straight_one(void **state)
+{
+    for (int32_t i = 0; i < SETTLING_COUNT; i++) {
+        const char *file = test_path(".weir");
+        const int32_t size = 16, first = 15, all = 45;
+        scene_run *straight = test_open(SETTLING[i], scene_find(SETTLING[i])->solver, size, all);
+        assert_ok(scene_updates(straight, first));
+        assert_ok(weir_world_save(straight->world, file));
+        assert_ok(scene_updates(straight, all - first));
+
+        scene_options options = scene_options_default();
+        options.size = size;
+        options.def.threads = 1;
+        options.load = file;
+        scene_run *resumed;
+        assert_ok(scene_open(scene_find(SETTLING[i]), &options, &resumed));
+        assert_ok(scene_updates(resumed, all - first));
+        if (weir_world_hash(straight->world) != weir_world_hash(resumed->world)) fail_msg("%s ends otherwise", SETTLING[i]);
+        scene_close(straight);
+        scene_close(resumed);
+        remove(file);
+    }
+}
+
+// ---- Puddles, slopes and pipes ---------------------------------------------------------------------------------------------
+
+// A film is a sixteenth of a cell thick, so 64 cells cover 1024, and no more than half as much again where the rim is thinner.
+static void water_that_is_poured_on_the_ground_stops_as_a_puddle(void **state)
+{
+    scene_run *run = play("ground", 4, test_length(0, 340));
+    double poured = test_length(64, 32);
+    assert_true(scene_probe(run, "poured") == poured);
+    if (test_length(1, 0)) {
+        assert_true(scene_probe(run, "above_floor") == 0);
+        assert_between("wet_cells", scene_probe(run, "wet_cells"), 0.5 * 1024, 1.5 * 1024);
+        assert_between("growth", scene_probe(run, "growth"), 1, 1.1);
+    }
+    assert_between("film", scene_probe(run, "film"), poured / 1536, 1);
+    scene_close(run);
+}
+
+// The stairs keep a film on 48 x 8 cells, which is 24 of 512.
+static void water_runs_downhill_into_the_basin(void **state)
+{
+    scene_run *run = play("downhill", 0, test_length(0, 600));
+    double arrived = scene_probe(run, "arrived"), level = scene_probe(run, "level"), exact = scene_probe(run, "level_exact");
+    assert_between("arrived", arrived, test_length(9, 1) / 10.0, 1);
+    assert_between("level / level_exact", level / exact, arrived - 1e-9, arrived + 1e-9);
+    if (test_length(1, 0)) assert_between("given", scene_probe(run, "given"), 511.999, 512.001);
+    scene_close(run);
+}
+
+static void both_arms_of_a_bend_fill_from_one_end(void **state)
+{
+    scene_run *run = play("ubend", 24, test_length(0, 400));
+    double left = scene_probe(run, "level_left"), right = scene_probe(run, "level_right");
+    double exact = scene_probe(run, "level_exact");
+    assert_true(isnan(scene_probe(run, "worst")) == (run->update <= 8 * (64 + 24)));
+    if (test_length(1, 0)) assert_true(exact == 12);
+    assert_between("level_left", left, exact - test_length(1, 4) * 0.5, exact + test_length(1, 4) * 0.5);
+    assert_between("level_right", right, exact - test_length(1, 4) * 0.5, exact + test_length(1, 4) * 0.5);
+    scene_close(run);
+}
+
+// ---- Hills and lakes -------------------------------------------------------------------------------------------------------
+
+// Every lake stands below where it would spill over, so nothing runs anywhere.
+static void lakes_in_hills_rest_from_the_beginning(void **state)
+{
+    const int32_t sizes[] = {16, 21, 32};
+    for (int32_t i = 0; i < test_length(3, 1); i++) {
+        scene_run *run = test_open("locus", scene_find("locus")->solver, sizes[i], 0);
+        int64_t wet = scene_sum(run).wet_cells;
+        assert_ok(scene_updates(run, 18));
+        weir_box_sum sum = scene_sum(run);
+        assert_between("max_flow", sum.max_flow, 0, 0.01);
+        assert_int_equal(sum.wet_cells, wet);
+        assert_exact(run->world);
+        scene_close(run);
+    }
+}
+
+static uint64_t hash_of_hills(uint32_t seed)
+{
+    scene_options options = scene_options_default();
+    options.size = 32;
+    options.seed = seed;
+    options.def.threads = 1;
+    scene_run *run;
+    assert_ok(scene_open(scene_find("terrain"), &options, &run));
+    uint64_t hash = weir_world_hash(run->world);
+    scene_close(run);
+    return hash;
+}
+
+static void the_seed_makes_the_hills(void **state)
+{
+    assert_true(hash_of_hills(1) == hash_of_hills(1));
+    assert_true(hash_of_hills(1) != hash_of_hills(2));
+}
+
+static void lakes_take_in_what_springs_give_and_stay_level(void **state)
+{
+    scene_run *run = play("terrain", 0, test_length(0, 40));
+    assert_between("lakes", scene_probe(run, "lakes"), 1, 64);
+    assert_between("uneven", scene_probe(run, "uneven"), 0, 0.5);
+    assert_between("wet_share", scene_probe(run, "wet_share"), 0.3, 0.9);
+    assert_between("lake_highest", scene_probe(run, "lake_highest"), scene_probe(run, "lake_lowest"), 40);
+    scene_close(run);
+}
+
+// ---- Falls and holes -------------------------------------------------------------------------------------------------------
+
+static void a_pool_under_a_fall_rises_everywhere(void **state)
+{
+    scene_run *run = play("waterfall", 0, test_length(0, 300));
+    // 1152 updates of a cell's rise in 192, on top of 4; a film of a sixteenth stays on the plateau, a third as long as the pool.
+    if (test_length(1, 0)) assert_between("level", scene_probe(run, "level"), 9.9, 10);
+    assert_between("spread", scene_probe(run, "spread"), 0, test_length(4, 32));
+    assert_between("spread_at_fall", scene_probe(run, "spread_at_fall"), scene_probe(run, "spread"), 32);
+    assert_between("spread_now", scene_probe(run, "spread_now"), 0, test_length(1, 32));
+    scene_close(run);
+}
+
+// The basin is 6 cells deep: in free fall its water is gone after sqrt(2 * 6 / 0.01) = 35 updates.
+static void holes_under_water_fill_and_water_without_support_falls(void **state)
+{
+    scene_run *run = play("digunderwater", 0, test_length(0, 200));
+    assert_true(scene_probe(run, "box_not_full") == 0);
+    assert_true(scene_probe(run, "holes_not_full") == 0);
+    assert_between("shaft_full_after", scene_probe(run, "shaft_full_after"), 1, 100);
+    assert_between("basin_gone_after", scene_probe(run, "basin_gone_after"), 1, 40);
+    assert_true(weir_world_ledger(run->world).removed == 0);
+    scene_close(run);
+}
+
+static void a_hole_in_the_oceans_floor_fills(void **state)
+{
+    scene_run *run = play("locus", 16, test_length(160, 50));
+    weir_stats stats = weir_world_stats(run->world);
+    assert_true(scene_probe(run, "bricks") == stats.bricks);
+    assert_between("bytes_per_voxel", scene_probe(run, "bytes_per_voxel"), 1e-3, 100);
+    assert_between("awake_before", scene_probe(run, "awake_before"), 0, stats.peak_bricks);
+    assert_between("awake_after", scene_probe(run, "awake_after"), 1, stats.peak_bricks);
+    assert_between("hole_fill", scene_probe(run, "hole_fill"), test_length(99, 10) / 100.0, 1.01);
+    scene_close(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_scene_is_played_by_its_own_solver_unless_another_is_asked_for),
+        cmocka_unit_test(scenes_take_every_size_from_the_least_on),
+        cmocka_unit_test(a_run_that_goes_on_from_a_snapshot_ends_as_a_straight_one),
+        cmocka_unit_test(water_that_is_poured_on_the_ground_stops_as_a_puddle),
+        cmocka_unit_test(water_runs_downhill_into_the_basin),
+        cmocka_unit_test(both_arms_of_a_bend_fill_from_one_end),
+        cmocka_unit_test(lakes_in_hills_rest_from_the_beginning),
+        cmocka_unit_test(the_seed_makes_the_hills),
+        cmocka_unit_test(lakes_take_in_what_springs_give_and_stay_level),
+        cmocka_unit_test(a_pool_under_a_fall_rises_everywhere),
+        cmocka_unit_test(holes_under_water_fill_and_water_without_support_falls),
+        cmocka_unit_test(a_hole_in_the_oceans_floor_fills),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
