@@ -49,7 +49,7 @@ typedef struct cell_store {
     void (*read)(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t drops[BRICK_CELLS]);
     void (*put)(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS]);
     int32_t (*full)(const fluid_cells *c, int32_t brick, int32_t cell);  // drops that a cell holds when it is full
-    bool (*wet)(const fluid_cells *c, int32_t brick);                     // whether a brick holds any
+    bool (*wet)(const fluid_cells *c, int32_t brick);                    // whether a brick holds any
 } cell_store;
 
 struct fluid_cells {
@@ -66,10 +66,10 @@ struct fluid_cells {
     int64_t reported_change, frozen_reported_change;
     cell_rule rules[RULE_MAX];
     int32_t rule_count;
-    int32_t moved[3];      // channels of what crossed each low face in this update; 0 unless a rule asked for it
-    int64_t solver_bytes;  // of the solver's tables after the last update
-    int64_t peak_bytes;    // of bricks and solver together
-    const cell_store *store;                           // NULL: fluid is in the channel of mass
+    int32_t moved[3];         // channels of what crossed each low face in this update; 0 unless a rule asked for it
+    int64_t solver_bytes;     // of the solver's tables after the last update
+    int64_t peak_bytes;       // of bricks and solver together
+    const cell_store *store;  // NULL: fluid is in the channel of mass
     void (*ended)(fluid_cells *c, int32_t brick);  // NULL, or is told of bricks that are about to end
 };
 

@@ -13,12 +13,12 @@ struct solver_table {
     // ---- What it is ----
     weir_solver id;
     const char *name;
-    const char *help;    // what it is like, for `weir help run`
-    param_table params;  // its own; none: all zero
-    int32_t unit;        // the least it can count, in drops: a power of two
-    int32_t cell_max;    // the most drops that a cell can hold: whole units, and a number that a float can hold
+    const char *help;     // what it is like, for `weir help run`
+    param_table params;   // its own; none: all zero
+    int32_t unit;         // the least it can count, in drops: a power of two
+    int32_t cell_max;     // the most drops that a cell can hold: whole units, and a number that a float can hold
     uint8_t solid_share;  // of a cell, from which on it is solid to this solver; 0: TERRAIN_SOLID
-    float speed;         // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
+    float speed;          // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 

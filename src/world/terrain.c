@@ -159,8 +159,13 @@ static void open_from_shares(const terrain *t, const uint8_t *shares, brick_mask
 void terrain_create(memory *mem, weir_box bounds, uint32_t open_sides, weir_terrain_source *source, void *user, terrain *t)
 {
     bool bounded = bounds.min.x < bounds.max.x && bounds.min.y < bounds.max.y && bounds.min.z < bounds.max.z;
-    *t = (terrain){
-        .mem = mem, .bounded = bounded, .bounds = bounds, .open_sides = open_sides, .solid = TERRAIN_SOLID, .source = source, .source_user = user};
+    *t = (terrain){.mem = mem,
+                   .bounded = bounded,
+                   .bounds = bounds,
+                   .open_sides = open_sides,
+                   .solid = TERRAIN_SOLID,
+                   .source = source,
+                   .source_user = user};
 }
 
 void terrain_destroy(terrain *t)

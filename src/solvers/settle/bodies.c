@@ -135,6 +135,15 @@ void settle_note_body(settle *s, int32_t body)
     s->changed[s->changed_count++] = body;
 }
 
+void settle_forget_body(settle *s, int32_t body)
+{
+    if (!body_at(s, body)->dirty) return;
+    int32_t i = 0;
+    while (s->changed[i] != body) i++;
+    s->changed[i] = s->changed[--s->changed_count];
+    body_at(s, body)->dirty = false;
+}
+
 void settle_end_body(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
@@ -142,12 +151,8 @@ void settle_end_body(settle *s, int32_t body)
     settle_wake_outlets(s, body, true);
     for (int32_t list = 0; list < 2; list++)
         while (b->first[list]) settle_end_node(s, b->first[list]);
-    const bool listed = b->dirty;
+    settle_forget_body(s, body);
     store_give(&s->bodies, body);
-    if (!listed) return;
-    int32_t i = 0;
-    while (s->changed[i] != body) i++;
-    s->changed[i] = s->changed[--s->changed_count];
 }
 
 // ---- What fits ---------------------------------------------------------------------------------------------------------------
@@ -313,6 +318,13 @@ static int64_t count_above(const settle *s, const settle_body *b)
     return count;
 }
 
+// Free water at the sides of the top layer. To be called while all cells of the layer are the body's.
+static void wake_shore(settle *s, const settle_body *b)
+{
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
+        settle_wake_sides(s, node_at(s, n)->brick, b->top & 7, node_at(s, n)->cells.layer[b->top & 7]);
+}
+
 static void rise(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
@@ -340,9 +352,17 @@ static void rise(settle *s, int32_t body)
         settle_count_cells(s, b, &s->bricks[brick], b->top, cells, 1);
         settle_absorb(s, body, brick, layer, cells);
         s->cells.pool.wet[brick] = 1;
-        settle_mark_touching(s, brick);
-        settle_wake_sides(s, brick, layer, cells);
+        settle_mark_touching(s, brick, body);
     }
+    wake_shore(s, b);
+}
+
+// Bodies that lie under cells which have become free may rise into them.
+void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells)
+{
+    const int32_t below = layer > 0 ? brick : s->cells.pool.near[brick][NEAR(0, -1, 0)];
+    for (int32_t n = below ? s->bricks[below].node : 0; n; n = node_at(s, n)->next_in_brick)
+        if (node_at(s, n)->cells.layer[(layer + 7) & 7] & cells) settle_note_body(s, node_at(s, n)->body);
 }
 
 // The layer below becomes the top one. One without cells there is only in a body that has come apart and does not know it yet.
@@ -367,6 +387,7 @@ void settle_drop_layer(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const int32_t layer = b->top & 7;
+    wake_shore(s, b);
     for (int32_t n = b->first[LIST_SURFACE], next; n; n = next) {
         settle_node *node = node_at(s, n);
         next = node->next;
@@ -374,7 +395,7 @@ void settle_drop_layer(settle *s, int32_t body)
         const int32_t brick = node->brick;
         if (!cells) continue;
         node->cells.layer[layer] = 0;
-        settle_wake_sides(s, brick, layer, cells);
+        settle_note_below(s, brick, layer, cells);
         cells_flags(&s->cells)[brick] = s->cells.world->change;
         if (layers_empty(&node->cells)) settle_end_node(s, n);
     }
@@ -396,7 +417,7 @@ static void dissolve(settle *s, int32_t body)
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             const int32_t brick = node_at(s, n)->brick;
-            if (!s->bricks[brick].page && b->volume > 0) {
+            if (!s->bricks[brick].worked && b->volume > 0) {
                 settle_wake(s, brick);
                 count = -1;
             }
@@ -513,6 +534,7 @@ bool settle_comes_before(const settle *s, int32_t a, int32_t b)
 {
     const int32_t node_a = lowest_node(s, a), node_b = lowest_node(s, b);
     if (!node_a || !node_b) return node_a != 0;
-    const int order = coord_compare(s->cells.pool.coord[node_at(s, node_a)->brick], s->cells.pool.coord[node_at(s, node_b)->brick]);
+    const int order =
+        coord_compare(s->cells.pool.coord[node_at(s, node_a)->brick], s->cells.pool.coord[node_at(s, node_b)->brick]);
     return order ? order < 0 : settle_lowest_cell(&node_at(s, node_a)->cells) < settle_lowest_cell(&node_at(s, node_b)->cells);
 }

@@ -8,7 +8,9 @@
 enum { FIRST = TILE_PAD, LAST = TILE_PAD + TILE_CELLS };
 
 // Over all cells of a tile. Those at its rim whose neighbours are not in it get numbers of no meaning, which nobody reads.
-#define OVER_TILE LANES for (int i = FIRST; i < LAST; i++)
+#define OVER_TILE \
+    LANES         \
+    for (int i = FIRST; i < LAST; i++)
 
 // Without bodies their rows are not looked at: `bodies` is a constant where this is inlined.
 static inline __attribute__((always_inline)) void find_flows(settle_tile *t, const bool bodies, const uint16_t film)
@@ -25,11 +27,11 @@ static inline __attribute__((always_inline)) void find_flows(settle_tile *t, con
         OVER_TILE supported[i] = (uint16_t)(body[i + BELOW] | rule_settle_mask(room[i + BELOW] == 0));
         for (int z = -1; z <= 8; z++) memset(supported + TILE_AT(-4, -2, z), 0xff, TILE_ROW * sizeof *supported);
     }
-    OVER_TILE down[i] = rule_settle_down(fill[i], capacity[i], room[i + BELOW], bodies ? body[i] : 0, bodies ? body[i + BELOW] : 0);
-    OVER_TILE up[i] =
-        rule_settle_up(fill[i], capacity[i], bodies ? head[i] : 0, bodies ? supported[i] : 0,
-                       rule_settle_level(fill[i + ABOVE], capacity[i + ABOVE]), room[i + ABOVE], bodies ? body[i] : 0,
-                       bodies ? body[i + ABOVE] : 0);
+    OVER_TILE down[i] =
+        rule_settle_down(fill[i], capacity[i], room[i + BELOW], bodies ? body[i] : 0, bodies ? body[i + BELOW] : 0);
+    OVER_TILE up[i] = rule_settle_up(fill[i], capacity[i], bodies ? head[i] : 0, bodies ? supported[i] : 0,
+                                     rule_settle_level(fill[i + ABOVE], capacity[i + ABOVE]), room[i + ABOVE],
+                                     bodies ? body[i] : 0, bodies ? body[i + ABOVE] : 0);
     OVER_TILE
     {
         uint16_t moved = (uint16_t)(fill[i] - down[i] + down[i + ABOVE] - up[i] + up[i + BELOW]);
@@ -51,10 +53,10 @@ static inline __attribute__((always_inline)) void find_flows(settle_tile *t, con
         for (int i = FIRST; i < LAST - step; i++) {
             const int j = i + step;
             uint16_t both = bodies ? (uint16_t)(body[i] & body[j]) : 0;
-            to[i] = rule_settle_side(fill_1[i], level[i], level[j], bodies ? pressed[i] : 0, gives[i], thin[i], dry[j],
-                                     rule_settle_mask(capacity[j] != 0), both);
-            from[i] = rule_settle_side(fill_1[j], level[j], level[i], bodies ? pressed[j] : 0, gives[j], thin[j], dry[i],
-                                       rule_settle_mask(capacity[i] != 0), both);
+            to[i] = rule_settle_side(fill_1[i], level[i], level[j], bodies ? body[i] : 0, bodies ? pressed[i] : 0, gives[i],
+                                     thin[i], dry[j], rule_settle_mask(capacity[j] != 0), both);
+            from[i] = rule_settle_side(fill_1[j], level[j], level[i], bodies ? body[j] : 0, bodies ? pressed[j] : 0, gives[j],
+                                       thin[j], dry[i], rule_settle_mask(capacity[i] != 0), both);
         }
     }
 }
@@ -98,7 +100,8 @@ static settle_outcome take(settle_tile *t, settle_page *page, const layer_mask *
                 uint16_t in = (uint16_t)(t->to_x[i - 1] + t->from_x[i] + t->to_z[i - TILE_PLANE] + t->from_z[i]);
                 uint16_t out = (uint16_t)(t->to_x[i] + t->from_x[i - 1] + t->to_z[i] + t->from_z[i - TILE_PLANE]);
                 uint16_t most = larger(larger(t->to_x[i - 1], t->from_x[i]), larger(t->to_z[i - TILE_PLANE], t->from_z[i]));
-                most = larger(most, larger(larger(t->to_x[i], t->from_x[i - 1]), larger(t->to_z[i], t->from_z[i - TILE_PLANE])));
+                most =
+                    larger(most, larger(larger(t->to_x[i], t->from_x[i - 1]), larger(t->to_z[i], t->from_z[i - TILE_PLANE])));
                 most = larger(most, larger(larger(t->down[i], t->up[i]), larger(t->down[i + TILE_ROW], t->up[i - TILE_ROW])));
                 uint16_t mine = rule_settle_mask((int)(lanes >> x & 1));
                 uint16_t held = (uint16_t)((t->fill_1[i] + in - out) & mine);
@@ -125,8 +128,9 @@ static settle_outcome take(settle_tile *t, settle_page *page, const layer_mask *
     }
     const uint64_t low_x = UINT64_C(0x0101010101010101);
     outcome.changed = any != 0;
-    outcome.sides = (uint8_t)(((any & low_x) != 0) | ((any & low_x << 7) != 0) << 1 | (changed.layer[0] != 0) << 2 |
-                              ((changed.layer[6] | changed.layer[7]) != 0) << 3 | ((any & 0xff) != 0) << 4 | (any >> 56 != 0) << 5);
+    outcome.sides =
+        (uint8_t)(((any & low_x) != 0) | ((any & low_x << 7) != 0) << 1 | (changed.layer[0] != 0) << 2 |
+                  ((changed.layer[6] | changed.layer[7]) != 0) << 3 | ((any & 0xff) != 0) << 4 | (any >> 56 != 0) << 5);
     page->wet = wet;
     page->full = full;
     page->settled = settled;

@@ -127,7 +127,8 @@ static void count_node(settle *s, int32_t node, int32_t sign)
     const settle_node *n = node_at(s, node);
     const int32_t bottom = 8 * s->cells.pool.coord[n->brick].y;
     for (int32_t y = 0; y < 8; y++)
-        if (n->cells.layer[y]) settle_count_cells(s, body_at(s, n->body), &s->bricks[n->brick], bottom + y, n->cells.layer[y], sign);
+        if (n->cells.layer[y])
+            settle_count_cells(s, body_at(s, n->body), &s->bricks[n->brick], bottom + y, n->cells.layer[y], sign);
 }
 
 // Takes cells that have become solid out of the bodies of a brick.
@@ -179,6 +180,8 @@ static void refresh_brick(settle *s, weir_coord coord)
             if (!near) continue;
             pool->changed[near] = c->world->change;
             settle_wake(s, near);
+            for (int32_t n = s->bricks[near].node; n; n = node_at(s, n)->next_in_brick)
+                settle_note_body(s, node_at(s, n)->body);
         }
         return;
     }
@@ -188,6 +191,7 @@ static void refresh_brick(settle *s, weir_coord coord)
     (void)status;
     shut_bodies(s, brick);
     shut_free(s, brick);
+    for (int32_t y = 0; y < 8; y++) settle_note_below(s, brick, y, ~UINT64_C(0));
     pool->wet[brick] = is_wet(c, brick);
     pool->changed[brick] = c->world->change;
     settle_wake_around(s, brick);
@@ -202,7 +206,8 @@ static bool is_small(const settle *s, weir_box bricks)
 // Room for shares that are between, and for water that is pushed aside.
 static weir_status prepare_brick(settle *s, int32_t brick)
 {
-    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0), NEAR(0, -1, 0), NEAR(0, 1, 0), NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
     settle_brick *b = &s->bricks[brick];
     weir_status status = settle_need_shares(s, brick);
     for (int32_t f = 0; f < 6 && b->page && status == WEIR_OK; f++) {

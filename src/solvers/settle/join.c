@@ -1,20 +1,14 @@
 // Free water that becomes still: it joins a body that it touches, or begins one.
 //
-// Water joins where it would stand level with the body or above it: in the top layer if its level is the body's, but for a tolerance, or
-// higher, and below the top layer if its cell is full. It must stand on something. So what reaches a lake is the lake's at once, and no
-// heap stays where it came. A flood from brick to brick finds all that hangs together; which brick comes first makes no difference to it,
-// since the body's level stays as it is meanwhile.
+// All water joins that stands on something and lies no higher than the body's top layer, whatever its level: what reaches a lake is the
+// lake's at once, and neither a heap stays where it came nor a slope where it runs. A flood from brick to brick finds all that hangs
+// together; which brick comes first makes no difference to it.
 #include "solvers/settle/settle.h"
 
 #include <assert.h>
 
 static const uint64_t LOW_X = UINT64_C(0x0101010101010101);
 static const int32_t FACES[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0), NEAR(0, -1, 0), NEAR(0, 1, 0), NEAR(0, 0, -1), NEAR(0, 0, 1)};
-
-// What water must be to join.
-typedef struct join_rule {
-    int32_t top, level;  // in the top layer, a level of this and more
-} join_rule;
 
 // ---- What can join -----------------------------------------------------------------------------------------------------------
 
@@ -37,24 +31,13 @@ static uint64_t firm_below(const settle *s, int32_t brick, int32_t layer)
     return layer > 0 ? firm(s, brick, layer - 1) : firm(s, s->cells.pool.near[brick][NEAR(0, -1, 0)], 7);
 }
 
-// Free cells of a layer that stand at a level, or above.
-static uint64_t as_high(const settle_brick *b, int32_t layer, int32_t level)
-{
-    uint64_t high = 0;
-    for (uint64_t left = b->page->wet.layer[layer]; left;) {
-        const int32_t bit = region_take(&left), cell = cell_of(layer, bit);
-        if (rule_settle_level(page_fill(b->page)[cell], (uint16_t)cell_capacity(b, cell)) >= level) high |= UINT64_C(1) << bit;
-    }
-    return high;
-}
-
 // The free cells of a layer of a brick that can join.
-static uint64_t joining(const settle *s, int32_t brick, int32_t layer, const join_rule *rule)
+static uint64_t joining(const settle *s, int32_t brick, int32_t layer, int32_t top)
 {
     const settle_brick *b = &s->bricks[brick];
     const int32_t y = 8 * s->cells.pool.coord[brick].y + layer;
-    if (!b->page || y > rule->top) return 0;
-    const uint64_t cells = y < rule->top ? b->page->full.layer[layer] : as_high(b, layer, rule->level);
+    if (!b->page || y > top) return 0;
+    const uint64_t cells = b->page->wet.layer[layer];
     return cells ? cells & firm_below(s, brick, layer) : 0;
 }
 
@@ -80,13 +63,13 @@ layer_mask settle_beside(const settle *s, int32_t brick, int32_t body)
 }
 
 // Lets a body grow within a brick. Returns the cells it got.
-static layer_mask grow(const settle *s, int32_t brick, int32_t body, const join_rule *rule)
+static layer_mask grow(const settle *s, int32_t brick, int32_t body)
 {
     const int32_t node = settle_find_node(s, brick, body);
     layer_mask can, had = {{0}}, has = settle_beside(s, brick, body);
     if (node) had = node_at(s, node)->cells;
     for (int32_t y = 0; y < 8; y++) {
-        can.layer[y] = joining(s, brick, y, rule);
+        can.layer[y] = joining(s, brick, y, body_at(s, body)->top);
         has.layer[y] = (has.layer[y] & can.layer[y]) | had.layer[y];
     }
     for (bool grown = true; grown;) {
@@ -129,7 +112,7 @@ static void take_cells(settle *s, int32_t brick, int32_t body, const layer_mask 
         if (bottom + y < body_at(s, body)->top) wake_above(s, brick, y, cells->layer[y]);
     }
     settle_wake(s, brick);
-    settle_mark_touching(s, brick);
+    settle_mark_touching(s, brick, body);
     settle_note_body(s, body);
     s->cells.pool.wet[brick] = 1;
     cells_flags(&s->cells)[brick] = s->cells.world->change;
@@ -143,7 +126,7 @@ static void push(settle *s, int32_t brick, int32_t *end)
 }
 
 // Each brick is in the queue at most once, so that there is room for all.
-static void flood(settle *s, int32_t brick, int32_t body, const join_rule *rule)
+static void flood(settle *s, int32_t brick, int32_t body)
 {
     int32_t begin = 0, end = 0;
     push(s, brick, &end);
@@ -151,17 +134,11 @@ static void flood(settle *s, int32_t brick, int32_t body, const join_rule *rule)
         const int32_t here = s->queue[begin++ % s->brick_room];
         s->bricks[here].queued = 0;
         if (begin >= s->brick_room) begin -= s->brick_room, end -= s->brick_room;
-        const layer_mask cells = grow(s, here, body, rule);
+        const layer_mask cells = grow(s, here, body);
         if (layers_empty(&cells) || s->nodes.budget == 0) continue;
         take_cells(s, here, body, &cells);
         for (int32_t f = 0; f < 6; f++) push(s, s->cells.pool.near[here][FACES[f]], &end);
     }
-}
-
-static join_rule rule_of(const settle *s, int32_t body)
-{
-    const settle_body *b = body_at(s, body);
-    return (join_rule){b->top, b->level - settle_get_limits(s).tolerance};
 }
 
 // ---- Joining -----------------------------------------------------------------------------------------------------------------
@@ -205,10 +182,7 @@ static void join_brick(settle *s, int32_t brick)
     const settle_page *page = s->bricks[brick].page;
     if (!page || layers_empty(&page->wet)) return;
     const int32_t count = settle_bodies_near(s, brick, bodies);
-    for (int32_t i = 0; i < count; i++) {
-        const join_rule rule = rule_of(s, bodies[i]);
-        flood(s, brick, bodies[i], &rule);
-    }
+    for (int32_t i = 0; i < count; i++) flood(s, brick, bodies[i]);
 }
 
 // ---- Beginning ---------------------------------------------------------------------------------------------------------------
@@ -217,14 +191,13 @@ typedef struct cell_place {
     int32_t brick, cell;
 } cell_place;
 
-static bool can_join(const settle *s, cell_place at, const join_rule *rule)
+static bool can_join(const settle *s, cell_place at, int32_t top)
 {
-    const int32_t layer = layer_of(at.cell);
-    return at.brick && joining(s, at.brick, layer, rule) & bit_of(at.cell);
+    return at.brick && joining(s, at.brick, layer_of(at.cell), top) & bit_of(at.cell);
 }
 
 // Whether at least so many cells would join.
-static bool is_enough(const settle *s, cell_place seed, const join_rule *rule, int32_t wanted)
+static bool is_enough(const settle *s, cell_place seed, int32_t top, int32_t wanted)
 {
     enum { MOST = 64 };
     cell_place met[MOST] = {seed};
@@ -237,25 +210,21 @@ static bool is_enough(const settle *s, cell_place seed, const join_rule *rule, i
                                     way & 1 ? 1 : -1, &next.cell);
             int32_t k = 0;
             while (k < count && (met[k].brick != next.brick || met[k].cell != next.cell)) k++;
-            if (k == count && can_join(s, next, rule)) met[count++] = next;
+            if (k == count && can_join(s, next, top)) met[count++] = next;
         }
     }
     return count >= wanted;
 }
 
 // The water over a cell up to where it ends: the top layer of a body that begins with it.
-static join_rule rule_of_seed(const settle *s, cell_place at)
+static int32_t top_over(const settle *s, cell_place at)
 {
-    const int32_t tolerance = settle_get_limits(s).tolerance;
     for (;;) {
-        const settle_brick *b = &s->bricks[at.brick];
         cell_place above;
         above.brick = fluid_step((const int32_t(*)[27])s->cells.pool.near, at.brick, at.cell, 1, 1, &above.cell);
         const settle_page *page = above.brick ? s->bricks[above.brick].page : NULL;
-        if (!layers_have(&b->page->full, at.cell) || !page || !layers_have(&page->wet, above.cell)) {
-            const uint16_t level = rule_settle_level(page_fill(b->page)[at.cell], (uint16_t)cell_capacity(b, at.cell));
-            return (join_rule){8 * s->cells.pool.coord[at.brick].y + layer_of(at.cell), level - tolerance};
-        }
+        if (!layers_have(&s->bricks[at.brick].page->full, at.cell) || !page || !layers_have(&page->wet, above.cell))
+            return 8 * s->cells.pool.coord[at.brick].y + layer_of(at.cell);
         at = above;
     }
 }
@@ -271,17 +240,16 @@ static void begin_bodies(settle *s, int32_t brick)
         while (seeds && tries > 0) {
             const cell_place seed = {brick, cell_of(y, region_take(&seeds))};
             if (page_fill(page)[seed.cell] < limits.least_fill) continue;
-            const join_rule rule = rule_of_seed(s, seed);
+            const int32_t top = top_over(s, seed);
             tries--;
-            if (!can_join(s, seed, &rule) || s->bodies.budget == 0 || s->nodes.budget == 0) continue;
-            if (!is_enough(s, seed, &rule, limits.least_cells)) continue;
-            const int32_t body = settle_new_body(s, rule.top);
-            body_at(s, body)->level = rule.level + limits.tolerance;
+            if (!can_join(s, seed, top) || s->bodies.budget == 0 || s->nodes.budget == 0) continue;
+            if (!is_enough(s, seed, top, limits.least_cells)) continue;
+            const int32_t body = settle_new_body(s, top);
             layer_mask first = {{0}};
             first.layer[y] = bit_of(seed.cell);
             take_cells(s, brick, body, &first);
-            flood(s, brick, body, &rule);
-            for (int32_t f = 0; f < 6; f++) flood(s, s->cells.pool.near[brick][FACES[f]], body, &rule);
+            flood(s, brick, body);
+            for (int32_t f = 0; f < 6; f++) flood(s, s->cells.pool.near[brick][FACES[f]], body);
             seeds &= page->settled.layer[y];
         }
     }

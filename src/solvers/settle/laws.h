@@ -8,10 +8,10 @@
 
 #include "cells/language.h"
 
-#define SETTLE_FULL 16384            // units in a full cell
-#define SETTLE_MOST 32768            // that a free cell can hold
-#define SETTLE_ENDLESS 0xffff        // room of a body
-#define SETTLE_SHARE 64              // units in 1/255 of a cell that is not wholly open
+#define SETTLE_FULL 16384      // units in a full cell
+#define SETTLE_MOST 32768      // that a free cell can hold
+#define SETTLE_ENDLESS 0xffff  // room of a body
+#define SETTLE_SHARE 64        // units in 1/255 of a cell that is not wholly open
 
 // What fits into a cell of which `share` (0 to 255) is solid.
 RULE int rule_settle_capacity(int share)
@@ -38,7 +38,7 @@ RULE uint16_t rule_settle_fifth(uint16_t a)
 
 RULE uint16_t rule_settle_mask(int yes)
 {
-    return (uint16_t)-(yes != 0);
+    return (uint16_t) - (yes != 0);
 }
 
 RULE uint16_t rule_settle_choose(uint16_t mask, uint16_t a, uint16_t b)
@@ -76,14 +76,15 @@ RULE uint16_t rule_settle_level(uint16_t fill, uint16_t capacity)
 }
 
 // What runs out of a cell towards one at its side: a fifth of the difference of their levels, so that a cross of five cells comes level and no
-// more. A body whose surface stands above the cell (`pressed`) fills the other up. A film stops at a dry floor.
-RULE uint16_t rule_settle_side(uint16_t fill, uint16_t level, uint16_t level_there, uint16_t pressed, uint16_t supported,
-                               uint16_t thin, uint16_t dry_there, uint16_t open_there, uint16_t bodies)
+// more. A body brings the other up to its level, half of the way in an update, or full where its surface stands above the cell (`pressed`):
+// so its rim advances at its level, and does not run out as a slope. A film stops at a dry floor.
+RULE uint16_t rule_settle_side(uint16_t fill, uint16_t level, uint16_t level_there, uint16_t body, uint16_t pressed,
+                               uint16_t supported, uint16_t thin, uint16_t dry_there, uint16_t open_there, uint16_t bodies)
 {
-    uint16_t runs = rule_settle_fifth(rule_settle_min(rule_settle_less(level, level_there), fill));
-    uint16_t lacks = (uint16_t)((rule_settle_less(SETTLE_FULL, level_there) + 3) >> 2);
-    uint16_t fills = rule_settle_min(rule_settle_fifth(fill), lacks);
-    return (uint16_t)(rule_settle_choose(pressed, fills, runs) & supported & open_there & ~bodies & ~(thin & dry_there));
+    uint16_t difference = rule_settle_less(rule_settle_choose(pressed, SETTLE_FULL, level), level_there);
+    uint16_t runs = rule_settle_fifth(rule_settle_min(difference, fill));
+    uint16_t fills = rule_settle_min(rule_settle_fifth(fill), (uint16_t)((difference + 1) >> 1));
+    return (uint16_t)(rule_settle_choose(body, fills, runs) & supported & open_there & ~bodies & ~(thin & dry_there));
 }
 
 #endif

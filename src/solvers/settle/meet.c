@@ -1,6 +1,6 @@
 // Bodies that touch, and bodies that come apart.
 //
-// Where two touch, the higher one runs into the lower one until their levels meet; then they are one. A body out of which cells were
+// Where two touch, the higher one runs into the lower one until their levels are close; then they are one, and level at once. A body out of which cells were
 // taken may be several: its cells are cut into parts that hang together, by bricks first and then from brick to brick.
 #include "solvers/settle/settle.h"
 
@@ -9,21 +9,33 @@
 #include <stdlib.h>
 
 enum {
-    PAIRS_MAX = 256,     // that meet in one update
-    PARTS_SPARE = 1024,  // more parts than nodes that a body may have
-    HEAD_MOST = 1 << 26  // difference of heights that is reckoned with, units
+    PAIRS_MAX = 256,            // that meet in one update
+    HEAD_MERGES = SETTLE_FULL,  // difference of heights at which two become one, units
+    PARTS_SPARE = 1024,         // more parts than nodes that a body may have
+    HEAD_MOST = 1 << 22         // difference of heights that is reckoned with, units: so that products fit
 };
 
 static const uint64_t LOW_X = UINT64_C(0x0101010101010101);
 
-void settle_mark_touching(settle *s, int32_t brick)
+static bool has_other(const settle *s, int32_t brick, int32_t body)
 {
-    static const int32_t owners[4] = {NEAR(0, 0, 0), NEAR(-1, 0, 0), NEAR(0, -1, 0), NEAR(0, 0, -1)};
-    for (int32_t k = 0; k < 4; k++) {
-        const int32_t b = s->cells.pool.near[brick][owners[k]];
-        if (!b || s->bricks[b].touching) continue;
-        s->bricks[b].touching = 1;
-        s->touching[s->touching_count++] = b;
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick)
+        if (node_at(s, n)->body != body) return true;
+    return false;
+}
+
+// A face belongs to the lower one of its bricks.
+void settle_mark_touching(settle *s, int32_t brick, int32_t body)
+{
+    static const int8_t places[7][2] = {{NEAR(0, 0, 0), NEAR(0, 0, 0)},   {NEAR(-1, 0, 0), NEAR(-1, 0, 0)},
+                                        {NEAR(0, -1, 0), NEAR(0, -1, 0)}, {NEAR(0, 0, -1), NEAR(0, 0, -1)},
+                                        {NEAR(1, 0, 0), NEAR(0, 0, 0)},   {NEAR(0, 1, 0), NEAR(0, 0, 0)},
+                                        {NEAR(0, 0, 1), NEAR(0, 0, 0)}};
+    for (int32_t k = 0; k < 7; k++) {
+        const int32_t there = s->cells.pool.near[brick][places[k][0]], owner = s->cells.pool.near[brick][places[k][1]];
+        if (!there || s->bricks[owner].touching || !has_other(s, there, body)) continue;
+        s->bricks[owner].touching = 1;
+        s->touching[s->touching_count++] = owner;
     }
 }
 
@@ -161,8 +173,7 @@ static int32_t merge(settle *s, int32_t high, int32_t low)
     const bool level = h->top == l->top;
     const int64_t base = h->base + l->base + (level ? 0 : l->room), room = h->room + (level ? l->room : 0);
     const int32_t area = h->area + (level ? l->area : 0), top = h->top;
-    for (int32_t share = 0; share < 256; share++)
-        to->count[share] = h->count[share] + (level ? l->count[share] : 0);
+    for (int32_t share = 0; share < 256; share++) to->count[share] = h->count[share] + (level ? l->count[share] : 0);
     settle_set_top(s, keeps, top);
     to->base = base;
     to->room = room;
@@ -189,8 +200,10 @@ static void run_over(settle *s, int32_t high, int32_t low, int64_t faces)
     settle_body *h = body_at(s, high), *l = body_at(s, low);
     const int64_t head = least(body_height(h) - body_height(l), HEAD_MOST);
     const int64_t through = faces * least(head, SETTLE_FULL) + 1;
-    const int64_t area = (int64_t)h->area * l->area / (h->area + l->area);
-    const int64_t runs = least(least(through, head * area / 2 + 1), h->volume);
+    // a*b/(a + b) of both areas, the lesser one first, in 1/256 of a cell.
+    const int64_t a = least(h->area, l->area), b = (int64_t)h->area + l->area - a;
+    const int64_t area = a * ((b << 16) / (a + b)) >> 8;
+    const int64_t runs = least(least(through, (head * area >> 9) + 1), h->volume);
     h->volume -= runs;
     l->volume += runs;
     settle_note_body(s, high);
@@ -208,13 +221,12 @@ void settle_meet(settle *s)
         if (s->bricks[brick].touching) s->touching[kept++] = brick;
     }
     s->touching_count = kept;
-    const int32_t tolerance = settle_get_limits(s).tolerance;
     for (int32_t i = 0; i < pairs.count; i++) {
         int32_t high = pairs.items[i].a, low = pairs.items[i].b;
         if (high == low) continue;
         if (body_height(body_at(s, high)) < body_height(body_at(s, low))) high = low, low = pairs.items[i].a;
         const int64_t head = body_height(body_at(s, high)) - body_height(body_at(s, low));
-        if (head > tolerance && !body_at(s, low)->closed) {
+        if (head > HEAD_MERGES && !body_at(s, low)->closed) {
             run_over(s, high, low, pairs.items[i].faces);
             continue;
         }

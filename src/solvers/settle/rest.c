@@ -27,7 +27,7 @@ void settle_end_outlets(settle *s, int32_t brick)
     s->bricks[brick].outlet = 0;
 }
 
-static void add_outlet(settle *s, int32_t brick, int32_t body, int64_t up, int64_t down)
+void settle_add_outlet(settle *s, int32_t brick, int32_t body, int64_t up, int64_t down)
 {
     const int32_t outlet = store_take(&s->outlets);
     settle_body *b = body_at(s, body);
@@ -92,8 +92,10 @@ void settle_wake_sides(settle *s, int32_t brick, int32_t layer, uint64_t cells)
     if (layer_sides(cells) & s->bricks[brick].open.layer[layer] & ~settle_taken(s, brick).layer[layer]) settle_wake(s, brick);
     for (int32_t k = 0; k < 4; k++) {
         const int32_t there = s->cells.pool.near[brick][sides[k]];
-        if (touched[k] && there && touched[k] & s->bricks[there].open.layer[layer] & ~settle_taken(s, there).layer[layer])
-            settle_wake(s, there);
+        if (!touched[k] || !there || !(touched[k] & s->bricks[there].open.layer[layer] & ~settle_taken(s, there).layer[layer]))
+            continue;
+        settle_wake(s, brick);
+        settle_wake(s, there);
     }
 }
 
@@ -102,19 +104,20 @@ void settle_wake_sides(settle *s, int32_t brick, int32_t layer, uint64_t cells)
 // The heights of a body's surface at which water would run between it and a free cell at its side.
 static void find_heights(const settle *s, int32_t brick, int32_t cell, int32_t body, int64_t *up, int64_t *down)
 {
-    enum { LEAST = 5 };  // a fifth of which runs
+    enum { FROM_BODY = 1, TO_BODY = 5 };  // differences of levels at which a unit runs
     const settle_brick *b = &s->bricks[brick];
     const int32_t capacity = cell_capacity(b, cell), fill = b->page ? page_fill(b->page)[cell] : 0;
     const int32_t level = rule_settle_level((uint16_t)fill, (uint16_t)capacity);
     const int64_t bottom = ((int64_t)8 * s->cells.pool.coord[brick].y + layer_of(cell)) * SETTLE_FULL;
     for (int32_t way = 0; way < 4; way++) {
-        int32_t next, there = fluid_step((const int32_t(*)[27])s->cells.pool.near, brick, cell, way & 2, way & 1 ? 1 : -1, &next);
+        int32_t next,
+            there = fluid_step((const int32_t(*)[27])s->cells.pool.near, brick, cell, way & 2, way & 1 ? 1 : -1, &next);
         if (!there || settle_body_of(s, there, next) != body) continue;
         const int32_t floor = SETTLE_FULL - cell_capacity(&s->bricks[there], next);
-        int32_t least = level + LEAST;
+        int32_t least = level + FROM_BODY;
         if (fill == 0 && floor + settle_get_limits(s).film > least) least = floor + settle_get_limits(s).film;
         if (bottom + least < *up) *up = bottom + least;
-        if (fill > 0 && bottom + level - LEAST > *down) *down = bottom + level - LEAST;
+        if (fill > 0 && bottom + level - TO_BODY > *down) *down = bottom + level - TO_BODY;
     }
 }
 
@@ -140,11 +143,11 @@ static bool tell_body(settle *s, int32_t brick, int32_t body)
         for (uint64_t left = cells.layer[y]; left;) find_heights(s, brick, cell_of(y, region_take(&left)), body, &up, &down);
     if (up == INT64_MAX && down == INT64_MIN) return true;
     if (s->outlets.budget == 0) return false;
-    add_outlet(s, brick, body, up, down);
+    settle_add_outlet(s, brick, body, up, down);
     return true;
 }
 
-bool settle_tell_bodies(settle *s, int32_t brick)
+static bool tell_bodies(settle *s, int32_t brick)
 {
     int32_t bodies[64];
     const int32_t count = settle_bodies_near(s, brick, bodies);
@@ -157,7 +160,7 @@ bool settle_tell_bodies(settle *s, int32_t brick)
 bool settle_rest(settle *s, int32_t brick)
 {
     settle_brick *b = &s->bricks[brick];
-    if (!settle_tell_bodies(s, brick)) return false;
+    if (!tell_bodies(s, brick)) return false;
     b->active = 0;
     if (b->page && layers_empty(&b->page->wet)) settle_drop_page(s, brick);
     return true;

@@ -127,7 +127,7 @@ static void rest(settle *s, int32_t count)
         const int32_t brick = s->active[i];
         const settle_outcome *o = &s->outcome[i];
         if (o->changed || o->uneasy || s->bricks[brick].stirred || !settle_rest(s, brick)) s->active[kept++] = brick;
-        s->bricks[brick].stirred = 0;
+        s->bricks[brick].stirred = s->bricks[brick].worked = 0;
     }
     for (int32_t i = count; i < all; i++) s->active[kept++] = s->active[i];
     s->active_count = kept;
@@ -140,15 +140,15 @@ static void rest(settle *s, int32_t count)
 static weir_status update(void *state)
 {
     settle *s = state;
-    settle_level_bodies(s);
-    settle_meet(s);
-    settle_level_bodies(s);
     // What woke since they were counted is for the next update.
     const int32_t count = s->work_count;
     bricks_sort(&s->cells.pool, s->active, count);
     for (int32_t i = 0; i < count; i++) s->bricks[s->active[i]].worked = 1;
+    settle_level_bodies(s);
+    settle_meet(s);
+    settle_level_bodies(s);
     settle_work(s, s->active, count, s->outcome);
-    for (int32_t i = 0; i < count; i++) s->bricks[s->active[i]].worked = s->bricks[s->active[i]].stirred = 0;
+    for (int32_t i = 0; i < count; i++) s->bricks[s->active[i]].stirred = 0;
     commit(s, count);
     settle_level_bodies(s);
     settle_join(s, s->active, count);
@@ -232,7 +232,7 @@ static void stats(const void *state, weir_stats *all)
 {
     const settle *s = state;
     cells_stats(state, all);
-    all->awake_bricks = s->active_count;
+    all->awake_bricks = s->active_count + s->touching_count;
     all->cell_bytes = (int32_t)(sizeof(settle_page) / BRICK_CELLS);
     all->cell_state_bytes = 3;
     all->solved = true;

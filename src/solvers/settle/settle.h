@@ -46,7 +46,7 @@ typedef struct settle_brick {
     layer_mask open;    // cells that are not wholly solid
     int32_t node, outlet;
     uint8_t active;    // it is to be worked on, and listed
-    uint8_t worked;    // while the laws run: it is one of those
+    uint8_t worked;    // in an update: it is one of those that are worked on, and has a page
     uint8_t stirred;   // something changed in it or beside it since it was worked on
     uint8_t touching;  // bodies may touch in it
     uint8_t queued;    // of a flood under way
@@ -68,6 +68,7 @@ typedef struct settle_outlet {
 } settle_outlet;
 
 typedef struct settle_body {
+    int32_t link;  // while its number is free (settle_store)
     bool used;
     bool closed;        // it holds more than fits, and there is nowhere to rise to
     bool dirty;         // its volume or its cells changed
@@ -80,17 +81,17 @@ typedef struct settle_body {
     int32_t level;      // of the surface above the bottom of the top layer, units
     int32_t nodes;
     int32_t first[2], outlet;
-    int32_t lowest;  // its node in the lowest brick by coordinate; 0: not known
-    int64_t least_up, most_down;   // of its outlets
-    int32_t count[256];            // cells of the top layer by their solid share
-    _Atomic int64_t gained;        // in the update under way
+    int32_t lowest;               // its node in the lowest brick by coordinate; 0: not known
+    int64_t least_up, most_down;  // of its outlets
+    int32_t count[256];           // cells of the top layer by their solid share
+    _Atomic int64_t gained;       // in the update under way
 } settle_body;
 
 // What the kernel tells of a brick.
 typedef struct settle_outcome {
     bool changed;
-    bool uneasy;     // a wet cell has not been calm for long enough
-    uint8_t sides;   // where something changed near: bit 0 x = 0, 1 x = 7, 2 y = 0, 3 y = 6 or 7, 4 z = 0, 5 z = 7
+    bool uneasy;    // a wet cell has not been calm for long enough
+    uint8_t sides;  // where something changed near: bit 0 x = 0, 1 x = 7, 2 y = 0, 3 y = 6 or 7, 4 z = 0, 5 z = 7
 } settle_outcome;
 
 // Numbered things in one array, some of them free.
@@ -122,9 +123,9 @@ typedef struct settle {
     const settle_kernels *kernels;
     char *scratch;
     int32_t workers;
-    int32_t work_count;  // of the active ones, that the update under way works on
+    int32_t work_count;               // of the active ones, that the update under way works on
     int64_t page_count, share_count;  // that there are
-    settle_outcome *outcome;  // of the bricks worked on
+    settle_outcome *outcome;          // of the bricks worked on
     int32_t outcome_room;
     struct settle *frozen;  // a copy for reading, while a background step runs; its pool is that of the cells' frozen one
 } settle;
@@ -209,14 +210,13 @@ static inline int64_t body_height(const settle_body *body)
 
 // The parameters in units.
 typedef struct settle_limits {
-    int32_t film, tolerance, calm, patience, least_cells, least_fill;
+    int32_t film, calm, patience, least_cells, least_fill;
 } settle_limits;
 
 static inline settle_limits settle_get_limits(const settle *s)
 {
     const weir_settle_params *p = &s->cells.world->params.settle;
     return (settle_limits){.film = (int32_t)(p->film * SETTLE_FULL),
-                           .tolerance = (int32_t)(p->tolerance * SETTLE_FULL),
                            .calm = (int32_t)(p->calm * SETTLE_FULL),
                            .patience = p->patience,
                            .least_cells = p->body_cells,
@@ -226,10 +226,10 @@ static inline settle_limits settle_get_limits(const settle *s)
 // ---- cpu_kernels.c: the laws over a brick, once per width of SIMD ----
 
 enum {
-    TILE_ROW = 16,                  // cells in a row of a tile: x from -4 to 11, of which -1 to 8 mean something
-    TILE_LAYERS = 11,               // y from -2 to 8
+    TILE_ROW = 16,     // cells in a row of a tile: x from -4 to 11, of which -1 to 8 mean something
+    TILE_LAYERS = 11,  // y from -2 to 8
     TILE_PLANE = TILE_ROW * TILE_LAYERS,
-    TILE_CELLS = TILE_PLANE * 10,   // z from -1 to 8
+    TILE_CELLS = TILE_PLANE * 10,  // z from -1 to 8
     TILE_PAD = TILE_PLANE
 };
 #define TILE_AT(x, y, z) (TILE_PAD + (x) + 4 + TILE_ROW * ((y) + 2) + TILE_PLANE * ((z) + 1))
@@ -240,8 +240,8 @@ typedef struct settle_tile {
     settle_row fill, capacity;
     settle_row body, top, pressed, head;  // only with bodies
     settle_row room, supported, fill_1, room_1, level, gives, thin, dry;
-    settle_row down, up;       // out of a cell
-    settle_row to_x, from_x;   // from a cell towards x + 1, and the other way
+    settle_row down, up;      // out of a cell
+    settle_row to_x, from_x;  // from a cell towards x + 1, and the other way
     settle_row to_z, from_z;
     uint16_t next[BRICK_CELLS];
 } settle_tile;
@@ -314,6 +314,7 @@ void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick,
 // Counts all cells of a body anew, with another top layer: its highest.
 void settle_recount(settle *s, int32_t body);
 void settle_note_body(settle *s, int32_t body);
+void settle_forget_body(settle *s, int32_t body);
 // Another layer is the top one; what fits is the caller's to count.
 void settle_set_top(settle *s, int32_t body, int32_t top);
 
@@ -323,6 +324,7 @@ void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64
 // What the top layer holds at a level, and the level that the volume has.
 int64_t settle_layer_holds(const settle_body *b, int32_t level);
 void settle_find_level(settle_body *b);
+void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // Takes the top layer away from a body; its volume stays.
 void settle_drop_layer(settle *s, int32_t body);
 // After a change: as many layers as its volume needs, its level, and who wakes of it.
@@ -335,7 +337,8 @@ bool settle_comes_before(const settle *s, int32_t a, int32_t b);
 // ---- meet.c: bodies that touch or come apart ----
 
 void settle_meet(settle *s);
-void settle_mark_touching(settle *s, int32_t brick);
+// A body got cells in a brick: it may touch another there.
+void settle_mark_touching(settle *s, int32_t brick, int32_t body);
 weir_status settle_reserve_parts(settle *s);
 void settle_free_parts(settle *s);
 void settle_split(settle *s, int32_t body);
@@ -358,7 +361,7 @@ void settle_wake_around(settle *s, int32_t brick);
 void settle_wake_sides(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // Lets a brick rest, if the bodies beside it can be told when it must wake.
 bool settle_rest(settle *s, int32_t brick);
-bool settle_tell_bodies(settle *s, int32_t brick);
+void settle_add_outlet(settle *s, int32_t brick, int32_t body, int64_t up, int64_t down);
 // Wakes the bricks at rest beside a body that its surface has come to, or all.
 void settle_wake_outlets(settle *s, int32_t body, bool all);
 void settle_end_outlets(settle *s, int32_t brick);

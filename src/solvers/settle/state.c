@@ -2,18 +2,28 @@
 //
 // In a snapshot: bricks in coordinate order, each as
 //
-//     coordinate | 1: to be worked on, 2: free water | number of nodes | with free water: 512 fills of 2 bytes, 512 calm counts
+//     coordinate | flags | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts
 //     | each node, by its lowest cell: number of its body, eight layers of 8 bytes
+//     | each outlet: number of its body, the two heights of 8 bytes
 //
-// then the bodies, numbered in the order in which their nodes come: volume of 8 bytes, 1: it may be split. All live bricks are there,
-// also dry ones: one that comes to be is worked on if a neighbour is, so it matters which have been there before.
+// then the bodies, numbered in the order in which they come: volume of 8 bytes, level of 4, flags. All live bricks are there, also dry
+// ones: one that comes to be is worked on if a neighbour is, so it matters which have been there before.
 #include "base/hash.h"
 #include "solvers/settle/settle.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { FLAG_ACTIVE = 1, FLAG_FREE = 2, HASH_GRAIN = 64 };
+enum {
+    FLAG_ACTIVE = 1,
+    FLAG_FREE = 2,  // it has free water
+    FLAG_TOUCHING = 4,
+    FLAG_WET_SEEN = 8,  // as the topology saw it last
+    FLAG_CLOSED = 1,    // of a body
+    FLAG_DIRTY = 2,
+    FLAG_SPLIT = 4,
+    HASH_GRAIN = 64
+};
 
 // ---- Reading -----------------------------------------------------------------------------------------------------------------
 
@@ -122,6 +132,14 @@ typedef struct hash_job {
     _Atomic uint64_t sum;
 } hash_job;
 
+// Shares may also be there because they were about to become others.
+static bool is_partly_solid(const settle_brick *b)
+{
+    bool partly = false;
+    for (int32_t cell = 0; cell < BRICK_CELLS && b->shares; cell++) partly |= b->shares[cell] != 0 && b->shares[cell] != 255;
+    return partly;
+}
+
 // A dry brick at rest counts nothing.
 static uint64_t hash_brick(const settle *s, int32_t brick)
 {
@@ -130,7 +148,7 @@ static uint64_t hash_brick(const settle *s, int32_t brick)
     if (!b->active && !free && !b->node) return 0;
     uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active);
     hash = hash_bytes(&b->open, sizeof b->open, hash);
-    if (b->shares) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
+    if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
     if (!free) return hash;
     hash = hash_bytes(page_fill(b->page), sizeof b->page->fill[0], hash);
     return hash_bytes(b->page->calm, sizeof b->page->calm, hash);
@@ -176,31 +194,67 @@ uint64_t settle_hash(const void *state, bool frozen)
 
 // ---- Saving ------------------------------------------------------------------------------------------------------------------
 
-static void save_node(snapshot_writer *w, const settle_node *node, int32_t number)
+// The numbers of bodies in a snapshot, in the order in which they are met.
+typedef struct body_numbers {
+    int32_t *of;
+    int32_t last;
+} body_numbers;
+
+static void save_number(snapshot_writer *w, body_numbers *numbers, int32_t body)
 {
-    snapshot_put_number(w, (uint32_t)number, 4);
-    for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node->cells.layer[y], 8);
+    if (!numbers->of[body]) numbers->of[body] = ++numbers->last;
+    snapshot_put_number(w, (uint32_t)numbers->of[body], 4);
 }
 
-// The bodies met so far get the next numbers.
-static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, int32_t *number, int32_t *last)
+static void save_outlets(const settle *s, snapshot_writer *w, int32_t brick, body_numbers *numbers)
+{
+    int32_t list[SETTLE_OUTLETS], count = 0;
+    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) list[count++] = o;
+    // From the first to the last: each that is read comes before those read already.
+    while (count > 0) {
+        const settle_outlet *outlet = outlet_at(s, list[--count]);
+        save_number(w, numbers, outlet->body);
+        snapshot_put_number(w, (uint64_t)outlet->up, 8);
+        snapshot_put_number(w, (uint64_t)outlet->down, 8);
+    }
+}
+
+static int32_t count_outlets(const settle *s, int32_t brick)
+{
+    int32_t count = 0;
+    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) count++;
+    return count;
+}
+
+static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_numbers *numbers)
 {
     const settle_brick *b = &s->bricks[brick];
     const bool free = b->page && !layers_empty(&b->page->wet);
     int32_t nodes[BRICK_CELLS];
     const int32_t count = settle_ordered_nodes(s, brick, nodes);
     snapshot_put_coord(w, s->cells.pool.coord[brick]);
-    snapshot_put_number(w, (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0), 1);
+    snapshot_put_number(w,
+                        (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
+                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0),
+                        1);
     snapshot_put_number(w, (uint32_t)count, 2);
+    snapshot_put_number(w, (uint32_t)count_outlets(s, brick), 1);
     if (free) {
         snapshot_put_values(w, page_fill(b->page), BRICK_CELLS, 2);
         snapshot_put_values(w, b->page->calm, BRICK_CELLS, 1);
     }
     for (int32_t i = 0; i < count; i++) {
-        const settle_node *node = node_at(s, nodes[i]);
-        if (!number[node->body]) number[node->body] = ++*last;
-        save_node(w, node, number[node->body]);
+        save_number(w, numbers, node_at(s, nodes[i])->body);
+        for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node_at(s, nodes[i])->cells.layer[y], 8);
     }
+    save_outlets(s, w, brick, numbers);
+}
+
+static void save_body(snapshot_writer *w, const settle_body *b)
+{
+    snapshot_put_number(w, (uint64_t)b->volume, 8);
+    snapshot_put_number(w, (uint32_t)b->level, 4);
+    snapshot_put_number(w, (b->closed ? FLAG_CLOSED : 0) | (b->dirty ? FLAG_DIRTY : 0) | (b->may_be_split ? FLAG_SPLIT : 0), 1);
 }
 
 void settle_save(const void *state, snapshot_writer *w)
@@ -209,26 +263,24 @@ void settle_save(const void *state, snapshot_writer *w)
     const brick_pool *pool = &s->cells.pool;
     const size_t live = (size_t)pool->live, bodies = (size_t)s->bodies.end;
     int32_t *bricks = snapshot_scratch(w, (live + 1) * sizeof *bricks);
-    int32_t *number = bricks ? snapshot_scratch(w, bodies * sizeof *number) : NULL;
-    int32_t *by_number = number ? snapshot_scratch(w, bodies * sizeof *by_number) : NULL;
+    body_numbers numbers = {bricks ? snapshot_scratch(w, bodies * sizeof *numbers.of) : NULL, 0};
+    int32_t *by_number = numbers.of ? snapshot_scratch(w, bodies * sizeof *by_number) : NULL;
     if (by_number) {
-        int32_t last = 0, known = 0;
-        memset(number, 0, bodies * sizeof *number);
+        int32_t known = 0;
+        memset(numbers.of, 0, bodies * sizeof *numbers.of);
         bricks_sorted(pool, bricks);
         for (int32_t i = 0; i < pool->live; i++) known += bricks[i] < s->brick_room && s->known[bricks[i]];
+        snapshot_put_number(w, pool->topology_dirty, 1);
         snapshot_put_number(w, (uint32_t)known, 4);
         for (int32_t i = 0; i < pool->live; i++)
-            if (bricks[i] < s->brick_room && s->known[bricks[i]]) save_brick(s, w, bricks[i], number, &last);
+            if (bricks[i] < s->brick_room && s->known[bricks[i]]) save_brick(s, w, bricks[i], &numbers);
         for (size_t body = 1; body < bodies; body++)
-            if (number[body]) by_number[number[body]] = (int32_t)body;
-        snapshot_put_number(w, (uint32_t)last, 4);
-        for (int32_t i = 1; i <= last; i++) {
-            snapshot_put_number(w, (uint64_t)body_at(s, by_number[i])->volume, 8);
-            snapshot_put_number(w, body_at(s, by_number[i])->may_be_split, 1);
-        }
+            if (numbers.of[body]) by_number[numbers.of[body]] = (int32_t)body;
+        snapshot_put_number(w, (uint32_t)numbers.last, 4);
+        for (int32_t i = 1; i <= numbers.last; i++) save_body(w, body_at(s, by_number[i]));
     }
     snapshot_scratch_free(w, by_number, bodies * sizeof *by_number);
-    snapshot_scratch_free(w, number, bodies * sizeof *number);
+    snapshot_scratch_free(w, numbers.of, bodies * sizeof *numbers.of);
     snapshot_scratch_free(w, bricks, (live + 1) * sizeof *bricks);
 }
 
@@ -256,23 +308,45 @@ static weir_status load_free(settle *a, snapshot_reader *r, int32_t brick)
     return any ? WEIR_OK : snapshot_damaged(r, "the brick (%d, %d, %d) has free water and holds none", at.x, at.y, at.z);
 }
 
+// The body of a number, which may be new.
+static weir_status load_number(settle *a, snapshot_reader *r, int32_t *body)
+{
+    *body = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    const weir_status status = store_reserve(a, &a->bodies, 1);
+    if (status != WEIR_OK) return status;
+    if (*body < 1 || *body > a->bodies.end)
+        return snapshot_damaged(r, "body %d of water comes after body %d", *body, a->bodies.end - 1);
+    if (*body == a->bodies.end) settle_new_body(a, 0);
+    return WEIR_OK;
+}
+
+static weir_status load_outlet(settle *a, snapshot_reader *r, int32_t brick)
+{
+    int32_t body;
+    weir_status status = load_number(a, r, &body);
+    const int64_t up = (int64_t)snapshot_get_number(r, 8), down = (int64_t)snapshot_get_number(r, 8);
+    if (status == WEIR_OK) status = store_reserve(a, &a->outlets, 1);
+    if (status == WEIR_OK) settle_add_outlet(a, brick, body, up, down);
+    return status;
+}
+
 static weir_status load_node(settle *a, snapshot_reader *r, int32_t brick)
 {
     const weir_coord at = a->cells.pool.coord[brick];
     const settle_brick *b = &a->bricks[brick];
-    const int32_t body = (int32_t)snapshot_get_number(r, 4);
     layer_mask cells, taken = settle_taken(a, brick);
+    int32_t body;
+    weir_status status = load_number(a, r, &body);
     for (int32_t y = 0; y < 8; y++) cells.layer[y] = snapshot_get_number(r, 8);
-    if (snapshot_ended(r)) return snapshot_ends_early(r);
-    weir_status status = store_reserve(a, &a->bodies, 1);
+    if (status == WEIR_OK && snapshot_ended(r)) return snapshot_ends_early(r);
     if (status == WEIR_OK) status = store_reserve(a, &a->nodes, 1);
     if (status != WEIR_OK) return status;
-    if (body < 1 || body > a->bodies.end || settle_find_node(a, brick, body) || layers_empty(&cells))
+    if (settle_find_node(a, brick, body) || layers_empty(&cells))
         return snapshot_damaged(r, "the brick (%d, %d, %d) has water of a body %d", at.x, at.y, at.z, body);
     for (int32_t y = 0; y < 8; y++)
         if (cells.layer[y] & (~b->open.layer[y] | taken.layer[y] | (b->page ? b->page->wet.layer[y] : 0)))
             return snapshot_damaged(r, "a body of water in the brick (%d, %d, %d) lies in other cells", at.x, at.y, at.z);
-    if (body == a->bodies.end) settle_new_body(a, 0);
     const int32_t node = settle_need_node(a, brick, body);
     node_at(a, node)->cells = cells;
     return WEIR_OK;
@@ -281,20 +355,27 @@ static weir_status load_node(settle *a, snapshot_reader *r, int32_t brick)
 static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t)
 {
     const weir_coord at = snapshot_get_coord(r);
-    const int32_t flags = (int32_t)snapshot_get_number(r, 1), nodes = (int32_t)snapshot_get_number(r, 2);
+    const int32_t flags = (int32_t)snapshot_get_number(r, 1), nodes = (int32_t)snapshot_get_number(r, 2),
+                  outlets = (int32_t)snapshot_get_number(r, 1);
     brick_mask open;
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (!snapshot_brick_sound(at))
         return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
     if (bricks_find(&a->cells.pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
     if (!terrain_open(t, at, &open)) return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
-    if (flags > (FLAG_ACTIVE | FLAG_FREE) || nodes > BRICK_CELLS)
+    if (flags >= 2 * FLAG_WET_SEEN || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS || (outlets > 0 && flags & FLAG_ACTIVE))
         return snapshot_damaged(r, "the brick (%d, %d, %d) makes no sense", at.x, at.y, at.z);
     const int32_t brick = bricks_born(&a->cells.pool, at, &open);
     weir_status status = settle_learn(a, brick, t);
     if (status == WEIR_OK && flags & FLAG_FREE) status = load_free(a, r, brick);
     for (int32_t i = 0; i < nodes && status == WEIR_OK; i++) status = load_node(a, r, brick);
+    for (int32_t i = 0; i < outlets && status == WEIR_OK; i++) status = load_outlet(a, r, brick);
     if (status == WEIR_OK && flags & FLAG_ACTIVE) settle_wake(a, brick);
+    if (status == WEIR_OK && flags & FLAG_TOUCHING) {
+        a->bricks[brick].touching = 1;
+        a->touching[a->touching_count++] = brick;
+    }
+    a->cells.pool.wet_seen[brick] = (flags & FLAG_WET_SEEN) != 0;
     a->cells.pool.wet[brick] = flags & FLAG_FREE || nodes > 0;
     return status;
 }
@@ -303,36 +384,26 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
 {
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
-    if (count != store_used(&a->bodies)) return snapshot_damaged(r, "it has %d bodies of water, and claims %d", store_used(&a->bodies), count);
+    if (count != store_used(&a->bodies))
+        return snapshot_damaged(r, "it has %d bodies of water, and claims %d", store_used(&a->bodies), count);
     weir_status status = settle_reserve_stores(a);
     for (int32_t body = 1; body <= count && status == WEIR_OK; body++) {
         const int64_t volume = (int64_t)snapshot_get_number(r, 8);
-        const uint64_t split = snapshot_get_number(r, 1);
+        const int32_t level = (int32_t)snapshot_get_number(r, 4), flags = (int32_t)snapshot_get_number(r, 1);
         if (snapshot_ended(r)) return snapshot_ends_early(r);
         settle_body *b = body_at(a, body);
-        if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - *held / SETTLE_UNIT || split > 1)
-            return snapshot_damaged(r, "a body of water holds %lld units", (long long)volume);
+        if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - *held / SETTLE_UNIT || level < 0 || level > SETTLE_FULL ||
+            flags >= 2 * FLAG_SPLIT || b->nodes == 0)
+            return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->volume = volume;
         settle_recount(a, body);
-        b->may_be_split = split;
+        b->level = level;
+        b->closed = flags & FLAG_CLOSED;
+        b->may_be_split = flags & FLAG_SPLIT;
+        if (!(flags & FLAG_DIRTY)) settle_forget_body(a, body);
         *held += volume * SETTLE_UNIT;
     }
     return status;
-}
-
-// What follows from the rest of the state: levels, where bodies touch, and at which of their heights bricks wake.
-static weir_status derive(settle *a)
-{
-    const brick_pool *pool = &a->cells.pool;
-    for (int32_t body = 1; body < a->bodies.end; body++) settle_find_level(body_at(a, body));
-    for (int32_t b = 1; b < pool->end; b++)
-        if (a->bricks[b].node) settle_mark_touching(a, b);
-    for (int32_t b = 1; b < pool->end; b++) {
-        const weir_status status = store_reserve(a, &a->outlets, SETTLE_OUTLETS);
-        if (status != WEIR_OK) return status;
-        if (!a->bricks[b].active) settle_tell_bodies(a, b);
-    }
-    return WEIR_OK;
 }
 
 weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
@@ -341,13 +412,15 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
     settle *a = *arrival = memory_alloc_zero(&s->cells.world->mem, sizeof *a);
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     settle_begin(a, s->cells.world);
+    const bool dirty = snapshot_get_number(r, 1);
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (count < 0 || count > BRICK_MAX)
         return snapshot_damaged(r, "it claims %d bricks; a world holds at most %d", count, BRICK_MAX);
-    if ((uint64_t)snapshot_left(r) < (uint64_t)count * 15)
+    if ((uint64_t)snapshot_left(r) < (uint64_t)count * 16)
         return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
-    weir_status status = bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
+    weir_status status =
+        bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
     if (status == WEIR_OK) status = settle_sync(a);
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t);
     if (status == WEIR_OK) status = load_bodies(a, r, &held[s->cells.material]);
@@ -355,7 +428,8 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
     for (int32_t b = 1; b < a->cells.pool.end; b++)
         for (int32_t i = 0; i < BRICK_CELLS && a->bricks[b].page; i++)
             held[s->cells.material] += (int64_t)page_fill(a->bricks[b].page)[i] * SETTLE_UNIT;
-    return derive(a);
+    a->cells.pool.topology_dirty = dirty;
+    return WEIR_OK;
 }
 
 void settle_adopt(void *state, void *arrival)
@@ -365,9 +439,10 @@ void settle_adopt(void *state, void *arrival)
     s->cells.pool.least = INT32_MAX;
     const settle old = *s;
 #define SWAP(field) s->field = a->field, a->field = old.field;
-    SWAP(bricks) SWAP(known) SWAP(brick_room) SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count)
-    SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts)
-    SWAP(part_room) SWAP(outcome) SWAP(outcome_room) SWAP(page_count) SWAP(share_count)
+    SWAP(bricks)
+    SWAP(known) SWAP(brick_room) SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching)
+        SWAP(touching_count) SWAP(queue) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room)
+            SWAP(outcome) SWAP(outcome_room) SWAP(page_count) SWAP(share_count)
 #undef SWAP
 }
 

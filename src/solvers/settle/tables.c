@@ -160,8 +160,8 @@ weir_status settle_grow(settle *s, int32_t room)
 #define MAKE(table) enough = enough && (grown.table = longer(mem, s->table, old, new, sizeof *s->table));
     TABLES(MAKE)
 #undef MAKE
-#define TAKE(table)                                        \
-    memory_free(mem, s->table, old * sizeof *s->table);    \
+#define TAKE(table)                                     \
+    memory_free(mem, s->table, old * sizeof *s->table); \
     s->table = grown.table;
 #define DROP(table) memory_free(mem, grown.table, new * sizeof *s->table);
     if (enough) {
@@ -184,12 +184,15 @@ static int32_t next_unknown(const settle *s, int32_t brick)
     return brick;
 }
 
-// Water beside it may have waited for the brick to come to be.
-static void wake_newborn(settle *s, int32_t brick)
+// Water beside a new brick may have waited for it to come to be. All are looked at before the first wakes: their order is an accident.
+static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
 {
-    bool beside_active = false;
-    for (int32_t k = 0; k < 27; k++) beside_active |= s->bricks[s->cells.pool.near[brick][k]].active;
-    if (beside_active) settle_wake(s, brick);
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t k = 0; k < 27; k++) s->bricks[bricks[i]].queued |= s->bricks[s->cells.pool.near[bricks[i]][k]].active;
+    for (int32_t i = 0; i < count; i++) {
+        if (s->bricks[bricks[i]].queued) settle_wake(s, bricks[i]);
+        s->bricks[bricks[i]].queued = 0;
+    }
 }
 
 static void strike(int32_t *list, int32_t *count, int32_t item)
@@ -203,10 +206,12 @@ weir_status settle_sync(settle *s)
 {
     const brick_pool *pool = &s->cells.pool;
     weir_status status = s->brick_room < pool->capacity ? settle_grow(s, pool->capacity) : WEIR_OK;
+    int32_t count = 0;
     for (int32_t b = 1; status == WEIR_OK && (b = next_unknown(s, b)) < pool->end;) {
         status = settle_learn(s, b, &s->cells.world->terrain);
-        if (status == WEIR_OK) wake_newborn(s, b);
+        if (status == WEIR_OK) s->queue[count++] = b;
     }
+    wake_newborn(s, s->queue, count);
     return status;
 }
 
@@ -244,7 +249,7 @@ void settle_free_tables(settle *s)
         drop_shares(s, b);
     }
     const size_t room = (size_t)s->brick_room;
-#define FREE(table)                                       \
+#define FREE(table)                                      \
     memory_free(mem, s->table, room * sizeof *s->table); \
     s->table = NULL;
     TABLES(FREE)

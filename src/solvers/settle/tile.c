@@ -25,8 +25,8 @@ static void copy_row(const settle_brick *b, int32_t cell, int32_t count, uint16_
 }
 
 // Puts the cells of a body in a row into the tile.
-static void put_body_row(settle_tile *t, const settle_brick *b, const settle_body *body, int32_t y, uint64_t cells, int32_t cell,
-                         int at)
+static void put_body_row(settle_tile *t, const settle_brick *b, const settle_body *body, int32_t y, uint64_t cells,
+                         int32_t cell, int at)
 {
     const int64_t head = body_height(body) - ((int64_t)y + 1) * SETTLE_FULL;
     const uint16_t pressed = rule_settle_mask(head >= 0), top = rule_settle_mask(y == body->top);

@@ -72,7 +72,8 @@ static const char *validate_body(const settle *s, int32_t body)
             for (int32_t y = 0; y < 8; y++) {
                 if (node->cells.layer[y] && bottom + y > b->top) return broken("body %d has cells above its top layer", body);
                 if (node->cells.layer[y])
-                    settle_count_cells((settle *)(uintptr_t)s, &count, &s->bricks[node->brick], bottom + y, node->cells.layer[y], 1);
+                    settle_count_cells((settle *)(uintptr_t)s, &count, &s->bricks[node->brick], bottom + y,
+                                       node->cells.layer[y], 1);
             }
         }
     }
