@@ -41,6 +41,12 @@ extern "C" {
     PARAM(int32_t, iterations, 1, 1024, 8, "pressure iterations per update") \
     PARAM(float, max_flow, 0, 1.0f / 3, 1.0f / 3, "largest flow; a flow of 1/3 moves 1/6 cells per update")
 
+#define WEIR_SETTLE_PARAMS(PARAM)                                                                                       \
+    PARAM(float, film, 0, 1, 0.07, "fill at which water on a dry floor stops to spread; 0: never")                      \
+    PARAM(float, calm, 0, 1, 1.0 / 256, "largest flow through a face, cells per update, at which water counts as calm") \
+    PARAM(int32_t, patience, 1, 255, 8, "updates for which water must be calm before a body begins or a brick rests")   \
+    PARAM(int32_t, body_cells, 1, 64, 4, "least cells with which a body begins")
+
 #define WEIR_PARAM_FIELD(type, name, least, most, standard, help) type name;
 
 typedef struct weir_momentum_params {
@@ -51,11 +57,16 @@ typedef struct weir_classic_params {
     WEIR_CLASSIC_PARAMS(WEIR_PARAM_FIELD)
 } weir_classic_params;
 
+typedef struct weir_settle_params {
+    WEIR_SETTLE_PARAMS(WEIR_PARAM_FIELD)
+} weir_settle_params;
+
 struct weir_params {
     weir_vec gravity;  // cells per update squared, default (0, -0.01, 0): 10 cm voxels at 100 updates per second
     WEIR_SHARED_PARAMS(WEIR_PARAM_FIELD)
     weir_momentum_params momentum;
     weir_classic_params classic;
+    weir_settle_params settle;
 };
 
 #undef WEIR_PARAM_FIELD

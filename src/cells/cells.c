@@ -12,12 +12,12 @@ enum { COPY_GRAIN = 64 };  // bricks per piece of work
 // What a solver's table and its list of channels must keep to.
 static void must_fit(const solver_table *solver, const cell_layout *layout)
 {
-    const cell_channel *mass = &layout->channels[layout->mass];
     assert(solver->unit > 0 && (solver->unit & (solver->unit - 1)) == 0);
     assert(solver->cell_max >= WEIR_FULL && WEIR_FULL % solver->unit == 0 && solver->cell_max % solver->unit == 0);
     assert((int64_t)(float)solver->cell_max == solver->cell_max);  // the limit of fills that are written is a float
-    assert(mass->type == CHANNEL_UNITS && mass->kept);
-    assert(mass->bytes == 4 || solver->cell_max / solver->unit < 1 << (8 * mass->bytes));
+    const cell_channel *mass = layout->mass == CHANNEL_NONE ? NULL : &layout->channels[layout->mass];
+    assert(!mass || (mass->type == CHANNEL_UNITS && mass->kept));
+    assert(!mass || mass->bytes == 4 || solver->cell_max / solver->unit < 1 << (8 * mass->bytes));
     assert(solver->speed == 0 || (layout->flow != CHANNEL_NONE && solver->flow_max));
     for (int32_t i = 0; i < layout->count; i++) {
         const cell_channel *channel = &layout->channels[i];
@@ -134,12 +134,18 @@ static int32_t unit_of(const fluid_cells *c)
 // Whether the mass channel is drops as it stands.
 static bool is_drops(const fluid_cells *c)
 {
-    return c->layout->channels[c->layout->mass].bytes == 4 && unit_of(c) == 1;
+    return !c->store && c->layout->channels[c->layout->mass].bytes == 4 && unit_of(c) == 1;
 }
 
 static void read_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t first, int32_t count,
                        int32_t *drops)
 {
+    if (c->store) {
+        int32_t all[BRICK_CELLS];
+        c->store->read(c, pool, brick, count == BRICK_CELLS ? drops : all);
+        if (count < BRICK_CELLS) memcpy(drops, all + first, (size_t)count * sizeof *drops);
+        return;
+    }
     const void *values = bricks_values(pool, c->layout->mass, brick);
     const int32_t unit = unit_of(c);
     switch (pool->channel_bytes[c->layout->mass]) {
@@ -162,8 +168,12 @@ int32_t *cells_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick
     return room;
 }
 
-void cells_put_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops)
+void cells_put_drops(fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops)
 {
+    if (c->store) {
+        c->store->put(c, brick, drops);
+        return;
+    }
     void *values = bricks_values(pool, c->layout->mass, brick);
     const int32_t unit = unit_of(c);
     if (drops == values) return;
@@ -194,7 +204,7 @@ int64_t cells_count_brick(const fluid_cells *c, brick_pool *pool, int32_t brick)
     const int32_t *drops = cells_drops(c, pool, brick, room);
     int64_t sum = 0;
     for (int32_t i = 0; i < BRICK_CELLS; i++) sum += drops[i];
-    pool->wet[brick] = sum > 0;
+    pool->wet[brick] = c->store ? c->store->wet(c, brick) : sum > 0;
     return sum;
 }
 

@@ -26,7 +26,7 @@ typedef struct cell_channel {
 typedef struct cell_layout {
     const cell_channel *channels;
     int32_t count;
-    int32_t mass;
+    int32_t mass;      // CHANNEL_NONE: the solver keeps it otherwise (cell_store)
     int32_t flow;      // the first of three, x, y, z: through the cell's low faces; CHANNEL_NONE
     int32_t pressure;  // CHANNEL_NONE
 } cell_layout;
@@ -41,8 +41,18 @@ typedef struct cell_rule {
 } cell_rule;
 
 typedef struct cells_sleep cells_sleep;  // sleep.h
+typedef struct fluid_cells fluid_cells;
 
-typedef struct fluid_cells {
+// How a solver keeps the fluid of cells whose state has no channel of mass. Edits, queries and counts see it as drops in cells all the same.
+typedef struct cell_store {
+    // Of the bricks that there are, or of the frozen ones.
+    void (*read)(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t drops[BRICK_CELLS]);
+    void (*put)(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS]);
+    int32_t (*full)(const fluid_cells *c, int32_t brick, int32_t cell);  // drops that a cell holds when it is full
+    bool (*wet)(const fluid_cells *c, int32_t brick);                    // whether a brick holds any
+} cell_store;
+
+struct fluid_cells {
     weir_world *world;
     const cell_layout *layout;
     weir_material material;  // of all its fluid
@@ -56,10 +66,12 @@ typedef struct fluid_cells {
     int64_t reported_change, frozen_reported_change;
     cell_rule rules[RULE_MAX];
     int32_t rule_count;
-    int32_t moved[3];      // channels of what crossed each low face in this update; 0 unless a rule asked for it
-    int64_t solver_bytes;  // of the solver's tables after the last update
-    int64_t peak_bytes;    // of bricks and solver together
-} fluid_cells;
+    int32_t moved[3];         // channels of what crossed each low face in this update; 0 unless a rule asked for it
+    int64_t solver_bytes;     // of the solver's tables after the last update
+    int64_t peak_bytes;       // of bricks and solver together
+    const cell_store *store;  // NULL: fluid is in the channel of mass
+    void (*ended)(fluid_cells *c, int32_t brick);  // NULL, or is told of bricks that are about to end
+};
 
 // Where the channels are now of a solver with mass in drops, flow on faces and pressure; NULL: it has none.
 typedef struct cell_arrays {
@@ -118,12 +130,18 @@ static inline double cells_value(channel_type type, int32_t bytes, const void *v
 
 // The drops of a brick, in the channel itself if it counts them one by one or else in `room`; and back, for what was written there.
 int32_t *cells_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t room[BRICK_CELLS]);
-void cells_put_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops);
+void cells_put_drops(fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops);
 
 // The account of its fluid.
 static inline world_ledger *cells_ledger(const fluid_cells *c)
 {
     return &c->world->ledger[c->material];
+}
+
+// The drops of a full cell.
+static inline int32_t cells_full(const fluid_cells *c, int32_t brick, int32_t cell)
+{
+    return c->store ? c->store->full(c, brick, cell) : WEIR_FULL;
 }
 
 // Counts the drops of a brick anew into wet and returns them.
@@ -184,6 +202,8 @@ uint64_t cells_hash(const void *state, bool frozen);
 void cells_save(const void *state, snapshot_writer *w);
 weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival);
 void cells_adopt(void *state, void *arrival);
+// The same for the bricks alone, of a solver that adopts the rest itself: the two pools change places.
+void cells_adopt_pool(fluid_cells *c, brick_pool *arrived);
 void cells_discard(void *state, void *arrival);
 
 // ---- validate.c ----

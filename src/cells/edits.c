@@ -66,7 +66,10 @@ static void fill_brick(fluid_cells *c, int32_t brick, const brick_mask *mask, co
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = mask->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
-            int32_t drops = whole_units(c, edit_drops(edit, brick_cell(pool->coord[brick], cell))), more = drops - mass[cell];
+            int32_t drops = whole_units(c, edit_drops(edit, brick_cell(pool->coord[brick], cell)));
+            const int32_t full = cells_full(c, brick, cell);
+            if (drops > full && drops <= WEIR_FULL) drops = full;
+            const int32_t more = drops - mass[cell];
             if (more == 0) continue;
             if (more > 0)
                 cells_ledger(c)->added += more;

@@ -16,11 +16,12 @@ typedef struct pour {
 } pour;
 
 // What a cell can take in or give away.
-static int32_t capacity(const pour *p, int32_t drops)
+static int32_t capacity(const pour *p, int32_t brick, int32_t cell, int32_t drops)
 {
     const int32_t unit = p->cells->world->solver->unit;
     if (p->sign < 0) return drops / unit;
-    return drops < WEIR_FULL ? (WEIR_FULL - drops) / unit : 0;
+    const int32_t full = cells_full(p->cells, brick, cell);
+    return drops < full ? (full - drops) / unit : 0;
 }
 
 // What the cells move at a level; *more gets how many could move another one.
@@ -36,7 +37,8 @@ static int64_t moved_at(const pour *p, int64_t level, int64_t *more)
         const int32_t *mass = fluid_drops(&p->view, brick, room);
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = mask.plane[z] & p->view.open[brick].plane[z]; left;) {
-                int32_t most = capacity(p, mass[region_take(&left) + 64 * z]);
+                const int32_t cell = region_take(&left) + 64 * z;
+                int32_t most = capacity(p, brick, cell, mass[cell]);
                 sum += most < level ? most : level;
                 *more += most > level;
             }
@@ -87,7 +89,7 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = mask.plane[z] & pool->open[brick].plane[z]; left;) {
                 int32_t cell = region_take(&left) + 64 * z;
-                int32_t most = capacity(&p, mass[cell]);
+                int32_t most = capacity(&p, brick, cell, mass[cell]);
                 int32_t part = most < level ? most : (int32_t)level;
                 if (most > level && rest > 0) part++, rest--;
                 mass[cell] += p.sign * part * unit;

@@ -253,11 +253,9 @@ static void tell_deaths(fluid_cells *c, const brick_pool *old)
 }
 
 // What was built for the old bricks is built anew, a capacity that was asked for stays, and peaks are those of the world.
-void cells_adopt(void *state, void *arrival)
+void cells_adopt_pool(fluid_cells *c, brick_pool *pool)
 {
-    fluid_cells *c = state;
-    cells_arrival *a = arrival;
-    brick_pool *pool = &a->pool, old = c->pool;
+    const brick_pool old = c->pool;
     pool->version += old.version + 1;
     pool->least = old.least;
     pool->remote = old.remote;
@@ -269,6 +267,12 @@ void cells_adopt(void *state, void *arrival)
     c->pool = *pool;
     *pool = old;
     tell_deaths(c, &old);
+}
+
+void cells_adopt(void *state, void *arrival)
+{
+    fluid_cells *c = state;
+    cells_adopt_pool(c, &((cells_arrival *)arrival)->pool);
     sleep_forget(c);
 }
 

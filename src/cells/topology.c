@@ -187,6 +187,7 @@ static void end_all(fluid_cells *c)
     brick_pool *pool = &c->pool;
     for (int32_t b = 0; (b = bricks_next(pool->wet_seen, DOOMED, b + 1, pool->end)) < pool->end;) {
         deaths_add(&c->deaths, &c->world->mem, pool->coord[b], c->world->change);
+        if (c->ended) c->ended(c, b);
         bricks_die(pool, b);
     }
 }

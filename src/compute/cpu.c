@@ -495,8 +495,7 @@ static void destroy(backend *base)
     memory_free(mem, cpu, sizeof *cpu);
 }
 
-// The widest kernels that this build and this processor have, or those that were asked for.
-static weir_status choose_width(weir_simd asked, weir_simd *chosen)
+weir_status cpu_choose_width(weir_simd asked, weir_simd *chosen)
 {
     bool avx2 = false, avx512 = false;
 #if WEIR_HAVE_AVX2
@@ -524,7 +523,7 @@ static float *tile_of_ones(memory *mem, size_t size)
 weir_status cpu_machine_create(fluid_cells *c, const cpu_needs *needs, cpu_machine **out)
 {
     weir_world *world = c->world;
-    weir_status status = choose_width(world->simd, &world->simd);
+    weir_status status = cpu_choose_width(world->simd, &world->simd);
     if (status != WEIR_OK) return status;
     memory *mem = &world->mem;
     cpu_machine *cpu = memory_alloc_zero(mem, sizeof *cpu);

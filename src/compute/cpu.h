@@ -102,6 +102,9 @@ typedef struct cpu_machine {
     float *ones;
 } cpu_machine;
 
+// The widest kernels that this build and this processor have, or those that were asked for; refused if there are none.
+weir_status cpu_choose_width(weir_simd asked, weir_simd *chosen);
+
 weir_status cpu_machine_create(fluid_cells *c, const cpu_needs *needs, cpu_machine **out);
 
 // Makes the lists for the bricks that are live now. May fail on memory, with nothing changed.

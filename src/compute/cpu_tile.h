@@ -11,18 +11,12 @@
 
 #include "cells/language.h"
 #include "compute/cpu.h"
+#include "compute/cpu_lanes.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
-#endif
-
-// Stands before a loop over the cells of a row: its lanes are independent of each other.
-#ifdef CPU_WIDE
-#define LANES _Pragma("omp simd")
-#else
-#define LANES
 #endif
 
 enum {

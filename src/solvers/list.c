@@ -2,9 +2,10 @@
 // and a line here.
 #include "world/solver.h"
 
-extern const solver_table solver_momentum, solver_classic;
+extern const solver_table solver_momentum, solver_classic, solver_settle;
 
 const solver_table *const solver_list[WEIR_SOLVER_COUNT] = {
     [WEIR_SOLVER_MOMENTUM] = &solver_momentum,
     [WEIR_SOLVER_CLASSIC] = &solver_classic,
+    [WEIR_SOLVER_SETTLE] = &solver_settle,
 };

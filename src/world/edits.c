@@ -116,9 +116,16 @@ static bool next_brick(weir_box bricks, weir_coord *at)
     return at->z < bricks.max.z;
 }
 
+static weir_status prepare_solver(weir_world *world, weir_box bricks)
+{
+    return world->solver->terrain_prepare ? world->solver->terrain_prepare(world->state, bricks) : WEIR_OK;
+}
+
 static weir_status prepare_terrain(weir_world *world, const region *place)
 {
     weir_box bricks = region_bricks(place->box);
+    const weir_status prepared = prepare_solver(world, bricks);
+    if (prepared != WEIR_OK) return prepared;
     brick_mask cells;
     weir_coord at = bricks.min;
     do {
@@ -169,6 +176,8 @@ static weir_status apply_shape(weir_world *world, const world_edit *edit)
 
 static weir_status apply_terrain_changed(weir_world *world, const world_edit *edit)
 {
+    const weir_status status = prepare_solver(world, region_bricks(edit->place.box));
+    if (status != WEIR_OK) return status;
     world->change++;
     world->solver->terrain_changed(world->state, region_bricks(edit->place.box));
     return WEIR_OK;

@@ -249,6 +249,7 @@ static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival 
         return snapshot_damaged(r, "the counters of updates and changes are out of range");
     }
     terrain_create(&world->mem, bounds, open_sides, world->terrain.source, world->terrain.source_user, &a->terrain);
+    a->terrain.solid = world->terrain.solid;
     return WEIR_OK;
 }
 

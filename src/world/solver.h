@@ -13,11 +13,12 @@ struct solver_table {
     // ---- What it is ----
     weir_solver id;
     const char *name;
-    const char *help;    // what it is like, for `weir help run`
-    param_table params;  // its own; none: all zero
-    int32_t unit;        // the least it can count, in drops: a power of two
-    int32_t cell_max;    // the most drops that a cell can hold: whole units, and a number that a float can hold
-    float speed;         // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
+    const char *help;     // what it is like, for `weir help run`
+    param_table params;   // its own; none: all zero
+    int32_t unit;         // the least it can count, in drops: a power of two
+    int32_t cell_max;     // the most drops that a cell can hold: whole units, and a number that a float can hold
+    uint8_t solid_share;  // of a cell, from which on it is solid to this solver; 0: TERRAIN_SOLID
+    float speed;          // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
@@ -41,6 +42,8 @@ struct solver_table {
     // books what was added and removed.
     weir_status (*prepare)(void *state, const world_edit *edit);
     void (*apply)(void *state, const world_edit *edit);
+    // The terrain of some bricks is about to change: all of that which can fail. NULL: nothing can.
+    weir_status (*terrain_prepare)(void *state, weir_box bricks);
     // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
     void (*terrain_changed)(void *state, weir_box bricks);
     // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.

@@ -138,18 +138,18 @@ static bool all_one_share(const uint8_t *shares)
     return memcmp(shares, shares + 1, BRICK_CELLS - 1) == 0;
 }
 
-static uint16_t count_solid(const uint8_t *shares)
+static uint16_t count_solid(const terrain *t, const uint8_t *shares)
 {
     int32_t count = 0;
-    for (int32_t i = 0; i < BRICK_CELLS; i++) count += shares[i] >= TERRAIN_SOLID;
+    for (int32_t i = 0; i < BRICK_CELLS; i++) count += shares[i] >= t->solid;
     return (uint16_t)count;
 }
 
-static void open_from_shares(const uint8_t *shares, brick_mask *open)
+static void open_from_shares(const terrain *t, const uint8_t *shares, brick_mask *open)
 {
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         uint64_t plane = 0;
-        for (int32_t i = 0; i < 64; i++) plane |= (uint64_t)(shares[64 * z + i] < TERRAIN_SOLID) << i;
+        for (int32_t i = 0; i < 64; i++) plane |= (uint64_t)(shares[64 * z + i] < t->solid) << i;
         open->plane[z] = plane;
     }
 }
@@ -159,8 +159,13 @@ static void open_from_shares(const uint8_t *shares, brick_mask *open)
 void terrain_create(memory *mem, weir_box bounds, uint32_t open_sides, weir_terrain_source *source, void *user, terrain *t)
 {
     bool bounded = bounds.min.x < bounds.max.x && bounds.min.y < bounds.max.y && bounds.min.z < bounds.max.z;
-    *t = (terrain){
-        .mem = mem, .bounded = bounded, .bounds = bounds, .open_sides = open_sides, .source = source, .source_user = user};
+    *t = (terrain){.mem = mem,
+                   .bounded = bounded,
+                   .bounds = bounds,
+                   .open_sides = open_sides,
+                   .solid = TERRAIN_SOLID,
+                   .source = source,
+                   .source_user = user};
 }
 
 void terrain_destroy(terrain *t)
@@ -209,14 +214,14 @@ bool terrain_open(const terrain *t, weir_coord brick, brick_mask *open)
     if (all_inside(&places) && !t->source) {
         const terrain_brick *kept = find(t, brick);
         if (!kept || !kept->shares) {
-            bool all_open = !kept || kept->share < TERRAIN_SOLID;
+            bool all_open = !kept || kept->share < t->solid;
             memset(open, all_open ? 0xff : 0, sizeof *open);
             return all_open;
         }
     }
     uint8_t shares[BRICK_CELLS];
     terrain_shares(t, brick, shares);
-    open_from_shares(shares, open);
+    open_from_shares(t, shares, open);
     uint64_t any = 0;
     for (int32_t z = 0; z < BRICK_EDGE; z++) any |= open->plane[z];
     return any != 0;
@@ -253,7 +258,7 @@ void terrain_tidy(terrain *t, weir_coord brick)
 {
     terrain_brick *kept = find(t, brick);
     if (!kept || !kept->shares) return;
-    kept->solid = count_solid(kept->shares);
+    kept->solid = count_solid(t, kept->shares);
     if (!all_one_share(kept->shares)) return;
     kept->share = kept->shares[0];
     memory_free(t->mem, kept->shares, BRICK_CELLS);
@@ -311,8 +316,8 @@ const char *terrain_validate(const terrain *t)
             return broken("the terrain of (%d, %d, %d) is all open, and kept", c.x, c.y, c.z);
         if (kept->shares && all_one_share(kept->shares))
             return broken("the terrain of (%d, %d, %d) has one share, and an array of it", c.x, c.y, c.z);
-        const int32_t all = kept->share >= TERRAIN_SOLID ? BRICK_CELLS : 0,
-                      solid = kept->shares ? count_solid(kept->shares) : all;
+        const int32_t all = kept->share >= t->solid ? BRICK_CELLS : 0,
+                      solid = kept->shares ? count_solid(t, kept->shares) : all;
         if (kept->solid != solid)
             return broken("the terrain of (%d, %d, %d) has %d solid cells, and counts %d", c.x, c.y, c.z, solid, kept->solid);
     }

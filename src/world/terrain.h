@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "world/brick.h"
 
-enum { TERRAIN_SOLID = 128 };  // a cell counts as solid from this share up
+enum { TERRAIN_SOLID = 128 };  // a cell counts as solid from this share up, unless the solver says otherwise
 
 typedef struct terrain_brick {
     weir_coord coord;
@@ -24,6 +24,7 @@ typedef struct terrain {
     bool bounded;
     weir_box bounds;
     uint32_t open_sides;
+    uint8_t solid;  // share from which on a cell counts as solid
     weir_terrain_source *source;
     void *source_user;
     terrain_brick *slot;  // open addressing; slot_count is a power of two or 0

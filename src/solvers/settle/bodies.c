@@ -1,0 +1,540 @@
+// One body of still water: its cells, its level, and its layers, of which it gets and gives back whole ones.
+#include "solvers/settle/settle.h"
+
+#include "world/coord_table.h"
+#include <assert.h>
+
+// ---- Nodes -----------------------------------------------------------------------------------------------------------------
+
+int32_t settle_find_node(const settle *s, int32_t brick, int32_t body)
+{
+    int32_t n = s->bricks[brick].node;
+    while (n && node_at(s, n)->body != body) n = node_at(s, n)->next_in_brick;
+    return n;
+}
+
+int32_t settle_body_of(const settle *s, int32_t brick, int32_t cell)
+{
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick)
+        if (layers_have(&node_at(s, n)->cells, cell)) return node_at(s, n)->body;
+    return 0;
+}
+
+layer_mask settle_taken(const settle *s, int32_t brick)
+{
+    layer_mask taken = {{0}};
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick)
+        for (int32_t y = 0; y < 8; y++) taken.layer[y] |= node_at(s, n)->cells.layer[y];
+    return taken;
+}
+
+static bool lies_before(const settle *s, int32_t a, int32_t b)
+{
+    const weir_coord *coord = s->cells.pool.coord;
+    return coord_compare(coord[node_at(s, a)->brick], coord[node_at(s, b)->brick]) < 0;
+}
+
+static void link_node(settle *s, int32_t node, int32_t list)
+{
+    settle_node *n = node_at(s, node);
+    settle_body *body = body_at(s, n->body);
+    n->list = list;
+    n->before = 0;
+    n->next = body->first[list];
+    if (n->next) node_at(s, n->next)->before = node;
+    body->first[list] = node;
+    if (body->nodes++ == 0 || (body->lowest && lies_before(s, node, body->lowest))) body->lowest = node;
+}
+
+static void unlink_node(settle *s, int32_t node)
+{
+    settle_node *n = node_at(s, node);
+    settle_body *body = body_at(s, n->body);
+    if (n->next) node_at(s, n->next)->before = n->before;
+    if (n->before)
+        node_at(s, n->before)->next = n->next;
+    else
+        body->first[n->list] = n->next;
+    body->nodes--;
+    if (body->lowest == node) body->lowest = 0;
+}
+
+// The list of a body in which the nodes of a brick are.
+static int32_t list_of(const settle *s, const settle_body *body, int32_t brick)
+{
+    return s->cells.pool.coord[brick].y == body->top >> 3 ? LIST_SURFACE : LIST_DEEP;
+}
+
+int32_t settle_need_node(settle *s, int32_t brick, int32_t body)
+{
+    int32_t node = settle_find_node(s, brick, body);
+    if (node) return node;
+    node = store_take(&s->nodes);
+    settle_node *n = node_at(s, node);
+    n->brick = brick;
+    n->body = body;
+    n->next_in_brick = s->bricks[brick].node;
+    s->bricks[brick].node = node;
+    link_node(s, node, list_of(s, body_at(s, body), brick));
+    return node;
+}
+
+void settle_end_node(settle *s, int32_t node)
+{
+    settle_node *n = node_at(s, node);
+    unlink_node(s, node);
+    int32_t *link = &s->bricks[n->brick].node;
+    while (*link != node) link = &node_at(s, *link)->next_in_brick;
+    *link = n->next_in_brick;
+    store_give(&s->nodes, node);
+}
+
+// If the other body has a node in the brick, that one gets the cells.
+void settle_relabel_node(settle *s, int32_t node, int32_t body)
+{
+    settle_node *n = node_at(s, node);
+    const int32_t there = settle_find_node(s, n->brick, body);
+    if (there) {
+        for (int32_t y = 0; y < 8; y++) node_at(s, there)->cells.layer[y] |= n->cells.layer[y];
+        settle_end_node(s, node);
+        return;
+    }
+    unlink_node(s, node);
+    n->body = body;
+    link_node(s, node, list_of(s, body_at(s, body), n->brick));
+}
+
+// All of a body's nodes become deep ones.
+static void splice(settle *s, settle_body *b)
+{
+    for (int32_t n = b->first[LIST_SURFACE], next; n; n = next) {
+        next = node_at(s, n)->next;
+        unlink_node(s, n);
+        link_node(s, n, LIST_DEEP);
+    }
+}
+
+// ---- Bodies ----------------------------------------------------------------------------------------------------------------
+
+int32_t settle_new_body(settle *s, int32_t top)
+{
+    const int32_t body = store_take(&s->bodies);
+    settle_body *b = body_at(s, body);
+    b->used = true;
+    b->top = top;
+    b->least_up = INT64_MAX;
+    b->most_down = INT64_MIN;
+    return body;
+}
+
+void settle_note_body(settle *s, int32_t body)
+{
+    if (body_at(s, body)->dirty) return;
+    body_at(s, body)->dirty = true;
+    assert(s->changed_count < s->changed_room);
+    s->changed[s->changed_count++] = body;
+}
+
+void settle_forget_body(settle *s, int32_t body)
+{
+    if (!body_at(s, body)->dirty) return;
+    int32_t i = 0;
+    while (s->changed[i] != body) i++;
+    s->changed[i] = s->changed[--s->changed_count];
+    body_at(s, body)->dirty = false;
+}
+
+void settle_end_body(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    assert(b->volume == 0);
+    settle_wake_outlets(s, body, true);
+    for (int32_t list = 0; list < 2; list++)
+        while (b->first[list]) settle_end_node(s, b->first[list]);
+    settle_forget_body(s, body);
+    store_give(&s->bodies, body);
+}
+
+// ---- What fits ---------------------------------------------------------------------------------------------------------------
+
+void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick, int32_t y, uint64_t cells, int32_t sign)
+{
+    (void)s;
+    const int32_t number = __builtin_popcountll(cells);
+    int64_t fits = (int64_t)number * SETTLE_FULL;
+    assert(y <= body->top);
+    if (brick->shares) {
+        fits = 0;
+        for (uint64_t left = cells; left;) {
+            const int32_t share = brick->shares[cell_of(y & 7, region_take(&left))];
+            fits += rule_settle_capacity(share);
+            if (y == body->top) body->count[share] += sign;
+        }
+    } else if (y == body->top) {
+        body->count[0] += sign * number;
+    }
+    if (y == body->top) {
+        body->room += sign * fits;
+        body->area += sign * number;
+    } else {
+        body->base += sign * fits;
+    }
+}
+
+static void count_node(settle *s, settle_body *body, int32_t node)
+{
+    const settle_node *n = node_at(s, node);
+    const int32_t bottom = 8 * s->cells.pool.coord[n->brick].y;
+    for (int32_t y = 0; y < 8; y++)
+        if (n->cells.layer[y]) settle_count_cells(s, body, &s->bricks[n->brick], bottom + y, n->cells.layer[y], 1);
+}
+
+static void clear_counts(settle_body *b)
+{
+    b->base = b->room = 0;
+    b->area = 0;
+    memset(b->count, 0, sizeof b->count);
+}
+
+void settle_recount(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    int32_t top = INT32_MIN;
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = b->first[list], next; n; n = next) {
+            const settle_node *node = node_at(s, n);
+            next = node->next;
+            const int32_t bottom = 8 * s->cells.pool.coord[node->brick].y;
+            if (layers_empty(&node->cells)) {
+                settle_end_node(s, n);
+                continue;
+            }
+            for (int32_t y = 0; y < 8; y++)
+                if (node->cells.layer[y] && bottom + y > top) top = bottom + y;
+        }
+    }
+    clear_counts(b);
+    b->closed = false;
+    if (top == INT32_MIN) return;
+    b->top = top;
+    // All into one list, and from there where they belong.
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = b->first[list], next; n; n = next) {
+            next = node_at(s, n)->next;
+            const int32_t right = list_of(s, b, node_at(s, n)->brick);
+            if (right == list) continue;
+            unlink_node(s, n);
+            link_node(s, n, right);
+        }
+    }
+    for (int32_t list = 0; list < 2; list++)
+        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) count_node(s, b, n);
+    settle_note_body(s, body);
+}
+
+void settle_set_top(settle *s, int32_t body, int32_t top)
+{
+    settle_body *b = body_at(s, body);
+    if (b->top >> 3 != top >> 3) splice(s, b);
+    b->top = top;
+}
+
+// ---- The level ---------------------------------------------------------------------------------------------------------------
+
+// What the top layer holds at a level.
+int64_t settle_layer_holds(const settle_body *b, int32_t level)
+{
+    int64_t holds = 0;
+    for (int32_t share = 0; share < 255; share++) {
+        const int32_t above_floor = level - (SETTLE_FULL - rule_settle_capacity(share));
+        if (b->count[share] && above_floor > 0) holds += (int64_t)b->count[share] * above_floor;
+    }
+    return holds;
+}
+
+// The highest level at which the top layer holds no more than is left for it. What is then over, less than a unit per cell, is in no cell.
+void settle_find_level(settle_body *b)
+{
+    const int64_t left = b->volume - b->base;
+    int32_t low = 0, high = SETTLE_FULL;
+    if (left >= b->room) {
+        b->level = SETTLE_FULL;
+        return;
+    }
+    if (b->count[0] == b->area) {
+        b->level = left <= 0 ? 0 : (int32_t)(left / b->area);
+        return;
+    }
+    while (high - low > 1) {
+        const int32_t middle = (low + high) / 2;
+        if (settle_layer_holds(b, middle) <= left)
+            low = middle;
+        else
+            high = middle;
+    }
+    b->level = low;
+}
+
+// ---- Layers ------------------------------------------------------------------------------------------------------------------
+
+void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64_t cells)
+{
+    settle_page *page = s->bricks[brick].page;
+    if (!page) return;
+    cells &= page->wet.layer[layer];
+    page->wet.layer[layer] &= ~cells;
+    page->full.layer[layer] &= ~cells;
+    page->settled.layer[layer] &= ~cells;
+    for (uint64_t left = cells; left;) {
+        const int32_t cell = cell_of(layer, region_take(&left));
+        body_at(s, body)->volume += page_fill(page)[cell];
+        page_fill(page)[cell] = 0;
+        page->calm[cell] = 0;
+    }
+}
+
+// Where the cells above a node's top layer are: their brick and layer; 0 if there is no brick.
+static int32_t brick_above(const settle *s, const settle_body *b, const settle_node *n, int32_t *layer)
+{
+    *layer = (b->top + 1) & 7;
+    return *layer ? n->brick : s->cells.pool.near[n->brick][NEAR(0, 1, 0)];
+}
+
+// Cells that a body would get above a node.
+static uint64_t cells_above(const settle *s, const settle_body *b, const settle_node *n)
+{
+    int32_t layer;
+    const int32_t brick = brick_above(s, b, n, &layer);
+    if (!brick) return 0;
+    const layer_mask taken = settle_taken(s, brick);
+    return n->cells.layer[b->top & 7] & s->bricks[brick].open.layer[layer] & ~taken.layer[layer];
+}
+
+static int64_t count_above(const settle *s, const settle_body *b)
+{
+    int64_t count = 0;
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
+        count += __builtin_popcountll(cells_above(s, b, node_at(s, n)));
+    return count;
+}
+
+// Free water at the sides of the top layer. To be called while all cells of the layer are the body's.
+static void wake_shore(settle *s, const settle_body *b)
+{
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
+        settle_wake_sides(s, node_at(s, n)->brick, b->top & 7, node_at(s, n)->cells.layer[b->top & 7]);
+}
+
+static void rise(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    const bool next_bricks = (b->top & 7) == 7;
+    int32_t first = b->first[LIST_SURFACE];
+    if (next_bricks) splice(s, b);  // in which the lists are turned round: the last is the first now
+    if (next_bricks) first = b->first[LIST_DEEP];
+    const int32_t old_top = b->top;
+    b->base += b->room;
+    b->room = 0;
+    b->area = 0;
+    memset(b->count, 0, sizeof b->count);
+    b->top++;
+    for (int32_t n = first, next; n; n = next) {
+        next = node_at(s, n)->next;
+        int32_t layer;
+        settle_body before = {.top = old_top};
+        const settle_node *node = node_at(s, n);
+        if (s->cells.pool.coord[node->brick].y != old_top >> 3) continue;
+        const uint64_t cells = cells_above(s, &before, node);
+        if (!cells) continue;
+        const int32_t brick = brick_above(s, &before, node, &layer);
+        const int32_t there = settle_need_node(s, brick, body);
+        node_at(s, there)->cells.layer[layer] |= cells;
+        settle_count_cells(s, b, &s->bricks[brick], b->top, cells, 1);
+        settle_absorb(s, body, brick, layer, cells);
+        s->cells.pool.wet[brick] = 1;
+        settle_mark_touching(s, brick, body);
+    }
+    wake_shore(s, b);
+}
+
+// Bodies that lie under cells which have become free may rise into them.
+void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells)
+{
+    const int32_t below = layer > 0 ? brick : s->cells.pool.near[brick][NEAR(0, -1, 0)];
+    for (int32_t n = below ? s->bricks[below].node : 0; n; n = node_at(s, n)->next_in_brick)
+        if (node_at(s, n)->cells.layer[(layer + 7) & 7] & cells) settle_note_body(s, node_at(s, n)->body);
+}
+
+// The layer below becomes the top one. One without cells there is only in a body that has come apart and does not know it yet.
+static void next_layer_below(settle *s, settle_body *b)
+{
+    b->top--;
+    for (int32_t n = b->first[LIST_DEEP], next; n && (b->top & 7) == 7; n = next) {
+        next = node_at(s, n)->next;
+        if (list_of(s, b, node_at(s, n)->brick) == LIST_DEEP) continue;
+        unlink_node(s, n);
+        link_node(s, n, LIST_SURFACE);
+    }
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next) {
+        const settle_node *node = node_at(s, n);
+        settle_count_cells(s, b, &s->bricks[node->brick], b->top, node->cells.layer[b->top & 7], 1);
+    }
+    b->base -= b->room;
+    assert(b->base >= 0);
+}
+
+void settle_drop_layer(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    const int32_t layer = b->top & 7;
+    wake_shore(s, b);
+    for (int32_t n = b->first[LIST_SURFACE], next; n; n = next) {
+        settle_node *node = node_at(s, n);
+        next = node->next;
+        const uint64_t cells = node->cells.layer[layer];
+        const int32_t brick = node->brick;
+        if (!cells) continue;
+        node->cells.layer[layer] = 0;
+        settle_note_below(s, brick, layer, cells);
+        cells_flags(&s->cells)[brick] = s->cells.world->change;
+        if (layers_empty(&node->cells)) settle_end_node(s, n);
+    }
+    b->room = 0;
+    b->area = 0;
+    b->closed = false;
+    memset(b->count, 0, sizeof b->count);
+    b->may_be_split = true;
+    do next_layer_below(s, b);
+    while (b->nodes > 0 && b->area == 0);
+}
+
+// A body with less than a unit per cell and nothing below: its water is free again, a unit per cell from the first on. The bricks have
+// pages, or it waits until they do.
+static void dissolve(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    int32_t count = 0;
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
+            const int32_t brick = node_at(s, n)->brick;
+            if (!s->bricks[brick].worked && b->volume > 0) {
+                settle_wake(s, brick);
+                count = -1;
+            }
+            if (count >= 0) s->queue[count++] = brick;
+        }
+    }
+    if (count < 0) {
+        settle_note_body(s, body);
+        return;
+    }
+    bricks_sort(&s->cells.pool, s->queue, count);
+    for (int32_t i = 0; i < count && b->volume > 0; i++) {
+        settle_brick *brick = &s->bricks[s->queue[i]];
+        const settle_node *node = node_at(s, settle_find_node(s, s->queue[i], body));
+        for (int32_t y = 0; y < 8; y++) {
+            for (uint64_t left = node->cells.layer[y]; left && b->volume > 0;) {
+                const int32_t cell = cell_of(y, region_take(&left));
+                page_fill(brick->page)[cell] = 1;
+                brick->page->wet.layer[y] |= bit_of(cell);
+                b->volume--;
+            }
+        }
+    }
+    for (int32_t i = 0; i < count; i++) {
+        settle_wake(s, s->queue[i]);
+        cells_flags(&s->cells)[s->queue[i]] = s->cells.world->change;
+    }
+    settle_end_body(s, body);
+}
+
+// As many layers as the volume needs: a layer that would hold less than a unit per cell is none. Returns whether the body is still there.
+static bool find_layers(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    b->closed = false;
+    while (b->volume > b->base + b->room) {
+        const int64_t above = count_above(s, b);
+        b->closed = above == 0;
+        if (b->volume - b->base - b->room < above || above == 0 || s->nodes.budget < b->nodes) break;
+        rise(s, body);
+        b = body_at(s, body);
+    }
+    while (b->nodes > 0 && b->base > 0 && b->volume - b->base < b->area) settle_drop_layer(s, body);
+    if (b->nodes > 0 && (b->base > 0 || b->volume >= b->area)) return true;
+    dissolve(s, body);
+    return b->used && b->nodes > 0;
+}
+
+static void flag_surface(settle *s, const settle_body *b)
+{
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
+        cells_flags(&s->cells)[node_at(s, n)->brick] = s->cells.world->change;
+}
+
+static void level_body(settle *s, int32_t body)
+{
+    const int32_t level = body_at(s, body)->level, top = body_at(s, body)->top;
+    if (!find_layers(s, body)) return;
+    settle_body *b = body_at(s, body);
+    settle_find_level(b);
+    if (b->level != level || b->top != top) flag_surface(s, b);
+    const int64_t height = body_height(b);
+    if (height >= b->least_up || height <= b->most_down) settle_wake_outlets(s, body, false);
+}
+
+// Bodies that rise take cells from each other: the lowest by coordinate goes first. Insertion, since most updates change few.
+static void sort_changed(settle *s)
+{
+    for (int32_t i = 1; i < s->changed_count; i++) {
+        const int32_t body = s->changed[i];
+        int32_t k = i;
+        for (; k > 0 && settle_comes_before(s, body, s->changed[k - 1]); k--) s->changed[k] = s->changed[k - 1];
+        s->changed[k] = body;
+    }
+}
+
+// What comes of a body that came apart is looked at too, and what still waits then waits for the next update.
+void settle_level_bodies(settle *s)
+{
+    enum { ROUNDS = 3 };
+    for (int32_t round = 0; round < ROUNDS && s->changed_count > 0; round++) {
+        sort_changed(s);
+        for (int32_t left = s->changed_count; left > 0; left--) {
+            // From the front: a body that ends takes itself out of the list, and new ones come behind.
+            const int32_t body = s->changed[0];
+            memmove(s->changed, s->changed + 1, (size_t)(--s->changed_count) * sizeof *s->changed);
+            body_at(s, body)->dirty = false;
+            level_body(s, body);
+            if (body_at(s, body)->used && body_at(s, body)->may_be_split) settle_split(s, body);
+        }
+    }
+}
+
+// ---- Order -------------------------------------------------------------------------------------------------------------------
+
+static int32_t lowest_node(const settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    if (b->lowest) return b->lowest;
+    for (int32_t list = 0; list < 2; list++)
+        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next)
+            if (!b->lowest || lies_before(s, n, b->lowest)) b->lowest = n;
+    return b->lowest;
+}
+
+int32_t settle_lowest_cell(const layer_mask *cells)
+{
+    for (int32_t y = 0; y < 8; y++)
+        if (cells->layer[y]) return 64 * y + __builtin_ctzll(cells->layer[y]);
+    return BRICK_CELLS;
+}
+
+bool settle_comes_before(const settle *s, int32_t a, int32_t b)
+{
+    const int32_t node_a = lowest_node(s, a), node_b = lowest_node(s, b);
+    if (!node_a || !node_b) return node_a != 0;
+    const int order =
+        coord_compare(s->cells.pool.coord[node_at(s, node_a)->brick], s->cells.pool.coord[node_at(s, node_b)->brick]);
+    return order ? order < 0 : settle_lowest_cell(&node_at(s, node_a)->cells) < settle_lowest_cell(&node_at(s, node_b)->cells);
+}

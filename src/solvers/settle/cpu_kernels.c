@@ -1,0 +1,143 @@
+// The settling automaton's kernels for the CPU. This file is compiled once per width of SIMD with CPU_WIDTH as its name; the compiler turns
+// the rows into vector code. All numbers are whole, so all widths give the same bits.
+#include "compute/cpu_lanes.h"
+#include "solvers/settle/settle.h"
+
+#include <string.h>
+
+enum { FIRST = TILE_PAD, LAST = TILE_PAD + TILE_CELLS };
+
+// Over all cells of a tile. Those at its rim whose neighbours are not in it get numbers of no meaning, which nobody reads.
+#define OVER_TILE \
+    LANES         \
+    for (int i = FIRST; i < LAST; i++)
+
+// Without bodies their rows are not looked at: `bodies` is a constant where this is inlined.
+static inline __attribute__((always_inline)) void find_flows(settle_tile *t, const bool bodies, const uint16_t film)
+{
+    uint16_t *restrict fill = t->fill, *restrict capacity = t->capacity, *restrict room = t->room, *restrict down = t->down,
+                       *restrict up = t->up, *restrict fill_1 = t->fill_1, *restrict room_1 = t->room_1,
+                       *restrict level = t->level, *restrict gives = t->gives, *restrict thin = t->thin, *restrict dry = t->dry;
+    const uint16_t *restrict body = t->body, *restrict top = t->top, *restrict pressed = t->pressed, *restrict head = t->head;
+    uint16_t *restrict supported = t->supported;
+    enum { BELOW = -TILE_ROW, ABOVE = TILE_ROW };
+
+    OVER_TILE room[i] = rule_settle_room(fill[i], capacity[i], bodies ? body[i] : 0, bodies ? top[i] : 0);
+    if (bodies) {
+        OVER_TILE supported[i] = (uint16_t)(body[i + BELOW] | rule_settle_mask(room[i + BELOW] == 0));
+        for (int z = -1; z <= 8; z++) memset(supported + TILE_AT(-4, -2, z), 0xff, TILE_ROW * sizeof *supported);
+    }
+    OVER_TILE down[i] =
+        rule_settle_down(fill[i], capacity[i], room[i + BELOW], bodies ? body[i] : 0, bodies ? body[i + BELOW] : 0);
+    OVER_TILE up[i] = rule_settle_up(fill[i], capacity[i], bodies ? head[i] : 0, bodies ? supported[i] : 0,
+                                     rule_settle_level(fill[i + ABOVE], capacity[i + ABOVE]), room[i + ABOVE],
+                                     bodies ? body[i] : 0, bodies ? body[i + ABOVE] : 0);
+    OVER_TILE
+    {
+        uint16_t moved = (uint16_t)(fill[i] - down[i] + down[i + ABOVE] - up[i] + up[i + BELOW]);
+        fill_1[i] = bodies ? rule_settle_choose(body[i], fill[i], moved) : moved;
+        room_1[i] = rule_settle_room(fill_1[i], capacity[i], bodies ? body[i] : 0, bodies ? top[i] : 0);
+        level[i] = rule_settle_level(fill_1[i], capacity[i]);
+        thin[i] = rule_settle_mask(fill_1[i] < film);
+    }
+    OVER_TILE
+    {
+        uint16_t carried = rule_settle_mask(room_1[i + BELOW] == 0);
+        gives[i] = bodies ? rule_settle_choose(body[i], supported[i], carried) : carried;
+        dry[i] = (uint16_t)(rule_settle_mask(fill_1[i] == 0) & carried);
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        const int step = axis ? TILE_PLANE : 1;
+        uint16_t *restrict to = axis ? t->to_z : t->to_x, *restrict from = axis ? t->from_z : t->from_x;
+        LANES
+        for (int i = FIRST; i < LAST - step; i++) {
+            const int j = i + step;
+            uint16_t both = bodies ? (uint16_t)(body[i] & body[j]) : 0;
+            to[i] = rule_settle_side(fill_1[i], level[i], level[j], bodies ? body[i] : 0, bodies ? pressed[i] : 0, gives[i],
+                                     thin[i], dry[j], rule_settle_mask(capacity[j] != 0), both);
+            from[i] = rule_settle_side(fill_1[j], level[j], level[i], bodies ? body[j] : 0, bodies ? pressed[j] : 0, gives[j],
+                                       thin[j], dry[i], rule_settle_mask(capacity[i] != 0), both);
+        }
+    }
+}
+
+static void flows(settle_tile *t, bool bodies, uint16_t film)
+{
+    if (bodies)
+        find_flows(t, true, film);
+    else
+        find_flows(t, false, film);
+}
+
+static uint16_t larger(uint16_t a, uint16_t b)
+{
+    return a > b ? a : b;
+}
+
+// Eight bytes, each 0 or 1, as bits.
+static uint64_t bits_of_row(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word * UINT64_C(0x0102040810204080) >> 56;
+}
+
+static settle_outcome take(settle_tile *t, settle_page *page, const layer_mask *free, uint16_t calm, uint8_t patience)
+{
+    const uint16_t *old = page->fill[page->now];
+    uint16_t *new = page->fill[1 - page->now];
+    layer_mask wet = {{0}}, full = {{0}}, settled = {{0}}, changed = {{0}};
+    for (int z = 0; z < 8; z++) {
+        for (int y = 0; y < 8; y++) {
+            const int at = TILE_AT(0, y, z), cell = 8 * y + 64 * z;
+            const uint64_t lanes = free->layer[y] >> 8 * z & 0xff;
+            uint16_t *restrict next = new + cell;
+            uint8_t *restrict counter = page->calm + cell;
+            uint8_t is_wet[8], is_full[8], is_settled[8], is_changed[8];
+            LANES
+            for (int x = 0; x < 8; x++) {
+                const int i = at + x;
+                uint16_t in = (uint16_t)(t->to_x[i - 1] + t->from_x[i] + t->to_z[i - TILE_PLANE] + t->from_z[i]);
+                uint16_t out = (uint16_t)(t->to_x[i] + t->from_x[i - 1] + t->to_z[i] + t->from_z[i - TILE_PLANE]);
+                uint16_t most = larger(larger(t->to_x[i - 1], t->from_x[i]), larger(t->to_z[i - TILE_PLANE], t->from_z[i]));
+                most =
+                    larger(most, larger(larger(t->to_x[i], t->from_x[i - 1]), larger(t->to_z[i], t->from_z[i - TILE_PLANE])));
+                most = larger(most, larger(larger(t->down[i], t->up[i]), larger(t->down[i + TILE_ROW], t->up[i - TILE_ROW])));
+                uint16_t mine = rule_settle_mask((int)(lanes >> x & 1));
+                uint16_t held = (uint16_t)((t->fill_1[i] + in - out) & mine);
+                uint8_t counts = (uint8_t)(counter[x] + (counter[x] < 255));
+                counts = held > 0 && most <= calm ? counts : 0;
+                next[x] = held;
+                counter[x] = counts;
+                is_wet[x] = held > 0;
+                is_full[x] = (uint8_t)((mine != 0) & (t->capacity[i] != 0) & (held >= t->capacity[i]));
+                is_settled[x] = (uint8_t)((held > 0) & (counts >= patience));
+                is_changed[x] = held != old[cell + x];
+            }
+            wet.layer[y] |= bits_of_row(is_wet) << 8 * z;
+            full.layer[y] |= bits_of_row(is_full) << 8 * z;
+            settled.layer[y] |= bits_of_row(is_settled) << 8 * z;
+            changed.layer[y] |= bits_of_row(is_changed) << 8 * z;
+        }
+    }
+    settle_outcome outcome = {0};
+    uint64_t any = 0;
+    for (int y = 0; y < 8; y++) {
+        any |= changed.layer[y];
+        outcome.uneasy |= (wet.layer[y] & ~settled.layer[y]) != 0;
+    }
+    const uint64_t low_x = UINT64_C(0x0101010101010101);
+    outcome.changed = any != 0;
+    outcome.sides =
+        (uint8_t)(((any & low_x) != 0) | ((any & low_x << 7) != 0) << 1 | (changed.layer[0] != 0) << 2 |
+                  ((changed.layer[6] | changed.layer[7]) != 0) << 3 | ((any & 0xff) != 0) << 4 | (any >> 56 != 0) << 5);
+    page->wet = wet;
+    page->full = full;
+    page->settled = settled;
+    return outcome;
+}
+
+#define TABLE_OF(width) settle_kernels_##width
+#define TABLE(width) TABLE_OF(width)
+
+const settle_kernels TABLE(CPU_WIDTH) = {.flows = flows, .take = take};

@@ -1,0 +1,258 @@
+// Edits of the settling automaton's water: fills and pours through cells/edits.c, which sees it as drops in cells, and terrain.
+//
+// A body takes and gives as a whole: a fill of some of its cells changes its volume, and its level follows. Water over which terrain is
+// built goes to a body beside it, or up, or to a side, or down; only what finds no room at all is removed.
+#include "solvers/settle/settle.h"
+
+#include <assert.h>
+
+// ---- Cells as drops ----------------------------------------------------------------------------------------------------------
+
+static void read_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t drops[BRICK_CELLS])
+{
+    const settle *s = (const settle *)c;
+    settle_read_units(pool == &c->frozen ? s->frozen : s, brick, drops);
+    for (int32_t i = 0; i < BRICK_CELLS; i++) drops[i] *= SETTLE_UNIT;
+}
+
+static void put_drops(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS])
+{
+    settle *s = (settle *)c;
+    int32_t units[BRICK_CELLS];
+    settle_read_units(s, brick, units);
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t more = drops[cell] / SETTLE_UNIT - units[cell];
+        if (more == 0) continue;
+        const int32_t body = settle_body_of(s, brick, cell);
+        if (body) {
+            body_at(s, body)->volume += more;
+            settle_note_body(s, body);
+        } else {
+            settle_page *page = s->bricks[brick].page;
+            assert(page && page_fill(page)[cell] + more >= 0);
+            page_fill(page)[cell] = (uint16_t)(page_fill(page)[cell] + more);
+            page->calm[cell] = 0;
+        }
+    }
+    settle_look_at_page(s, brick);
+    settle_wake_around(s, brick);
+}
+
+static int32_t full_drops(const fluid_cells *c, int32_t brick, int32_t cell)
+{
+    return cell_capacity(&((const settle *)c)->bricks[brick], cell) * SETTLE_UNIT;
+}
+
+static bool is_wet(const fluid_cells *c, int32_t brick)
+{
+    const settle_brick *b = &((const settle *)c)->bricks[brick];
+    return b->node || (b->page && !layers_empty(&b->page->wet));
+}
+
+const cell_store settle_cell_store = {read_drops, put_drops, full_drops, is_wet};
+
+// ---- Fills -------------------------------------------------------------------------------------------------------------------
+
+// Pages for the bricks of a box that have free cells.
+weir_status settle_need_pages(settle *s, weir_box box)
+{
+    fluid_view view;
+    cells_view(&s->cells, false, &view);
+    region_walk walk = region_walk_live(&view, box);
+    weir_status status = WEIR_OK;
+    for (int32_t b; status == WEIR_OK && (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        const layer_mask taken = settle_taken(s, b);
+        uint64_t free = 0;
+        for (int32_t y = 0; y < 8; y++) free |= s->bricks[b].open.layer[y] & ~taken.layer[y];
+        if (free) status = settle_need_page(s, b);
+    }
+    return status;
+}
+
+weir_status settle_prepare(void *state, const world_edit *edit)
+{
+    settle *s = state;
+    weir_status status = cells_prepare(state, edit);
+    if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) {
+        weir_box box = edit->place.box;
+        status = settle_need_pages(s, box);
+    }
+    return status;
+}
+
+void settle_apply(void *state, const world_edit *edit)
+{
+    cells_apply(state, edit);
+}
+
+// ---- Terrain -----------------------------------------------------------------------------------------------------------------
+
+// Gives water to a cell beside one; returns what it did not take.
+static int32_t give_to(settle *s, int32_t brick, int32_t cell, int32_t axis, int32_t side, int32_t units, bool to_bodies)
+{
+    int32_t next, there = fluid_step((const int32_t(*)[27])s->cells.pool.near, brick, cell, axis, side, &next);
+    if (!there || units == 0 || cell_capacity(&s->bricks[there], next) == 0) return units;
+    const int32_t body = settle_body_of(s, there, next);
+    settle_page *page = s->bricks[there].page;
+    if (to_bodies != (body != 0) || (!body && !page)) return units;
+    if (body) {
+        body_at(s, body)->volume += units;
+        settle_note_body(s, body);
+        return 0;
+    }
+    const int32_t room = SETTLE_MOST - page_fill(page)[next], given = units < room ? units : room;
+    if (given <= 0) return units;
+    page_fill(page)[next] = (uint16_t)(page_fill(page)[next] + given);
+    page->calm[next] = 0;
+    settle_look_at_page(s, there);
+    s->cells.pool.wet[there] = 1;
+    settle_wake_around(s, there);
+    cells_flags(&s->cells)[there] = s->cells.world->change;
+    return units - given;
+}
+
+// Water of a cell that has become solid.
+static void displace(settle *s, int32_t brick, int32_t cell, int32_t units)
+{
+    static const int8_t ways[6][2] = {{1, 1}, {0, -1}, {0, 1}, {2, -1}, {2, 1}, {1, -1}};
+    for (int32_t bodies = 1; bodies >= 0; bodies--)
+        for (int32_t k = 0; k < 6; k++) units = give_to(s, brick, cell, ways[k][0], ways[k][1], units, bodies);
+    cells_ledger(&s->cells)->removed += (int64_t)units * SETTLE_UNIT;
+}
+
+// All that a node's cells count for, as the terrain is known.
+static void count_node(settle *s, int32_t node, int32_t sign)
+{
+    const settle_node *n = node_at(s, node);
+    const int32_t bottom = 8 * s->cells.pool.coord[n->brick].y;
+    for (int32_t y = 0; y < 8; y++)
+        if (n->cells.layer[y])
+            settle_count_cells(s, body_at(s, n->body), &s->bricks[n->brick], bottom + y, n->cells.layer[y], sign);
+}
+
+// Takes cells that have become solid out of the bodies of a brick.
+static void shut_bodies(settle *s, int32_t brick)
+{
+    for (int32_t n = s->bricks[brick].node, next; n; n = next) {
+        settle_node *node = node_at(s, n);
+        const int32_t body = node->body;
+        next = node->next_in_brick;
+        for (int32_t y = 0; y < 8; y++) {
+            const uint64_t open = s->bricks[brick].open.layer[y];
+            body_at(s, body)->may_be_split |= (node->cells.layer[y] & ~open) != 0;
+            node->cells.layer[y] &= open;
+        }
+        count_node(s, n, 1);
+        settle_note_body(s, body);
+        if (!layers_empty(&node->cells)) continue;
+        settle_end_node(s, n);
+        if (body_at(s, body)->nodes > 0) continue;
+        cells_ledger(&s->cells)->removed += body_at(s, body)->volume * SETTLE_UNIT;
+        body_at(s, body)->volume = 0;
+        settle_end_body(s, body);
+    }
+}
+
+static void shut_free(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    if (!b->page) return;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t units = page_fill(b->page)[cell];
+        if (units == 0 || layers_have(&b->open, cell)) continue;
+        page_fill(b->page)[cell] = 0;
+        b->page->calm[cell] = 0;
+        displace(s, brick, cell, units);
+    }
+    settle_look_at_page(s, brick);
+}
+
+static void refresh_brick(settle *s, weir_coord coord)
+{
+    fluid_cells *c = &s->cells;
+    brick_pool *pool = &c->pool;
+    const int32_t brick = bricks_find(pool, coord);
+    cells_terrain_changed_brick(c, coord);
+    if (!brick) {
+        for (int32_t k = 0; k < 27; k++) {
+            const int32_t near = bricks_find(pool, brick_neighbour(coord, k));
+            if (!near) continue;
+            pool->changed[near] = c->world->change;
+            settle_wake(s, near);
+            for (int32_t n = s->bricks[near].node; n; n = node_at(s, n)->next_in_brick)
+                settle_note_body(s, node_at(s, n)->body);
+        }
+        return;
+    }
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick) count_node(s, n, -1);
+    const weir_status status = settle_learn(s, brick, &c->world->terrain);
+    assert(status == WEIR_OK);
+    (void)status;
+    shut_bodies(s, brick);
+    shut_free(s, brick);
+    for (int32_t y = 0; y < 8; y++) settle_note_below(s, brick, y, ~UINT64_C(0));
+    pool->wet[brick] = is_wet(c, brick);
+    pool->changed[brick] = c->world->change;
+    settle_wake_around(s, brick);
+}
+
+// Whether to go by coordinate or by index.
+static bool is_small(const settle *s, weir_box bricks)
+{
+    return region_volume(bricks) <= s->cells.pool.live;
+}
+
+// Room for shares that are between, and for water that is pushed aside.
+static weir_status prepare_brick(settle *s, int32_t brick)
+{
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    settle_brick *b = &s->bricks[brick];
+    weir_status status = settle_need_shares(s, brick);
+    for (int32_t f = 0; f < 6 && b->page && status == WEIR_OK; f++) {
+        const int32_t there = s->cells.pool.near[brick][faces[f]];
+        if (there) status = settle_need_page(s, there);
+    }
+    return status;
+}
+
+weir_status settle_terrain_prepare(void *state, weir_box bricks)
+{
+    settle *s = state;
+    const brick_pool *pool = &s->cells.pool;
+    weir_status status = settle_sync(s);
+    for (int32_t b = 1; b < pool->end && status == WEIR_OK && !is_small(s, bricks); b++)
+        if (pool->alive[b] && region_holds(bricks, pool->coord[b])) status = prepare_brick(s, b);
+    if (!is_small(s, bricks)) return status;
+    for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z; at.z++) {
+        for (at.y = bricks.min.y; at.y < bricks.max.y; at.y++) {
+            for (at.x = bricks.min.x; at.x < bricks.max.x && status == WEIR_OK; at.x++) {
+                const int32_t brick = bricks_find(pool, at);
+                if (brick) status = prepare_brick(s, brick);
+            }
+        }
+    }
+    return status;
+}
+
+void settle_terrain_changed(void *state, weir_box bricks)
+{
+    settle *s = state;
+    brick_pool *pool = &s->cells.pool;
+    pool->topology_dirty = true;
+    if (is_small(s, bricks)) {
+        for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z; at.z++)
+            for (at.y = bricks.min.y; at.y < bricks.max.y; at.y++)
+                for (at.x = bricks.min.x; at.x < bricks.max.x; at.x++) refresh_brick(s, at);
+        return;
+    }
+    const weir_box around = {{bricks.min.x - 1, bricks.min.y - 1, bricks.min.z - 1},
+                             {bricks.max.x + 1, bricks.max.y + 1, bricks.max.z + 1}};
+    for (int32_t brick = 1; brick < pool->end; brick++) {
+        if (!pool->alive[brick] || !region_holds(around, pool->coord[brick])) continue;
+        pool->closed[brick] = 0;
+        settle_wake(s, brick);
+        if (region_holds(bricks, pool->coord[brick])) refresh_brick(s, pool->coord[brick]);
+    }
+}

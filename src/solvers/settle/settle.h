@@ -1,0 +1,395 @@
+// The settling automaton's state (docs/settle.md).
+//
+// Water is free, in cells with a fill of their own, or still, in bodies. A body is a set of cells that hang together, one number of units
+// and one level: cells below its top layer are full, those in it hold what the level gives them. So a lake takes in, gives and levels
+// without a look at its cells, and only bricks in which free water moves are worked on.
+//
+//     brick    what the solver keeps of one beside the pool's tables: its shape, a page if it has free water, its nodes and outlets
+//     page     the fills of a brick's free cells
+//     node     the cells of a body in one brick
+//     outlet   a brick at rest beside a body, and the levels of the body that wake it
+//
+// Cells are counted by layers here: bit x + 8z of word y. Nodes, bodies and outlets are numbered from 1 on, 0 is none. Numbers and
+// the order of lists are accidents of history, and no result depends on them: where order matters it is that of coordinates.
+#ifndef WEIR_SETTLE_SETTLE_H
+#define WEIR_SETTLE_SETTLE_H
+
+#include "cells/cells.h"
+#include "compute/cpu.h"
+#include "solvers/settle/laws.h"
+#include <stdatomic.h>
+
+enum {
+    SETTLE_UNIT = WEIR_FULL / SETTLE_FULL,  // drops
+    SETTLE_SEEDS = 4,                       // bodies that may begin in a brick in one update
+    SETTLE_OUTLETS = 4,                     // bodies beside which a brick may rest
+    LIST_DEEP = 0,                          // nodes below those
+    LIST_SURFACE = 1                        // in the layer of bricks that holds the body's top layer
+};
+
+// The cells of a brick by layers.
+typedef struct layer_mask {
+    uint64_t layer[8];
+} layer_mask;
+
+typedef struct settle_page {
+    uint16_t fill[2][BRICK_CELLS];  // units in free cells, now and in the update under way
+    uint8_t calm[BRICK_CELLS];      // updates for which the cell has been calm
+    layer_mask wet, full;           // free cells that hold something, and as much as fits
+    layer_mask settled;             // wet and calm for long enough
+    uint8_t now;                    // which of the two fills counts
+} settle_page;
+
+typedef struct settle_brick {
+    settle_page *page;  // NULL: it has no free water
+    uint8_t *shares;    // solid shares of its cells; NULL: each is wholly open or wholly solid
+    layer_mask open;    // cells that are not wholly solid
+    int32_t node, outlet;
+    uint8_t active;    // it is to be worked on, and listed
+    uint8_t worked;    // in an update: it is one of those that are worked on, and has a page
+    uint8_t stirred;   // something changed in it or beside it since it was worked on
+    uint8_t touching;  // bodies may touch in it
+    uint8_t queued;    // of a flood under way
+} settle_brick;
+
+typedef struct settle_node {
+    int32_t brick, body;
+    int32_t next_in_brick;
+    int32_t list, before, next;  // in the body
+    int32_t part;                // the first of its parts, while a split is looked for
+    layer_mask cells;
+} settle_node;
+
+typedef struct settle_outlet {
+    int32_t brick, body;
+    int32_t next_in_brick;
+    int32_t before, next;  // of the body
+    int64_t up, down;      // heights of the body's surface from which on, or down to which, the brick wakes
+} settle_outlet;
+
+typedef struct settle_body {
+    int32_t link;  // while its number is free (settle_store)
+    bool used;
+    bool closed;        // it holds more than fits, and there is nowhere to rise to
+    bool dirty;         // its volume or its cells changed
+    bool may_be_split;  // cells were taken out of it
+    int64_t volume;     // units
+    int64_t base;       // that fit below the top layer
+    int64_t room;       // and in it
+    int32_t top;        // y of the top layer
+    int32_t area;       // cells in it
+    int32_t level;      // of the surface above the bottom of the top layer, units
+    int32_t nodes;
+    int32_t first[2], outlet;
+    int32_t lowest;               // its node in the lowest brick by coordinate; 0: not known
+    int64_t least_up, most_down;  // of its outlets
+    int32_t count[256];           // cells of the top layer by their solid share
+    _Atomic int64_t gained;       // in the update under way
+} settle_body;
+
+// What the kernel tells of a brick.
+typedef struct settle_outcome {
+    bool changed;
+    bool uneasy;    // a wet cell has not been calm for long enough
+    uint8_t sides;  // where something changed near: bit 0 x = 0, 1 x = 7, 2 y = 0, 3 y = 6 or 7, 4 z = 0, 5 z = 7
+} settle_outcome;
+
+// Numbered things in one array, some of them free.
+typedef struct settle_store {
+    void *items;
+    size_t size;
+    int32_t room, end, free_first, free_count;  // the free ones are linked through their first int32_t
+    // How many may be taken in this update. It follows from how many there are, never from the room, so that all machines stop alike.
+    int32_t budget;
+} settle_store;
+
+typedef struct settle_kernels settle_kernels;
+
+typedef struct settle {
+    fluid_cells cells;  // first
+    settle_brick *bricks;
+    uint8_t *known;  // 1: the shape of the brick is
+    int32_t brick_room;
+    settle_store nodes, bodies, outlets;
+    int32_t *active;  // bricks to be worked on
+    int32_t active_count;
+    int32_t *touching;
+    int32_t touching_count;
+    int32_t *queue;    // of floods; room for every brick
+    int32_t *changed;  // bodies of which something changed
+    int32_t changed_count, changed_room;
+    struct settle_part *parts;  // of a body that may be split
+    int32_t part_room;
+    const settle_kernels *kernels;
+    char *scratch;
+    int32_t workers;
+    int32_t work_count;               // of the active ones, that the update under way works on
+    int64_t page_count, share_count;  // that there are
+    settle_outcome *outcome;          // of the bricks worked on
+    int32_t outcome_room;
+    struct settle *frozen;  // a copy for reading, while a background step runs; its pool is that of the cells' frozen one
+} settle;
+
+// ---- What it is made of --------------------------------------------------------------------------------------------------
+
+static inline settle_node *node_at(const settle *s, int32_t node)
+{
+    return (settle_node *)s->nodes.items + node;
+}
+
+static inline settle_body *body_at(const settle *s, int32_t body)
+{
+    return (settle_body *)s->bodies.items + body;
+}
+
+static inline settle_outlet *outlet_at(const settle *s, int32_t outlet)
+{
+    return (settle_outlet *)s->outlets.items + outlet;
+}
+
+static inline uint16_t *page_fill(settle_page *page)
+{
+    return page->fill[page->now];
+}
+
+// A cell's place in its layer, and the other way round; cells of a brick are numbered x + 8y + 64z.
+static inline int32_t layer_of(int32_t cell)
+{
+    return cell >> 3 & 7;
+}
+
+static inline uint64_t bit_of(int32_t cell)
+{
+    return UINT64_C(1) << ((cell & 7) + 8 * (cell >> 6));
+}
+
+static inline int32_t cell_of(int32_t layer, int32_t bit)
+{
+    return (bit & 7) + 8 * layer + 64 * (bit >> 3);
+}
+
+static inline bool layers_have(const layer_mask *mask, int32_t cell)
+{
+    return mask->layer[layer_of(cell)] & bit_of(cell);
+}
+
+static inline bool layers_empty(const layer_mask *mask)
+{
+    uint64_t any = 0;
+    for (int32_t y = 0; y < 8; y++) any |= mask->layer[y];
+    return any == 0;
+}
+
+// The cells at the sides of some in a layer.
+static inline uint64_t layer_sides(uint64_t cells)
+{
+    const uint64_t low = UINT64_C(0x0101010101010101);
+    return (cells << 1 & ~low) | (cells >> 1 & ~(low << 7)) | cells << 8 | cells >> 8;
+}
+
+// What a share of a cell leaves room for, by brick and cell; 0 in solid ones.
+static inline int32_t cell_capacity(const settle_brick *brick, int32_t cell)
+{
+    if (brick->shares) return rule_settle_capacity(brick->shares[cell]);
+    return layers_have(&brick->open, cell) ? SETTLE_FULL : 0;
+}
+
+// The fill of a body's cell in layer y of the world.
+static inline int32_t body_fill(const settle_body *body, int32_t y, int32_t capacity)
+{
+    if (y < body->top) return capacity;
+    const int32_t above_floor = body->level - (SETTLE_FULL - capacity);
+    return above_floor < 0 ? 0 : above_floor < capacity ? above_floor : capacity;
+}
+
+// The height of a body's surface, in units from y = 0 on. One that is closed presses as if a layer more were full.
+static inline int64_t body_height(const settle_body *body)
+{
+    return (int64_t)body->top * SETTLE_FULL + body->level + (body->closed ? SETTLE_FULL : 0);
+}
+
+// The parameters in units.
+typedef struct settle_limits {
+    int32_t film, calm, patience, least_cells, least_fill;
+} settle_limits;
+
+static inline settle_limits settle_get_limits(const settle *s)
+{
+    const weir_settle_params *p = &s->cells.world->params.settle;
+    return (settle_limits){.film = (int32_t)(p->film * SETTLE_FULL),
+                           .calm = (int32_t)(p->calm * SETTLE_FULL),
+                           .patience = p->patience,
+                           .least_cells = p->body_cells,
+                           .least_fill = SETTLE_FULL / 64};
+}
+
+// ---- cpu_kernels.c: the laws over a brick, once per width of SIMD ----
+
+enum {
+    TILE_ROW = 16,     // cells in a row of a tile: x from -4 to 11, of which -1 to 8 mean something
+    TILE_LAYERS = 11,  // y from -2 to 8
+    TILE_PLANE = TILE_ROW * TILE_LAYERS,
+    TILE_CELLS = TILE_PLANE * 10,  // z from -1 to 8
+    TILE_PAD = TILE_PLANE
+};
+#define TILE_AT(x, y, z) (TILE_PAD + (x) + 4 + TILE_ROW * ((y) + 2) + TILE_PLANE * ((z) + 1))
+
+// A brick and what lies around it, and what crosses its faces.
+typedef uint16_t settle_row[TILE_CELLS + 2 * TILE_PAD];
+typedef struct settle_tile {
+    settle_row fill, capacity;
+    settle_row body, top, pressed, head;  // only with bodies
+    settle_row room, supported, fill_1, room_1, level, gives, thin, dry;
+    settle_row down, up;      // out of a cell
+    settle_row to_x, from_x;  // from a cell towards x + 1, and the other way
+    settle_row to_z, from_z;
+    uint16_t next[BRICK_CELLS];
+} settle_tile;
+
+struct settle_kernels {
+    // Works out what crosses faces in a tile that has been filled in.
+    void (*flows)(settle_tile *t, bool bodies, uint16_t film);
+    // The new fills of a brick of free cells, and what is calm. `free` are its cells that no body has.
+    settle_outcome (*take)(settle_tile *t, settle_page *page, const layer_mask *free, uint16_t calm, uint8_t patience);
+};
+
+extern const settle_kernels settle_kernels_scalar, settle_kernels_avx2, settle_kernels_avx512;
+
+// ---- settle.c ----
+
+// A state without bricks, of which nothing can have failed yet.
+void settle_begin(settle *s, weir_world *world);
+weir_status settle_reserve_stores(settle *s);
+
+// ---- tables.c: bricks, pages, and stores of numbered things ----
+
+// Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
+weir_status settle_sync(settle *s);
+weir_status settle_grow(settle *s, int32_t room);
+void settle_free_tables(settle *s);
+int64_t settle_bytes(const settle *s);
+// A page for a brick that may have none.
+weir_status settle_need_page(settle *s, int32_t brick);
+void settle_drop_page(settle *s, int32_t brick);
+// Notes anew which free cells are wet and full.
+void settle_look_at_page(settle *s, int32_t brick);
+// Room for the shares of a brick's cells, which may be between.
+weir_status settle_need_shares(settle *s, int32_t brick);
+// Looks at a brick's terrain.
+weir_status settle_learn(settle *s, int32_t brick, const terrain *t);
+// When a brick of the pool ends.
+void settle_brick_ended(fluid_cells *c, int32_t brick);
+
+// Lets so many be taken.
+weir_status store_reserve(settle *s, settle_store *store, int32_t budget);
+static inline int32_t store_used(const settle_store *store)
+{
+    return store->end > 0 ? store->end - 1 - store->free_count : 0;
+}
+int32_t store_take(settle_store *store);
+void store_give(settle_store *store, int32_t item);
+
+// ---- tile.c: the laws over a brick ----
+
+// Works on bricks, which have pages: their new fills, and what bodies gain. `outcome` gets what became of each.
+void settle_work(settle *s, const int32_t *bricks, int32_t count, settle_outcome *outcome);
+
+// ---- bodies.c: one body: its cells, level and layers ----
+
+// The node of a body in a brick; 0: it has none there.
+int32_t settle_find_node(const settle *s, int32_t brick, int32_t body);
+// Which body a cell belongs to.
+int32_t settle_body_of(const settle *s, int32_t brick, int32_t cell);
+// All cells of a brick that belong to bodies.
+layer_mask settle_taken(const settle *s, int32_t brick);
+
+int32_t settle_new_body(settle *s, int32_t top);
+void settle_end_body(settle *s, int32_t body);
+// The node of a body in a brick, made if there is none.
+int32_t settle_need_node(settle *s, int32_t brick, int32_t body);
+void settle_end_node(settle *s, int32_t node);
+void settle_relabel_node(settle *s, int32_t node, int32_t body);
+// Cells of a node in a layer begin, or end (`sign` -1), to count for what fits into the body.
+void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick, int32_t y, uint64_t cells, int32_t sign);
+// Counts all cells of a body anew, with another top layer: its highest.
+void settle_recount(settle *s, int32_t body);
+void settle_note_body(settle *s, int32_t body);
+void settle_forget_body(settle *s, int32_t body);
+// Another layer is the top one; what fits is the caller's to count.
+void settle_set_top(settle *s, int32_t body, int32_t top);
+
+// Gives free water in some cells of a layer to a body, which has them or will have.
+void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64_t cells);
+
+// What the top layer holds at a level, and the level that the volume has.
+int64_t settle_layer_holds(const settle_body *b, int32_t level);
+void settle_find_level(settle_body *b);
+void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
+// Takes the top layer away from a body; its volume stays.
+void settle_drop_layer(settle *s, int32_t body);
+// After a change: as many layers as its volume needs, its level, and who wakes of it.
+void settle_level_bodies(settle *s);
+
+// Whether a comes before b, by the lowest brick and cell of each.
+int32_t settle_lowest_cell(const layer_mask *cells);
+bool settle_comes_before(const settle *s, int32_t a, int32_t b);
+
+// ---- meet.c: bodies that touch or come apart ----
+
+void settle_meet(settle *s);
+// A body got cells in a brick: it may touch another there.
+void settle_mark_touching(settle *s, int32_t brick, int32_t body);
+weir_status settle_reserve_parts(settle *s);
+void settle_free_parts(settle *s);
+void settle_split(settle *s, int32_t body);
+// The nodes of a brick in the order of their lowest cells. Returns how many there are.
+int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK_CELLS]);
+
+// ---- join.c: free water that becomes still ----
+
+// Lets the free water around the worked bricks join bodies, and bodies begin.
+void settle_join(settle *s, const int32_t *bricks, int32_t count);
+// The bodies that have cells in a brick or at its faces. Returns how many there are, of which the first 64 are listed.
+int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64]);
+// The cells of a brick that lie beside a body's cells in the bricks around it.
+layer_mask settle_beside(const settle *s, int32_t brick, int32_t body);
+
+// ---- rest.c: which bricks are worked on ----
+
+void settle_wake(settle *s, int32_t brick);
+void settle_wake_around(settle *s, int32_t brick);
+void settle_wake_sides(settle *s, int32_t brick, int32_t layer, uint64_t cells);
+// Lets a brick rest, if the bodies beside it can be told when it must wake.
+bool settle_rest(settle *s, int32_t brick);
+void settle_add_outlet(settle *s, int32_t brick, int32_t body, int64_t up, int64_t down);
+// Wakes the bricks at rest beside a body that its surface has come to, or all.
+void settle_wake_outlets(settle *s, int32_t body, bool all);
+void settle_end_outlets(settle *s, int32_t brick);
+
+// ---- edits.c ----
+
+extern const cell_store settle_cell_store;
+weir_status settle_prepare(void *state, const world_edit *edit);
+void settle_apply(void *state, const world_edit *edit);
+weir_status settle_need_pages(settle *s, weir_box box);
+weir_status settle_terrain_prepare(void *state, weir_box bricks);
+void settle_terrain_changed(void *state, weir_box bricks);
+
+// ---- state.c ----
+
+// The units of a brick's cells, in free water and bodies.
+void settle_read_units(const settle *s, int32_t brick, int32_t units[BRICK_CELLS]);
+int64_t settle_owed(const settle *s);
+void settle_view(const void *state, bool frozen, fluid_view *view);
+weir_status settle_freeze(void *state);
+void settle_free_frozen(settle *s);
+uint64_t settle_hash(const void *state, bool frozen);
+void settle_save(const void *state, snapshot_writer *w);
+weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival);
+void settle_adopt(void *state, void *arrival);
+void settle_discard(void *state, void *arrival);
+
+// ---- validate.c ----
+const char *settle_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
+
+#endif

@@ -1,0 +1,456 @@
+// The state of the settling automaton: read, frozen, hashed, saved and loaded.
+//
+// In a snapshot: bricks in coordinate order, each as
+//
+//     coordinate | flags | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts
+//     | each node, by its lowest cell: number of its body, eight layers of 8 bytes
+//     | each outlet: number of its body, the two heights of 8 bytes
+//
+// then the bodies, numbered in the order in which they come: volume of 8 bytes, level of 4, flags. All live bricks are there, also dry
+// ones: one that comes to be is worked on if a neighbour is, so it matters which have been there before.
+#include "base/hash.h"
+#include "solvers/settle/settle.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    FLAG_ACTIVE = 1,
+    FLAG_FREE = 2,  // it has free water
+    FLAG_TOUCHING = 4,
+    FLAG_WET_SEEN = 8,  // as the topology saw it last
+    FLAG_CLOSED = 1,    // of a body
+    FLAG_DIRTY = 2,
+    FLAG_SPLIT = 4,
+    HASH_GRAIN = 64
+};
+
+// ---- Reading -----------------------------------------------------------------------------------------------------------------
+
+void settle_read_units(const settle *s, int32_t brick, int32_t units[BRICK_CELLS])
+{
+    const settle_brick *b = brick < s->brick_room ? &s->bricks[brick] : NULL;
+    memset(units, 0, BRICK_CELLS * sizeof *units);
+    if (!b || brick == BRICK_NOTHING) return;
+    for (int32_t i = 0; i < BRICK_CELLS && b->page; i++) units[i] = page_fill(b->page)[i];
+    const int32_t bottom = 8 * s->cells.pool.coord[brick].y;
+    for (int32_t n = b->node; n; n = node_at(s, n)->next_in_brick) {
+        const settle_node *node = node_at(s, n);
+        const settle_body *body = body_at(s, node->body);
+        for (int32_t y = 0; y < 8; y++) {
+            const int32_t whole = body_fill(body, bottom + y, SETTLE_FULL);
+            for (uint64_t left = node->cells.layer[y]; left;) {
+                const int32_t cell = cell_of(y, region_take(&left));
+                units[cell] = b->shares ? body_fill(body, bottom + y, cell_capacity(b, cell)) : whole;
+            }
+        }
+    }
+}
+
+// What bodies hold in no cell.
+int64_t settle_owed(const settle *s)
+{
+    int64_t owed = 0;
+    for (int32_t body = 1; body < s->bodies.end; body++) {
+        const settle_body *b = body_at(s, body);
+        if (b->used) owed += b->volume - b->base - settle_layer_holds(b, b->level);
+    }
+    return owed;
+}
+
+static int64_t read_owed(const fluid_view *view)
+{
+    const settle *s = view->owner;
+    return settle_owed(view->alive == s->cells.frozen.alive ? s->frozen : s) * SETTLE_UNIT;
+}
+
+void settle_view(const void *state, bool frozen, fluid_view *view)
+{
+    cells_view(state, frozen, view);
+    view->owed = read_owed;
+}
+
+// ---- The frozen copy ---------------------------------------------------------------------------------------------------------
+
+void settle_free_frozen(settle *s)
+{
+    if (!s->frozen) return;
+    settle_free_tables(s->frozen);
+    memory_free(&s->cells.world->mem, s->frozen, sizeof *s->frozen);
+    s->frozen = NULL;
+}
+
+static bool copy_store(memory *mem, const settle_store *from, settle_store *to)
+{
+    *to = *from;
+    to->items = memory_alloc(mem, (size_t)from->room * from->size);
+    if (!to->items) to->room = 0;
+    if (to->items) memcpy(to->items, from->items, (size_t)from->end * from->size);
+    return to->items || from->room == 0;
+}
+
+// Pages and shares of a brick.
+static bool copy_brick(settle *copy, int32_t brick, const settle_brick *from)
+{
+    settle_brick *to = &copy->bricks[brick];
+    *to = *from;
+    to->page = NULL;
+    to->shares = NULL;
+    if (from->page && settle_need_page(copy, brick) != WEIR_OK) return false;
+    if (from->page) *to->page = *from->page;
+    if (from->shares && settle_need_shares(copy, brick) != WEIR_OK) return false;
+    if (from->shares) memcpy(to->shares, from->shares, BRICK_CELLS);
+    return true;
+}
+
+weir_status settle_freeze(void *state)
+{
+    settle *s = state;
+    memory *mem = &s->cells.world->mem;
+    settle_free_frozen(s);
+    weir_status status = cells_freeze(state);
+    if (status != WEIR_OK) return status;
+    settle *copy = s->frozen = memory_alloc_zero(mem, sizeof *copy);
+    bool enough = copy != NULL;
+    if (enough) {
+        settle_begin(copy, s->cells.world);
+        copy->cells.pool = s->cells.frozen;
+        copy->cells.material = s->cells.material;
+        enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
+                 copy_store(mem, &s->bodies, &copy->bodies);
+    }
+    for (int32_t b = 1; b < s->brick_room && enough; b++) enough = copy_brick(copy, b, &s->bricks[b]);
+    if (enough) return WEIR_OK;
+    settle_free_frozen(s);
+    return status_fail(WEIR_ERROR_MEMORY, "no memory to keep the water as it is while a background step runs");
+}
+
+// ---- Hash --------------------------------------------------------------------------------------------------------------------
+
+typedef struct hash_job {
+    const settle *s;
+    _Atomic uint64_t sum;
+} hash_job;
+
+// Shares may also be there because they were about to become others.
+static bool is_partly_solid(const settle_brick *b)
+{
+    bool partly = false;
+    for (int32_t cell = 0; cell < BRICK_CELLS && b->shares; cell++) partly |= b->shares[cell] != 0 && b->shares[cell] != 255;
+    return partly;
+}
+
+// A dry brick at rest counts nothing.
+static uint64_t hash_brick(const settle *s, int32_t brick)
+{
+    const settle_brick *b = &s->bricks[brick];
+    const bool free = b->page && !layers_empty(&b->page->wet);
+    if (!b->active && !free && !b->node) return 0;
+    uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active);
+    hash = hash_bytes(&b->open, sizeof b->open, hash);
+    if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
+    if (!free) return hash;
+    hash = hash_bytes(page_fill(b->page), sizeof b->page->fill[0], hash);
+    return hash_bytes(b->page->calm, sizeof b->page->calm, hash);
+}
+
+static uint64_t hash_body(const settle *s, int32_t body)
+{
+    const settle_body *b = body_at(s, body);
+    uint64_t cells = b->may_be_split;
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
+            const settle_node *node = node_at(s, n);
+            const uint64_t place = hash_bytes(&s->cells.pool.coord[node->brick], sizeof(weir_coord), 0);
+            cells += hash_bytes(&node->cells, sizeof node->cells, place);
+        }
+    }
+    return hash_bytes(&b->volume, sizeof b->volume, cells);
+}
+
+static void hash_bricks(void *context, int32_t begin, int32_t end, int32_t worker)
+{
+    (void)worker;
+    hash_job *job = context;
+    uint64_t sum = 0;
+    for (int32_t b = begin; b < end; b++)
+        if (job->s->cells.pool.alive[b] && b < job->s->brick_room) sum += hash_brick(job->s, b);
+    atomic_fetch_add_explicit(&job->sum, sum, memory_order_relaxed);
+}
+
+uint64_t settle_hash(const void *state, bool frozen)
+{
+    const settle *s = frozen ? ((const settle *)state)->frozen : state;
+    hash_job job = {.s = s};
+    if (frozen)
+        hash_bricks(&job, 0, s->cells.pool.end, 0);
+    else
+        workers_run(s->cells.world->workers, hash_bricks, &job, s->cells.pool.end, HASH_GRAIN);
+    uint64_t sum = atomic_load(&job.sum);
+    for (int32_t body = 1; body < s->bodies.end; body++)
+        if (body_at(s, body)->used) sum += hash_body(s, body);
+    return sum;
+}
+
+// ---- Saving ------------------------------------------------------------------------------------------------------------------
+
+// The numbers of bodies in a snapshot, in the order in which they are met.
+typedef struct body_numbers {
+    int32_t *of;
+    int32_t last;
+} body_numbers;
+
+static void save_number(snapshot_writer *w, body_numbers *numbers, int32_t body)
+{
+    if (!numbers->of[body]) numbers->of[body] = ++numbers->last;
+    snapshot_put_number(w, (uint32_t)numbers->of[body], 4);
+}
+
+static void save_outlets(const settle *s, snapshot_writer *w, int32_t brick, body_numbers *numbers)
+{
+    int32_t list[SETTLE_OUTLETS], count = 0;
+    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) list[count++] = o;
+    // From the first to the last: each that is read comes before those read already.
+    while (count > 0) {
+        const settle_outlet *outlet = outlet_at(s, list[--count]);
+        save_number(w, numbers, outlet->body);
+        snapshot_put_number(w, (uint64_t)outlet->up, 8);
+        snapshot_put_number(w, (uint64_t)outlet->down, 8);
+    }
+}
+
+static int32_t count_outlets(const settle *s, int32_t brick)
+{
+    int32_t count = 0;
+    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) count++;
+    return count;
+}
+
+static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_numbers *numbers)
+{
+    const settle_brick *b = &s->bricks[brick];
+    const bool free = b->page && !layers_empty(&b->page->wet);
+    int32_t nodes[BRICK_CELLS];
+    const int32_t count = settle_ordered_nodes(s, brick, nodes);
+    snapshot_put_coord(w, s->cells.pool.coord[brick]);
+    snapshot_put_number(w,
+                        (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
+                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0),
+                        1);
+    snapshot_put_number(w, (uint32_t)count, 2);
+    snapshot_put_number(w, (uint32_t)count_outlets(s, brick), 1);
+    if (free) {
+        snapshot_put_values(w, page_fill(b->page), BRICK_CELLS, 2);
+        snapshot_put_values(w, b->page->calm, BRICK_CELLS, 1);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        save_number(w, numbers, node_at(s, nodes[i])->body);
+        for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node_at(s, nodes[i])->cells.layer[y], 8);
+    }
+    save_outlets(s, w, brick, numbers);
+}
+
+static void save_body(snapshot_writer *w, const settle_body *b)
+{
+    snapshot_put_number(w, (uint64_t)b->volume, 8);
+    snapshot_put_number(w, (uint32_t)b->level, 4);
+    snapshot_put_number(w, (b->closed ? FLAG_CLOSED : 0) | (b->dirty ? FLAG_DIRTY : 0) | (b->may_be_split ? FLAG_SPLIT : 0), 1);
+}
+
+void settle_save(const void *state, snapshot_writer *w)
+{
+    const settle *s = state;
+    const brick_pool *pool = &s->cells.pool;
+    const size_t live = (size_t)pool->live, bodies = (size_t)s->bodies.end;
+    int32_t *bricks = snapshot_scratch(w, (live + 1) * sizeof *bricks);
+    body_numbers numbers = {bricks ? snapshot_scratch(w, bodies * sizeof *numbers.of) : NULL, 0};
+    int32_t *by_number = numbers.of ? snapshot_scratch(w, bodies * sizeof *by_number) : NULL;
+    if (by_number) {
+        int32_t known = 0;
+        memset(numbers.of, 0, bodies * sizeof *numbers.of);
+        bricks_sorted(pool, bricks);
+        for (int32_t i = 0; i < pool->live; i++) known += bricks[i] < s->brick_room && s->known[bricks[i]];
+        snapshot_put_number(w, pool->topology_dirty, 1);
+        snapshot_put_number(w, (uint32_t)known, 4);
+        for (int32_t i = 0; i < pool->live; i++)
+            if (bricks[i] < s->brick_room && s->known[bricks[i]]) save_brick(s, w, bricks[i], &numbers);
+        for (size_t body = 1; body < bodies; body++)
+            if (numbers.of[body]) by_number[numbers.of[body]] = (int32_t)body;
+        snapshot_put_number(w, (uint32_t)numbers.last, 4);
+        for (int32_t i = 1; i <= numbers.last; i++) save_body(w, body_at(s, by_number[i]));
+    }
+    snapshot_scratch_free(w, by_number, bodies * sizeof *by_number);
+    snapshot_scratch_free(w, numbers.of, bodies * sizeof *numbers.of);
+    snapshot_scratch_free(w, bricks, (live + 1) * sizeof *bricks);
+}
+
+// ---- Loading -----------------------------------------------------------------------------------------------------------------
+
+static weir_status load_free(settle *a, snapshot_reader *r, int32_t brick)
+{
+    const weir_coord at = a->cells.pool.coord[brick];
+    settle_brick *b = &a->bricks[brick];
+    weir_status status = settle_need_page(a, brick);
+    if (status != WEIR_OK) return status;
+    if (!snapshot_get_values(r, page_fill(b->page), BRICK_CELLS, 2) || !snapshot_get_values(r, b->page->calm, BRICK_CELLS, 1))
+        return snapshot_ends_early(r);
+    bool any = false;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t units = page_fill(b->page)[cell];
+        const weir_coord c = brick_cell(at, cell);
+        any |= units > 0;
+        if (units > SETTLE_MOST || (units == 0 && b->page->calm[cell]))
+            return snapshot_damaged(r, "cell (%d, %d, %d) holds %d drops", c.x, c.y, c.z, units * SETTLE_UNIT);
+        if (units > 0 && !layers_have(&b->open, cell))
+            return snapshot_damaged(r, "cell (%d, %d, %d) is solid and holds water", c.x, c.y, c.z);
+    }
+    settle_look_at_page(a, brick);
+    return any ? WEIR_OK : snapshot_damaged(r, "the brick (%d, %d, %d) has free water and holds none", at.x, at.y, at.z);
+}
+
+// The body of a number, which may be new.
+static weir_status load_number(settle *a, snapshot_reader *r, int32_t *body)
+{
+    *body = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    const weir_status status = store_reserve(a, &a->bodies, 1);
+    if (status != WEIR_OK) return status;
+    if (*body < 1 || *body > a->bodies.end)
+        return snapshot_damaged(r, "body %d of water comes after body %d", *body, a->bodies.end - 1);
+    if (*body == a->bodies.end) settle_new_body(a, 0);
+    return WEIR_OK;
+}
+
+static weir_status load_outlet(settle *a, snapshot_reader *r, int32_t brick)
+{
+    int32_t body;
+    weir_status status = load_number(a, r, &body);
+    const int64_t up = (int64_t)snapshot_get_number(r, 8), down = (int64_t)snapshot_get_number(r, 8);
+    if (status == WEIR_OK) status = store_reserve(a, &a->outlets, 1);
+    if (status == WEIR_OK) settle_add_outlet(a, brick, body, up, down);
+    return status;
+}
+
+static weir_status load_node(settle *a, snapshot_reader *r, int32_t brick)
+{
+    const weir_coord at = a->cells.pool.coord[brick];
+    const settle_brick *b = &a->bricks[brick];
+    layer_mask cells, taken = settle_taken(a, brick);
+    int32_t body;
+    weir_status status = load_number(a, r, &body);
+    for (int32_t y = 0; y < 8; y++) cells.layer[y] = snapshot_get_number(r, 8);
+    if (status == WEIR_OK && snapshot_ended(r)) return snapshot_ends_early(r);
+    if (status == WEIR_OK) status = store_reserve(a, &a->nodes, 1);
+    if (status != WEIR_OK) return status;
+    if (settle_find_node(a, brick, body) || layers_empty(&cells))
+        return snapshot_damaged(r, "the brick (%d, %d, %d) has water of a body %d", at.x, at.y, at.z, body);
+    for (int32_t y = 0; y < 8; y++)
+        if (cells.layer[y] & (~b->open.layer[y] | taken.layer[y] | (b->page ? b->page->wet.layer[y] : 0)))
+            return snapshot_damaged(r, "a body of water in the brick (%d, %d, %d) lies in other cells", at.x, at.y, at.z);
+    const int32_t node = settle_need_node(a, brick, body);
+    node_at(a, node)->cells = cells;
+    return WEIR_OK;
+}
+
+static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t)
+{
+    const weir_coord at = snapshot_get_coord(r);
+    const int32_t flags = (int32_t)snapshot_get_number(r, 1), nodes = (int32_t)snapshot_get_number(r, 2),
+                  outlets = (int32_t)snapshot_get_number(r, 1);
+    brick_mask open;
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    if (!snapshot_brick_sound(at))
+        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
+    if (bricks_find(&a->cells.pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
+    if (!terrain_open(t, at, &open)) return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
+    if (flags >= 2 * FLAG_WET_SEEN || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS || (outlets > 0 && flags & FLAG_ACTIVE))
+        return snapshot_damaged(r, "the brick (%d, %d, %d) makes no sense", at.x, at.y, at.z);
+    const int32_t brick = bricks_born(&a->cells.pool, at, &open);
+    weir_status status = settle_learn(a, brick, t);
+    if (status == WEIR_OK && flags & FLAG_FREE) status = load_free(a, r, brick);
+    for (int32_t i = 0; i < nodes && status == WEIR_OK; i++) status = load_node(a, r, brick);
+    for (int32_t i = 0; i < outlets && status == WEIR_OK; i++) status = load_outlet(a, r, brick);
+    if (status == WEIR_OK && flags & FLAG_ACTIVE) settle_wake(a, brick);
+    if (status == WEIR_OK && flags & FLAG_TOUCHING) {
+        a->bricks[brick].touching = 1;
+        a->touching[a->touching_count++] = brick;
+    }
+    a->cells.pool.wet_seen[brick] = (flags & FLAG_WET_SEEN) != 0;
+    a->cells.pool.wet[brick] = flags & FLAG_FREE || nodes > 0;
+    return status;
+}
+
+static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
+{
+    const int32_t count = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    if (count != store_used(&a->bodies))
+        return snapshot_damaged(r, "it has %d bodies of water, and claims %d", store_used(&a->bodies), count);
+    weir_status status = settle_reserve_stores(a);
+    for (int32_t body = 1; body <= count && status == WEIR_OK; body++) {
+        const int64_t volume = (int64_t)snapshot_get_number(r, 8);
+        const int32_t level = (int32_t)snapshot_get_number(r, 4), flags = (int32_t)snapshot_get_number(r, 1);
+        if (snapshot_ended(r)) return snapshot_ends_early(r);
+        settle_body *b = body_at(a, body);
+        if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - *held / SETTLE_UNIT || level < 0 || level > SETTLE_FULL ||
+            flags >= 2 * FLAG_SPLIT || b->nodes == 0)
+            return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
+        b->volume = volume;
+        settle_recount(a, body);
+        b->level = level;
+        b->closed = flags & FLAG_CLOSED;
+        b->may_be_split = flags & FLAG_SPLIT;
+        if (!(flags & FLAG_DIRTY)) settle_forget_body(a, body);
+        *held += volume * SETTLE_UNIT;
+    }
+    return status;
+}
+
+weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
+{
+    settle *s = state;
+    settle *a = *arrival = memory_alloc_zero(&s->cells.world->mem, sizeof *a);
+    if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
+    settle_begin(a, s->cells.world);
+    const bool dirty = snapshot_get_number(r, 1);
+    const int32_t count = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    if (count < 0 || count > BRICK_MAX)
+        return snapshot_damaged(r, "it claims %d bricks; a world holds at most %d", count, BRICK_MAX);
+    if ((uint64_t)snapshot_left(r) < (uint64_t)count * 16)
+        return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
+    weir_status status =
+        bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
+    if (status == WEIR_OK) status = settle_sync(a);
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t);
+    if (status == WEIR_OK) status = load_bodies(a, r, &held[s->cells.material]);
+    if (status != WEIR_OK) return status;
+    for (int32_t b = 1; b < a->cells.pool.end; b++)
+        for (int32_t i = 0; i < BRICK_CELLS && a->bricks[b].page; i++)
+            held[s->cells.material] += (int64_t)page_fill(a->bricks[b].page)[i] * SETTLE_UNIT;
+    a->cells.pool.topology_dirty = dirty;
+    return WEIR_OK;
+}
+
+void settle_adopt(void *state, void *arrival)
+{
+    settle *s = state, *a = arrival;
+    cells_adopt_pool(&s->cells, &a->cells.pool);
+    s->cells.pool.least = INT32_MAX;
+    const settle old = *s;
+#define SWAP(field) s->field = a->field, a->field = old.field;
+    SWAP(bricks)
+    SWAP(known) SWAP(brick_room) SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching)
+        SWAP(touching_count) SWAP(queue) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room)
+            SWAP(outcome) SWAP(outcome_room) SWAP(page_count) SWAP(share_count)
+#undef SWAP
+}
+
+void settle_discard(void *state, void *arrival)
+{
+    settle *s = state, *a = arrival;
+    if (!a) return;
+    settle_free_tables(a);
+    if (a->cells.pool.mem) bricks_destroy(&a->cells.pool);
+    memory_free(&s->cells.world->mem, a, sizeof *a);
+}

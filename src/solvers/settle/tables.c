@@ -1,0 +1,268 @@
+// Tables of the settling automaton: what it keeps of bricks, pages of free water, and stores of numbered things.
+#include "solvers/settle/settle.h"
+
+#include <assert.h>
+#include <string.h>
+
+// ---- Stores ----------------------------------------------------------------------------------------------------------------
+
+weir_status store_reserve(settle *s, settle_store *store, int32_t budget)
+{
+    const int64_t needed = (int64_t)store_used(store) + budget + 1;  // 1 for none
+    if (needed > store->room) {
+        const int64_t room = needed > 2 * (int64_t)store->room ? needed : 2 * (int64_t)store->room;
+        void *items = room > INT32_MAX ? NULL
+                                       : memory_resize(&s->cells.world->mem, store->items, (size_t)store->room * store->size,
+                                                       (size_t)room * store->size);
+        if (!items) return status_fail(WEIR_ERROR_MEMORY, "no memory for %d more parts of bodies of water", budget);
+        store->items = items;
+        store->room = (int32_t)room;
+    }
+    if (store->end == 0) store->end = 1;
+    store->budget = budget;
+    return WEIR_OK;
+}
+
+// The first free one is linked to the next through what it begins with.
+static int32_t *link_of(const settle_store *store, int32_t item)
+{
+    return (int32_t *)(void *)((char *)store->items + (size_t)item * store->size);
+}
+
+int32_t store_take(settle_store *store)
+{
+    int32_t item = store->free_first;
+    assert(store->budget > 0);
+    store->budget--;
+    if (item) {
+        store->free_first = *link_of(store, item);
+        store->free_count--;
+    } else {
+        item = store->end++;
+    }
+    memset(link_of(store, item), 0, store->size);
+    return item;
+}
+
+void store_give(settle_store *store, int32_t item)
+{
+    assert(item > 0 && item < store->end);
+    memset(link_of(store, item), 0, store->size);
+    *link_of(store, item) = store->free_first;
+    store->free_first = item;
+    store->free_count++;
+}
+
+static void free_store(settle *s, settle_store *store)
+{
+    memory_free(&s->cells.world->mem, store->items, (size_t)store->room * store->size);
+    *store = (settle_store){.size = store->size};
+}
+
+// ---- Pages -----------------------------------------------------------------------------------------------------------------
+
+weir_status settle_need_page(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    if (b->page) return WEIR_OK;
+    b->page = memory_alloc_zero(&s->cells.world->mem, sizeof *b->page);
+    if (!b->page) return status_fail(WEIR_ERROR_MEMORY, "no memory for the water of one more brick");
+    s->page_count++;
+    return WEIR_OK;
+}
+
+void settle_drop_page(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    if (!b->page) return;
+    memory_free(&s->cells.world->mem, b->page, sizeof *b->page);
+    b->page = NULL;
+    s->page_count--;
+}
+
+void settle_look_at_page(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    settle_page *page = b->page;
+    if (!page) return;
+    page->wet = page->full = (layer_mask){{0}};
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t fill = page_fill(page)[cell], capacity = cell_capacity(b, cell), y = layer_of(cell);
+        if (fill > 0) page->wet.layer[y] |= bit_of(cell);
+        if (fill > 0 && fill >= capacity) page->full.layer[y] |= bit_of(cell);
+    }
+    for (int32_t y = 0; y < 8; y++) page->settled.layer[y] &= page->wet.layer[y];
+}
+
+// ---- Bricks ----------------------------------------------------------------------------------------------------------------
+
+weir_status settle_need_shares(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    if (b->shares) return WEIR_OK;
+    b->shares = memory_alloc(&s->cells.world->mem, BRICK_CELLS);
+    if (!b->shares) return status_fail(WEIR_ERROR_MEMORY, "no memory for the terrain of one more brick");
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) b->shares[cell] = layers_have(&b->open, cell) ? 0 : 255;
+    s->share_count++;
+    return WEIR_OK;
+}
+
+static void drop_shares(settle *s, int32_t brick)
+{
+    if (!s->bricks[brick].shares) return;
+    memory_free(&s->cells.world->mem, s->bricks[brick].shares, BRICK_CELLS);
+    s->bricks[brick].shares = NULL;
+    s->share_count--;
+}
+
+weir_status settle_learn(settle *s, int32_t brick, const terrain *t)
+{
+    settle_brick *b = &s->bricks[brick];
+    uint8_t shares[BRICK_CELLS];
+    bool partly = false;
+    layer_mask open = {{0}};
+    terrain_shares(t, s->cells.pool.coord[brick], shares);
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        partly |= shares[cell] != 0 && shares[cell] != 255;
+        if (shares[cell] != 255) open.layer[layer_of(cell)] |= bit_of(cell);
+    }
+    if (partly) {
+        const weir_status status = settle_need_shares(s, brick);
+        if (status != WEIR_OK) return status;
+        memcpy(b->shares, shares, BRICK_CELLS);
+    } else {
+        drop_shares(s, brick);
+    }
+    b->open = open;
+    s->known[brick] = 1;
+    return WEIR_OK;
+}
+
+// A table of another length, with what it had; NULL without memory, and the old one stays.
+static void *longer(memory *mem, const void *old, size_t old_count, size_t count, size_t size)
+{
+    char *table = memory_alloc(mem, count * size);
+    if (!table) return NULL;
+    if (old_count > 0) memcpy(table, old, old_count * size);
+    memset(table + old_count * size, 0, (count - old_count) * size);
+    return table;
+}
+
+#define TABLES(ITEM) ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue)
+
+// All tables or none.
+weir_status settle_grow(settle *s, int32_t room)
+{
+    memory *mem = &s->cells.world->mem;
+    const size_t old = (size_t)s->brick_room, new = (size_t)room;
+    settle grown = {0};
+    bool enough = true;
+#define MAKE(table) enough = enough && (grown.table = longer(mem, s->table, old, new, sizeof *s->table));
+    TABLES(MAKE)
+#undef MAKE
+#define TAKE(table)                                     \
+    memory_free(mem, s->table, old * sizeof *s->table); \
+    s->table = grown.table;
+#define DROP(table) memory_free(mem, grown.table, new * sizeof *s->table);
+    if (enough) {
+        TABLES(TAKE)
+        s->brick_room = room;
+        return WEIR_OK;
+    }
+    TABLES(DROP)
+#undef TAKE
+#undef DROP
+    return status_fail(WEIR_ERROR_MEMORY, "no memory for tables of %d bricks", room);
+}
+
+// The first brick from `brick` on of which the shape is not known.
+static int32_t next_unknown(const settle *s, int32_t brick)
+{
+    const brick_pool *pool = &s->cells.pool;
+    while (brick + 64 <= pool->end && memcmp(pool->alive + brick, s->known + brick, 64) == 0) brick += 64;
+    while (brick < pool->end && pool->alive[brick] == s->known[brick]) brick++;
+    return brick;
+}
+
+// Water beside a new brick may have waited for it to come to be. All are looked at before the first wakes: their order is an accident.
+static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t k = 0; k < 27; k++) s->bricks[bricks[i]].queued |= s->bricks[s->cells.pool.near[bricks[i]][k]].active;
+    for (int32_t i = 0; i < count; i++) {
+        if (s->bricks[bricks[i]].queued) settle_wake(s, bricks[i]);
+        s->bricks[bricks[i]].queued = 0;
+    }
+}
+
+static void strike(int32_t *list, int32_t *count, int32_t item)
+{
+    int32_t i = 0;
+    while (list[i] != item) i++;
+    list[i] = list[--*count];
+}
+
+weir_status settle_sync(settle *s)
+{
+    const brick_pool *pool = &s->cells.pool;
+    weir_status status = s->brick_room < pool->capacity ? settle_grow(s, pool->capacity) : WEIR_OK;
+    int32_t count = 0;
+    for (int32_t b = 1; status == WEIR_OK && (b = next_unknown(s, b)) < pool->end;) {
+        status = settle_learn(s, b, &s->cells.world->terrain);
+        if (status == WEIR_OK) s->queue[count++] = b;
+    }
+    wake_newborn(s, s->queue, count);
+    return status;
+}
+
+void settle_brick_ended(fluid_cells *c, int32_t brick)
+{
+    settle *s = (settle *)c;
+    if (brick >= s->brick_room) return;
+    settle_brick *b = &s->bricks[brick];
+    assert(!b->node);
+    settle_end_outlets(s, brick);
+    settle_drop_page(s, brick);
+    drop_shares(s, brick);
+    if (b->active) strike(s->active, &s->active_count, brick);
+    if (b->touching) strike(s->touching, &s->touching_count, brick);
+    *b = (settle_brick){0};
+    s->known[brick] = 0;
+}
+
+int64_t settle_bytes(const settle *s)
+{
+    const settle_store *stores[] = {&s->nodes, &s->bodies, &s->outlets};
+    int64_t bytes = s->page_count * (int64_t)sizeof(settle_page) + s->share_count * BRICK_CELLS;
+    for (int32_t i = 0; i < 3; i++) bytes += (int64_t)stores[i]->room * (int64_t)stores[i]->size;
+#define ADD(table) bytes += (int64_t)s->brick_room * (int64_t)sizeof *s->table;
+    TABLES(ADD)
+#undef ADD
+    return bytes;
+}
+
+void settle_free_tables(settle *s)
+{
+    memory *mem = &s->cells.world->mem;
+    for (int32_t b = 1; b < s->brick_room; b++) {
+        settle_drop_page(s, b);
+        drop_shares(s, b);
+    }
+    const size_t room = (size_t)s->brick_room;
+#define FREE(table)                                      \
+    memory_free(mem, s->table, room * sizeof *s->table); \
+    s->table = NULL;
+    TABLES(FREE)
+#undef FREE
+    s->brick_room = 0;
+    free_store(s, &s->nodes);
+    free_store(s, &s->bodies);
+    free_store(s, &s->outlets);
+    memory_free(mem, s->changed, (size_t)s->changed_room * sizeof *s->changed);
+    s->changed = NULL;
+    s->changed_room = 0;
+    memory_free(mem, s->outcome, (size_t)s->outcome_room * sizeof *s->outcome);
+    s->outcome = NULL;
+    s->outcome_room = 0;
+    settle_free_parts(s);
+}

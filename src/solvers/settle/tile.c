@@ -1,0 +1,143 @@
+// The laws over bricks: each is copied into a tile with what lies around it, the kernels work out what crosses its faces, and what crosses
+// to and from bodies is booked.
+//
+// A face moves water only if the bricks of its free cells are all worked on: free cells of a brick at rest count as solid. Bodies are
+// there for everybody; what crosses between one and a free cell is booked by the brick of the free cell.
+#include "solvers/settle/settle.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { WORK_GRAIN = 4 };
+
+typedef struct work_job {
+    settle *s;
+    const int32_t *bricks;
+    settle_outcome *outcome;
+    settle_limits limits;
+} work_job;
+
+// Copies the free cells of a row: x from x0 on, `count` of them.
+static void copy_row(const settle_brick *b, int32_t cell, int32_t count, uint16_t *fill, uint16_t *capacity)
+{
+    if (b->page) memcpy(fill, page_fill(b->page) + cell, (size_t)count * sizeof *fill);
+    for (int32_t i = 0; i < count; i++) capacity[i] = (uint16_t)cell_capacity(b, cell + i);
+}
+
+// Puts the cells of a body in a row into the tile.
+static void put_body_row(settle_tile *t, const settle_brick *b, const settle_body *body, int32_t y, uint64_t cells,
+                         int32_t cell, int at)
+{
+    const int64_t head = body_height(body) - ((int64_t)y + 1) * SETTLE_FULL;
+    const uint16_t pressed = rule_settle_mask(head >= 0), top = rule_settle_mask(y == body->top);
+    while (cells) {
+        const int32_t x = region_take(&cells), i = at + x;
+        const int32_t capacity = cell_capacity(b, cell + x);
+        t->fill[i] = (uint16_t)body_fill(body, y, capacity);
+        t->capacity[i] = (uint16_t)capacity;
+        t->body[i] = 0xffff;
+        t->top[i] = top;
+        t->pressed[i] = pressed;
+        t->head[i] = (uint16_t)(head < 0 ? 0 : head < SETTLE_FULL ? head : SETTLE_FULL);
+    }
+}
+
+// One row of a brick, of which cells x0 to x0 + count - 1 lie in the tile from `at` on.
+static bool load_row(const settle *s, settle_tile *t, int32_t brick, int32_t y, int32_t z, int32_t x0, int32_t count, int at)
+{
+    const settle_brick *b = &s->bricks[brick];
+    const int32_t cell = x0 + 8 * (y & 7) + 64 * (z & 7);
+    bool bodies = false;
+    if (b->worked) copy_row(b, cell, count, t->fill + at, t->capacity + at);
+    for (int32_t n = b->node; n; n = node_at(s, n)->next_in_brick) {
+        const settle_node *node = node_at(s, n);
+        const uint64_t cells = node->cells.layer[y & 7] >> (8 * (z & 7) + x0) & ((1u << count) - 1);
+        if (!cells) continue;
+        const int32_t layer = 8 * s->cells.pool.coord[brick].y + (y & 7);
+        put_body_row(t, b, body_at(s, node->body), layer, cells, cell, at);
+        bodies = true;
+    }
+    return bodies;
+}
+
+// Fills a tile in. Returns whether there are bodies in it.
+static bool load_tile(const settle *s, int32_t brick, settle_tile *t)
+{
+    bool bodies = false;
+    memset(t->fill, 0, sizeof t->fill);
+    memset(t->capacity, 0, sizeof t->capacity);
+    memset(t->body, 0, sizeof t->body);
+    memset(t->pressed, 0, sizeof t->pressed);
+    for (int32_t z = -1; z <= 8; z++) {
+        for (int32_t y = -2; y <= 8; y++) {
+            const int32_t *near = s->cells.pool.near[brick];
+            const int32_t left = near[NEAR(-1, y >> 3, z >> 3)], middle = near[NEAR(0, y >> 3, z >> 3)],
+                          right = near[NEAR(1, y >> 3, z >> 3)];
+            if (left) bodies |= load_row(s, t, left, y, z, 7, 1, TILE_AT(-1, y, z));
+            if (middle) bodies |= load_row(s, t, middle, y, z, 0, 8, TILE_AT(0, y, z));
+            if (right) bodies |= load_row(s, t, right, y, z, 0, 1, TILE_AT(8, y, z));
+        }
+    }
+    return bodies;
+}
+
+// What crosses between a free cell and the body's cell towards a side: positive into the body. Sides: -x, +x, -y, +y, -z, +z.
+static int32_t crosses(const settle_tile *t, int i, int32_t side)
+{
+    switch (side) {
+    case 0: return t->from_x[i - 1] - t->to_x[i - 1];
+    case 1: return t->to_x[i] - t->from_x[i];
+    case 2: return t->down[i] - t->up[i - TILE_ROW];
+    case 3: return t->up[i] - t->down[i + TILE_ROW];
+    case 4: return t->from_z[i - TILE_PLANE] - t->to_z[i - TILE_PLANE];
+    default: return t->to_z[i] - t->from_z[i];
+    }
+}
+
+// Books what the bodies gain from the brick's free cells.
+static void book(const settle *s, int32_t brick, const settle_tile *t, const layer_mask *free)
+{
+    static const int step[6] = {-1, 1, -TILE_ROW, TILE_ROW, -TILE_PLANE, TILE_PLANE};
+    for (int32_t y = 0; y < 8; y++) {
+        for (uint64_t left = free->layer[y]; left;) {
+            const int32_t bit = region_take(&left), cell = cell_of(y, bit);
+            const int i = TILE_AT(bit & 7, y, bit >> 3);
+            for (int32_t side = 0; side < 6; side++) {
+                if (!t->body[i + step[side]]) continue;
+                const int32_t gain = crosses(t, i, side);
+                if (gain == 0) continue;
+                int32_t next, there = fluid_step((const int32_t(*)[27])s->cells.pool.near, brick, cell, side >> 1,
+                                                 side & 1 ? 1 : -1, &next);
+                const int32_t body = settle_body_of(s, there, next);
+                assert(body);
+                atomic_fetch_add_explicit(&body_at(s, body)->gained, gain, memory_order_relaxed);
+            }
+        }
+    }
+}
+
+static void work_brick(const work_job *job, int32_t i, settle_tile *t)
+{
+    settle *s = job->s;
+    const int32_t brick = job->bricks[i];
+    settle_brick *b = &s->bricks[brick];
+    layer_mask free = settle_taken(s, brick);
+    for (int32_t y = 0; y < 8; y++) free.layer[y] = b->open.layer[y] & ~free.layer[y];
+    const bool bodies = load_tile(s, brick, t);
+    s->kernels->flows(t, bodies, (uint16_t)job->limits.film);
+    job->outcome[i] = s->kernels->take(t, b->page, &free, (uint16_t)job->limits.calm, (uint8_t)job->limits.patience);
+    if (bodies) book(s, brick, t, &free);
+}
+
+static void work(void *context, int32_t begin, int32_t end, int32_t worker)
+{
+    const work_job *job = context;
+    settle_tile *t = (settle_tile *)(void *)(job->s->scratch + (size_t)worker * sizeof(settle_tile));
+    for (int32_t i = begin; i < end; i++) work_brick(job, i, t);
+}
+
+void settle_work(settle *s, const int32_t *bricks, int32_t count, settle_outcome *outcome)
+{
+    work_job job = {s, bricks, outcome, settle_get_limits(s)};
+    workers_run(s->cells.world->workers, work, &job, count, WORK_GRAIN);
+}
