@@ -114,7 +114,7 @@ const scene_def digunderwater_scene = {
     .size_min = 16,
     .size_max = 512,
     .updates = 600,
-    .solver = WEIR_SOLVER_MOMENTUM,
+    .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.2f, -0.3f, -1.0f},
     .probes = {{"box_not_full", "cells of the box that are not full 64 updates after it was dug", true},
                {"shaft_full_after", "updates until all cells of the shaft were full", true},

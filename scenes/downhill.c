@@ -92,7 +92,7 @@ const scene_def downhill_scene = {
     .size_min = 8,
     .size_max = 256,
     .updates = 3000,
-    .solver = WEIR_SOLVER_MOMENTUM,
+    .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.2f, -0.4f, -1.0f},
     .probes = {{"given", "what the tap gave, full cells"},
                {"arrived", "share of it that is in the basin"},

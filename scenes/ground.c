@@ -67,7 +67,7 @@ const scene_def ground_scene = {
     .size_min = 4,
     .size_max = 64,
     .updates = 4000,
-    .solver = WEIR_SOLVER_MOMENTUM,
+    .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.25f, -0.6f, -1.0f},
     .probes = {{"wet_cells", "cells that count as wet"},
                {"growth", "wet cells over those in the middle of the run; 1: the puddle has stopped"},

@@ -128,7 +128,7 @@ const scene_def terrain_scene = {
     .size_min = 16,
     .size_max = 512,
     .updates = 2000,
-    .solver = WEIR_SOLVER_MOMENTUM,
+    .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.3f, -1.0f, -0.8f},
     .probes = {{"wet_share", "share of the columns that are wet"},
                {"lakes", "hollows that hold a lake, without the water in the valleys"},

@@ -106,7 +106,7 @@ const scene_def ubend_scene = {
     .size_min = 12,
     .size_max = 384,
     .updates = 4000,
-    .solver = WEIR_SOLVER_MOMENTUM,
+    .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.25f, -0.25f, -1.0f},
     .probes = {{"level_left", "mean surface height of the left arm, cells"},
                {"level_right", "mean surface height of the right arm, cells"},

@@ -131,7 +131,7 @@ const scene_def waterfall_scene = {
     .size_min = 8,
     .size_max = 256,
     .updates = 2400,
-    .solver = WEIR_SOLVER_MOMENTUM,
+    .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.2f, -0.4f, -1.0f},
     .probes = {{"level", "mean height of the water in the pool, cells"},
                {"spread", "largest difference of the pool's surface away from the fall while it filled, cells", true},

@@ -372,7 +372,7 @@ static bool has_opencl(void)
 static void every_machine_tells_the_same(void **state)
 {
     static change_list lists[3];
-    for (weir_solver solver = 0; solver < (weir_solver)test_device_length(WEIR_SOLVER_COUNT, 1); solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)test_device_length(TEST_FLOW_SOLVERS, 1); solver++) {
         const weir_world_def defs[3] = {pool_def(solver, WEIR_BACKEND_CPU, 1, THRESHOLD),
                                         pool_def(solver, WEIR_BACKEND_CPU, 4, THRESHOLD),
                                         pool_def(solver, WEIR_BACKEND_OPENCL, 1, THRESHOLD)};
@@ -446,7 +446,7 @@ static void move_bricks_together(weir_solver solver)
 
 static void bricks_that_move_together_tell_the_same(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) move_bricks_together(solver);
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_FLOW_SOLVERS; solver++) move_bricks_together(solver);
 }
 
 // ---- Meshes ----------------------------------------------------------------------------------------------------------------

@@ -191,7 +191,7 @@ static void whole_numbers_must_be_whole(void **state)
 static void an_unknown_name_is_answered_with_all_names(void **state)
 {
     const char *unknown[] = {"a name that is far longer than any parameter's and than the sentence has room for", "",
-                             "momentum", "settle.film"};
+                             "momentum", "sphere.film"};
     for (int solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
         for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++) {
             weir_params params = weir_params_default(), before = params;
@@ -224,7 +224,8 @@ static void lists_end_and_every_name_is_there_once(void **state)
 #define PLUS_ONE(type, name, min, max, standard, help) +1
     const int32_t shared = 4 WEIR_SHARED_PARAMS(PLUS_ONE);  // gravity by its four names
     const int32_t own[WEIR_SOLVER_COUNT] = {
-        [WEIR_SOLVER_MOMENTUM] = WEIR_MOMENTUM_PARAMS(PLUS_ONE), [WEIR_SOLVER_CLASSIC] = WEIR_CLASSIC_PARAMS(PLUS_ONE)};
+        [WEIR_SOLVER_MOMENTUM] = WEIR_MOMENTUM_PARAMS(PLUS_ONE), [WEIR_SOLVER_CLASSIC] = WEIR_CLASSIC_PARAMS(PLUS_ONE),
+        [WEIR_SOLVER_SETTLE] = WEIR_SETTLE_PARAMS(PLUS_ONE)};
 #undef PLUS_ONE
     weir_param param, other;
     for (int solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {

@@ -142,7 +142,7 @@ refuses "out of range" run tube --threads 100000
 refuses "out of range" run tube --seed -1
 refuses "out of range" run tube --seed 4294967296
 refuses "out of range" run tube --hash-every 0
-refuses "momentum or classic" run tube --solver magic
+refuses "momentum, classic or settle" run tube --solver magic
 refuses "cpu or opencl" run tube --backend magic
 refuses "device 0 only" run tube --device 1
 refuses "device 0 only" run tube --device gpu --backend cpu
@@ -175,9 +175,9 @@ refuses "did you mean run?" rum tube
 refuses "unknown benchmark 'block-3'" bench block-3
 refuses "unknown benchmark ''" bench ''
 works bench --list block-32
-same "block-32 of both solvers" "momentum-block-32 classic-block-32" "$(xargs <"$work/out")"
+same "block-32 of all solvers" "momentum-block-32 classic-block-32 settle-block-32" "$(xargs <"$work/out")"
 works bench --list classic-block-64 dambreak
-same "what a word of the name means" "momentum-dambreak classic-block-64 classic-dambreak mesh-dambreak" "$(xargs <"$work/out")"
+same "what a word of the name means" "momentum-dambreak classic-block-64 classic-dambreak settle-dambreak mesh-dambreak" "$(xargs <"$work/out")"
 refuses "cpu or opencl" bench --backend magic
 
 # ---- A scene's own solver --------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ static void assert_as_before(const weir_world *world, uint64_t hash, int32_t bri
 
 static void memory_holds_the_bytes_of_a_file_and_gives_the_world_back(void **state)
 {
-    for (int solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (int solver = 0; solver < TEST_FLOW_SOLVERS; solver++) {
         weir_world *world = make_scene((weir_solver)solver), *loaded = make((weir_solver)solver, NULL);
         const uint64_t hash = weir_world_hash(world);
         test_bytes file = file_of(world);

@@ -25,6 +25,15 @@ static inline int32_t test_device_length(int32_t usual, int32_t slow)
     return getenv("WEIR_TEST_SHORT") ? slow : test_length(usual, slow);
 }
 
+// The solvers before this one have flow that can be set, forces and rules of the game's own, and run on devices too.
+enum { TEST_FLOW_SOLVERS = WEIR_SOLVER_SETTLE };
+
+// Whether a scene asks for nothing that the solver has not.
+static inline bool test_can_play(const char *scene, weir_solver solver)
+{
+    return (int)solver < TEST_FLOW_SOLVERS || strcmp(scene, "random") != 0;
+}
+
 #define assert_ok(call) assert_int_equal(call, WEIR_OK)
 
 static inline weir_box test_box(int32_t x0, int32_t y0, int32_t z0, int32_t x1, int32_t y1, int32_t z1)

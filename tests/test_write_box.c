@@ -52,7 +52,7 @@ static void build_terrain(weir_world *world)
 
 static void what_was_read_can_be_written_into_another_world(void **state)
 {
-    for (int solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (int solver = 0; solver < TEST_FLOW_SOLVERS; solver++) {
         weir_world *from = make((weir_solver)solver, NULL), *to = make((weir_solver)solver, NULL);
         build_terrain(from);
         build_terrain(to);
@@ -232,7 +232,7 @@ static float expected_face(const weir_world *world, weir_box box, const weir_vec
 
 static void a_face_gets_the_mean_of_its_wet_cells(void **state)
 {
-    for (int solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (int solver = 0; solver < TEST_FLOW_SOLVERS; solver++) {
         weir_world *world = make((weir_solver)solver, NULL);
         const weir_box box = test_box(3, 2, 5, 19, 13, 18);  // over the rims of bricks
         float *fills = malloc(cells_of(box) * sizeof *fills);

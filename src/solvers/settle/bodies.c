@@ -86,7 +86,9 @@ void settle_end_node(settle *s, int32_t node)
     int32_t *link = &s->bricks[n->brick].node;
     while (*link != node) link = &node_at(s, *link)->next_in_brick;
     *link = n->next_in_brick;
+    const int32_t brick = n->brick;
     store_give(&s->nodes, node);
+    s->cells.pool.wet[brick] = s->cells.store->wet(&s->cells, brick);
 }
 
 // If the other body has a node in the brick, that one gets the cells.

@@ -61,17 +61,37 @@ static inline __attribute__((always_inline)) void find_flows(settle_tile *t, con
     }
 }
 
+static uint16_t larger(uint16_t a, uint16_t b)
+{
+    return a > b ? a : b;
+}
+
+// What cells hold then, free ones of the brick: 0 in others; and the most that crosses one of their faces.
+static void sum_up(settle_tile *t)
+{
+    const uint16_t *restrict to_x = t->to_x, *restrict from_x = t->from_x, *restrict to_z = t->to_z, *restrict from_z = t->from_z,
+                             *restrict down = t->down, *restrict up = t->up, *restrict fill_1 = t->fill_1,
+                             *restrict capacity = t->capacity, *restrict body = t->body;
+    uint16_t *restrict held = t->room, *restrict most = t->level;  // which nobody needs any more
+    LANES
+    for (int i = FIRST + TILE_PLANE; i < LAST - TILE_PLANE; i++) {
+        uint16_t in = (uint16_t)(to_x[i - 1] + from_x[i] + to_z[i - TILE_PLANE] + from_z[i]);
+        uint16_t out = (uint16_t)(to_x[i] + from_x[i - 1] + to_z[i] + from_z[i - TILE_PLANE]);
+        uint16_t sides = larger(larger(larger(to_x[i - 1], from_x[i]), larger(to_z[i - TILE_PLANE], from_z[i])),
+                                larger(larger(to_x[i], from_x[i - 1]), larger(to_z[i], from_z[i - TILE_PLANE])));
+        uint16_t ends = larger(larger(down[i], up[i]), larger(down[i + TILE_ROW], up[i - TILE_ROW]));
+        held[i] = (uint16_t)((fill_1[i] + in - out) & rule_settle_mask(capacity[i] != 0) & ~body[i]);
+        most[i] = larger(sides, ends);
+    }
+}
+
 static void flows(settle_tile *t, bool bodies, uint16_t film)
 {
     if (bodies)
         find_flows(t, true, film);
     else
         find_flows(t, false, film);
-}
-
-static uint16_t larger(uint16_t a, uint16_t b)
-{
-    return a > b ? a : b;
+    sum_up(t);
 }
 
 // Eight bytes, each 0 or 1, as bits.
@@ -82,7 +102,7 @@ static uint64_t bits_of_row(const uint8_t *bytes)
     return word * UINT64_C(0x0102040810204080) >> 56;
 }
 
-static settle_outcome take(settle_tile *t, settle_page *page, const layer_mask *free, uint16_t calm, uint8_t patience)
+static settle_outcome take(settle_tile *t, settle_page *page, uint16_t calm, uint8_t patience)
 {
     const uint16_t *old = page->fill[page->now];
     uint16_t *new = page->fill[1 - page->now];
@@ -90,29 +110,19 @@ static settle_outcome take(settle_tile *t, settle_page *page, const layer_mask *
     for (int z = 0; z < 8; z++) {
         for (int y = 0; y < 8; y++) {
             const int at = TILE_AT(0, y, z), cell = 8 * y + 64 * z;
-            const uint64_t lanes = free->layer[y] >> 8 * z & 0xff;
-            uint16_t *restrict next = new + cell;
+            const uint16_t *restrict held = t->room + at, *restrict most = t->level + at, *restrict capacity = t->capacity + at;
             uint8_t *restrict counter = page->calm + cell;
-            uint8_t is_wet[8], is_full[8], is_settled[8], is_changed[8];
-            LANES
+            uint8_t is_wet[8], is_full[8], is_settled[8], is_changed[8], is_calm[8];
+            memcpy(new + cell, held, 8 * sizeof *held);
             for (int x = 0; x < 8; x++) {
-                const int i = at + x;
-                uint16_t in = (uint16_t)(t->to_x[i - 1] + t->from_x[i] + t->to_z[i - TILE_PLANE] + t->from_z[i]);
-                uint16_t out = (uint16_t)(t->to_x[i] + t->from_x[i - 1] + t->to_z[i] + t->from_z[i - TILE_PLANE]);
-                uint16_t most = larger(larger(t->to_x[i - 1], t->from_x[i]), larger(t->to_z[i - TILE_PLANE], t->from_z[i]));
-                most =
-                    larger(most, larger(larger(t->to_x[i], t->from_x[i - 1]), larger(t->to_z[i], t->from_z[i - TILE_PLANE])));
-                most = larger(most, larger(larger(t->down[i], t->up[i]), larger(t->down[i + TILE_ROW], t->up[i - TILE_ROW])));
-                uint16_t mine = rule_settle_mask((int)(lanes >> x & 1));
-                uint16_t held = (uint16_t)((t->fill_1[i] + in - out) & mine);
-                uint8_t counts = (uint8_t)(counter[x] + (counter[x] < 255));
-                counts = held > 0 && most <= calm ? counts : 0;
-                next[x] = held;
-                counter[x] = counts;
-                is_wet[x] = held > 0;
-                is_full[x] = (uint8_t)((mine != 0) & (t->capacity[i] != 0) & (held >= t->capacity[i]));
-                is_settled[x] = (uint8_t)((held > 0) & (counts >= patience));
-                is_changed[x] = held != old[cell + x];
+                is_wet[x] = held[x] > 0;
+                is_full[x] = (held[x] > 0) & (held[x] >= capacity[x]);
+                is_calm[x] = (held[x] > 0) & (most[x] <= calm);
+                is_changed[x] = held[x] != old[cell + x];
+            }
+            for (int x = 0; x < 8; x++) {
+                counter[x] = (uint8_t)((counter[x] + (counter[x] < 255)) & -is_calm[x]);
+                is_settled[x] = (uint8_t)(is_wet[x] & (counter[x] >= patience));
             }
             wet.layer[y] |= bits_of_row(is_wet) << 8 * z;
             full.layer[y] |= bits_of_row(is_full) << 8 * z;

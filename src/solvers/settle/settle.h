@@ -243,14 +243,13 @@ typedef struct settle_tile {
     settle_row down, up;      // out of a cell
     settle_row to_x, from_x;  // from a cell towards x + 1, and the other way
     settle_row to_z, from_z;
-    uint16_t next[BRICK_CELLS];
 } settle_tile;
 
 struct settle_kernels {
-    // Works out what crosses faces in a tile that has been filled in.
+    // Works out what crosses faces in a tile that has been filled in, and what its cells then hold.
     void (*flows)(settle_tile *t, bool bodies, uint16_t film);
-    // The new fills of a brick of free cells, and what is calm. `free` are its cells that no body has.
-    settle_outcome (*take)(settle_tile *t, settle_page *page, const layer_mask *free, uint16_t calm, uint8_t patience);
+    // The new fills of a brick's free cells, and what is calm.
+    settle_outcome (*take)(settle_tile *t, settle_page *page, uint16_t calm, uint8_t patience);
 };
 
 extern const settle_kernels settle_kernels_scalar, settle_kernels_avx2, settle_kernels_avx512;

@@ -17,11 +17,23 @@ typedef struct work_job {
     settle_limits limits;
 } work_job;
 
-// Copies the free cells of a row: x from x0 on, `count` of them.
-static void copy_row(const settle_brick *b, int32_t cell, int32_t count, uint16_t *fill, uint16_t *capacity)
+// Copies the free cells of a whole row. Where cells are wholly open or solid, eight bits are spread to eight numbers at once: each lane
+// keeps its own bit, which is then multiplied up to a full cell.
+static void copy_row(const settle_brick *b, int32_t cell, uint16_t *fill, uint16_t *capacity)
 {
-    if (b->page) memcpy(fill, page_fill(b->page) + cell, (size_t)count * sizeof *fill);
-    for (int32_t i = 0; i < count; i++) capacity[i] = (uint16_t)cell_capacity(b, cell + i);
+    memcpy(fill, page_fill(b->page) + cell, 8 * sizeof *fill);
+    if (b->shares) {
+        for (int32_t i = 0; i < 8; i++) capacity[i] = (uint16_t)rule_settle_capacity(b->shares[cell + i]);
+        return;
+    }
+    const uint32_t open = b->open.layer[layer_of(cell)] >> 8 * (cell >> 6) & 0xff;
+    for (int32_t i = 0; i < 8; i++) capacity[i] = (uint16_t)((open >> i & 1) * SETTLE_FULL);
+}
+
+static void copy_cell(const settle_brick *b, int32_t cell, uint16_t *fill, uint16_t *capacity)
+{
+    *fill = page_fill(b->page)[cell];
+    *capacity = (uint16_t)cell_capacity(b, cell);
 }
 
 // Puts the cells of a body in a row into the tile.
@@ -48,7 +60,8 @@ static bool load_row(const settle *s, settle_tile *t, int32_t brick, int32_t y, 
     const settle_brick *b = &s->bricks[brick];
     const int32_t cell = x0 + 8 * (y & 7) + 64 * (z & 7);
     bool bodies = false;
-    if (b->worked) copy_row(b, cell, count, t->fill + at, t->capacity + at);
+    if (b->worked && count == 8) copy_row(b, cell, t->fill + at, t->capacity + at);
+    if (b->worked && count == 1) copy_cell(b, cell, t->fill + at, t->capacity + at);
     for (int32_t n = b->node; n; n = node_at(s, n)->next_in_brick) {
         const settle_node *node = node_at(s, n);
         const uint64_t cells = node->cells.layer[y & 7] >> (8 * (z & 7) + x0) & ((1u << count) - 1);
@@ -125,7 +138,7 @@ static void work_brick(const work_job *job, int32_t i, settle_tile *t)
     for (int32_t y = 0; y < 8; y++) free.layer[y] = b->open.layer[y] & ~free.layer[y];
     const bool bodies = load_tile(s, brick, t);
     s->kernels->flows(t, bodies, (uint16_t)job->limits.film);
-    job->outcome[i] = s->kernels->take(t, b->page, &free, (uint16_t)job->limits.calm, (uint8_t)job->limits.patience);
+    job->outcome[i] = s->kernels->take(t, b->page, (uint16_t)job->limits.calm, (uint8_t)job->limits.patience);
     if (bodies) book(s, brick, t, &free);
 }
 
