@@ -41,13 +41,13 @@ static void free_tables(memory *mem, cells_sleep *s)
 #undef FREE
 }
 
-static weir_status make_room(fluid_cells *c)
+weir_status sleep_reserve(fluid_cells *c, int32_t bricks)
 {
     memory *mem = &c->world->mem;
+    if (!c->sleep || c->sleep->room >= bricks) return WEIR_OK;
     cells_sleep *s = c->sleep, fresh = *s;
     bool got = true;
-    if (s->room >= c->pool.capacity) return WEIR_OK;
-    fresh.room = c->pool.capacity;
+    fresh.room = bricks;
 #define MAKE(table)                                                                 \
     fresh.table = memory_alloc_zero(mem, (size_t)fresh.room * sizeof *fresh.table); \
     got = got && fresh.table;                                                       \
@@ -368,10 +368,10 @@ weir_status sleep_plan(fluid_cells *c)
 {
     cells_sleep *s = c->sleep;
     brick_pool *pool = &c->pool;
-    weir_status status = make_room(c);
+    weir_status status = sleep_reserve(c, pool->capacity);
     if (status != WEIR_OK) return status;
     s->planned = false;
-    const bool on = *s->flow > 0.0f && s->gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
+    const bool on = s->on = *s->flow > 0.0f && s->gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
     if (on && pool->awake == 0 && !s->dirty && s->version == pool->version && !acts(c)) return WEIR_OK;
     if (!on && !s->noted) return WEIR_OK;  // and so nobody sleeps
     if (!on) forget_calm(c);

@@ -238,6 +238,7 @@ weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     weir_status status = get_names(c, r, a);
     if (status == WEIR_OK) status = get_bricks(c, r, t, a);
+    if (status == WEIR_OK) status = sleep_reserve(c, a->pool.capacity);  // edits may come before the next update
     for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
     if (status == WEIR_OK && a->pool.end > 0) held[c->material] += cells_owed(&a->pool);
     return status;

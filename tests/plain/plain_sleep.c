@@ -221,18 +221,17 @@ static bool linked(const plain_world *w, int64_t brick, int face, bool planned)
 static void fill_body(plain_world *w, int64_t brick, int32_t number, bool planned)
 {
     plain_sleep *s = &w->sleep;
-    bool grown = true;
+    int64_t *found = malloc((size_t)brick_count(w) * sizeof *found), count = 1;
+    found[0] = brick;
     s->body[brick] = number;
-    while (grown) {
-        grown = false;
-        EACH_LIVE(w, b)
-        for (int face = 0; face < 6 && s->body[b] == number; face++) {
-            const int64_t other = beside(w, b, face);
-            if (s->body[other] != 0 || !linked(w, b, face, planned)) continue;
+    for (int64_t n = 0; n < count; n++)
+        for (int face = 0; face < 6; face++) {
+            const int64_t other = beside(w, found[n], face);
+            if (s->body[other] != 0 || !linked(w, found[n], face, planned)) continue;
             s->body[other] = number;
-            grown = true;
+            found[count++] = other;
         }
-    }
+    free(found);
 }
 
 static plain_body measure_body(const plain_world *w, int64_t first, int32_t number, bool planned)
@@ -881,10 +880,17 @@ void plain_sleep_hide(plain_world *w)
 
 void plain_sleep_unhide(plain_world *w)
 {
+    plain_sleep *s = &w->sleep;
     swap_cells(w);
-    for (int64_t i = 0; i < w->grid.all_cells; i++) w->sleep.mass[i] = 0;
-    for (int axis = 0; axis < 3; axis++) memset(w->sleep.flow[axis], 0, (size_t)w->grid.all_cells * sizeof(float));
-    memset(w->sleep.pressure, 0, (size_t)w->grid.all_cells * sizeof(float));
+    EACH_LIVE(w, b)
+    {
+        if (s->phase[b] != PLAIN_ASLEEP) continue;
+        EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, b), i)
+        {
+            s->mass[i] = 0;
+            s->flow[0][i] = s->flow[1][i] = s->flow[2][i] = s->pressure[i] = 0.0f;
+        }
+    }
 }
 
 // What a move brought to the rim, or took from it, is booked; its cells stay as they are, and so does its pressure.
