@@ -124,6 +124,25 @@ static void without_gravity_nothing_sleeps(void **state)
     weir_world_destroy(world);
 }
 
+// What an edit woke while sleep was on moves on when it is off.
+static void water_that_woke_as_sleep_went_off_moves(void **state)
+{
+    (void)state;
+    weir_world *world = make_lake(16, 1, WEIR_SIMD_AUTO);
+    weir_params params = weir_world_params(world);
+    let_sleep(world, 300);
+    test_fill(world, test_box(0, LEVEL, 0, 16, LEVEL + 4, 16), 1.0f);
+    test_fill(world, test_box(0, LEVEL + 4, 0, 8, LEVEL + 8, 16), 1.0f);
+    test_fill(world, test_box(0, 4, 0, 8, 5, 16), 1.0f);
+    params.momentum.sleep = 0;
+    assert_ok(weir_world_set_params(world, &params));
+    test_step(world, 20);
+    assert_int_equal(awake(world), weir_world_stats(world).bricks);
+    assert_true(level_at(world, 12, 8) > LEVEL + 4.1);
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
 // Nor is water damped, or counted as still, that may not sleep.
 static void noise_leaves_water_as_it_is_without_sleep(void **state)
 {
@@ -400,6 +419,7 @@ int main(void)
         cmocka_unit_test(without_sleep_nothing_sleeps),
         cmocka_unit_test(water_that_falls_when_sleep_comes_on_goes_on_falling),
         cmocka_unit_test(without_gravity_nothing_sleeps),
+        cmocka_unit_test(water_that_woke_as_sleep_went_off_moves),
         cmocka_unit_test(noise_leaves_water_as_it_is_without_sleep),
         cmocka_unit_test(lakes_sleep_on_every_side),
         cmocka_unit_test(a_trickle_wakes_only_the_water_around_it),

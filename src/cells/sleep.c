@@ -339,13 +339,6 @@ static void find_bodies(fluid_cells *c)
     s->version = c->pool.version;
 }
 
-static bool anybody_asleep(const brick_pool *pool)
-{
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && pool->rest[b].asleep) return true;
-    return false;
-}
-
 // Nobody looks at how water moves while sleep is off, so that nothing is known of it when it is on again.
 static void forget_calm(fluid_cells *c)
 {
@@ -375,7 +368,7 @@ weir_status sleep_plan(fluid_cells *c)
     if (on && pool->awake == 0 && !s->dirty && s->version == pool->version && !acts(c)) return WEIR_OK;
     if (!on && !s->noted) return WEIR_OK;  // and so nobody sleeps
     if (!on) forget_calm(c);
-    s->noted = on || anybody_asleep(pool);
+    s->noted = on || pool->awake < pool->live;  // also where an edit woke all that slept, which no plan has seen yet
     if (!s->noted) return WEIR_OK;
     if (s->version != pool->version) find_bodies(c);
     if (on)
