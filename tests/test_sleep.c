@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "test_cells.h"
 #include "test_world.h"
 #include <math.h>
 
@@ -249,6 +250,40 @@ static void a_lake_falls_evenly_as_it_drains(void **state)
     weir_world_destroy(world);
 }
 
+// Bricks that are noted as wet and hold nothing.
+static int32_t count_wrongly_wet(const weir_world *world)
+{
+    const brick_pool *pool = test_pool(world);
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        int32_t any = 0;
+        for (int32_t i = 0; i < BRICK_CELLS; i++) any |= bricks_ints(pool, CHANNEL_MASS, b)[i];
+        count += pool->alive[b] && pool->wet[b] && any == 0;
+    }
+    return count;
+}
+
+// The surface lies a little over the lower end of its bricks, and sinks below it.
+static void a_rim_that_dries_up_is_dry(void **state)
+{
+    (void)state;
+    const int32_t size = 64;
+    weir_world *world = make_lake(size, 1, WEIR_SIMD_AUTO);
+    test_fill(world, test_box(0, LEVEL, 0, size, 24, size), 1.0f);
+    test_fill(world, test_box(0, 24, 0, size, 25, size), 0.08f);
+    let_sleep(world, 300);
+    int32_t id, rims = 0;
+    assert_ok(weir_world_add_drain(world, test_box(4, 8, 4, 8, 12, 8), 4.0f, &id));
+    for (int32_t i = 0; i < 160; i++) {
+        test_step(world, 1);
+        rims += weir_world_stats(world).bricks - awake(world);
+        assert_int_equal(count_wrongly_wet(world), 0);
+        assert_exact(world);
+    }
+    assert_true(rims > 0 && level_at(world, size - 2, size - 2) < 24.0);
+    weir_world_destroy(world);
+}
+
 static void what_is_dropped_in_comes_to_rest_at_one_level(void **state)
 {
     (void)state;
@@ -424,6 +459,7 @@ int main(void)
         cmocka_unit_test(lakes_sleep_on_every_side),
         cmocka_unit_test(a_trickle_wakes_only_the_water_around_it),
         cmocka_unit_test(a_lake_falls_evenly_as_it_drains),
+        cmocka_unit_test(a_rim_that_dries_up_is_dry),
         cmocka_unit_test(what_is_dropped_in_comes_to_rest_at_one_level),
         cmocka_unit_test(joined_lakes_end_level),
         cmocka_unit_test(an_edit_right_after_a_load_loses_no_drops),

@@ -406,6 +406,13 @@ static void set_owed(fluid_cells *c, int32_t body, int64_t owed)
     if (first != BRICK_NOTHING) pool->rest[first].owed = owed;
 }
 
+void bodies_keep_owed_with_water(fluid_cells *c)
+{
+    const cells_sleep *s = c->sleep;
+    for (int32_t b = 1; b < c->pool.end && b < s->room; b++)
+        if (s->body[b] && !c->pool.wet[b] && c->pool.rest[b].owed != 0) set_owed(c, s->body[b], sum_owed(c, s->body[b]));
+}
+
 // Spreads what a body is owed evenly over its surface; `all`: to the last drop, those left over one by one.
 static void spread(fluid_cells *c, int32_t body, bool all)
 {

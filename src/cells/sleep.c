@@ -370,7 +370,7 @@ weir_status sleep_plan(fluid_cells *c)
     if (!on) forget_calm(c);
     s->noted = on || pool->awake < pool->live;  // also where an edit woke all that slept, which no plan has seen yet
     if (!s->noted) return WEIR_OK;
-    if (s->version != pool->version) find_bodies(c);
+    if (s->dirty || s->version != pool->version) find_bodies(c);  // of which bricks may have dried up
     if (on)
         find_awake(c);
     else
@@ -555,6 +555,7 @@ void sleep_note(fluid_cells *c)
 {
     const brick_pool *pool = &c->pool;
     cells_sleep *s = c->sleep;
+    bodies_keep_owed_with_water(c);
     for (int32_t b = 1; b < pool->end; b++) {
         if (pool->phase[b] != PHASE_AWAKE) continue;
         brick_rest *rest = &pool->rest[b];

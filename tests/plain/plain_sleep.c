@@ -1051,11 +1051,20 @@ static void note_brick(plain_world *w, int64_t brick)
     if (s->motion[brick] & PUSHES) push(w, brick);
 }
 
+// What was booked to a rim that has dried up is owed to the water that is left.
+static void keep_owed_with_water(plain_world *w)
+{
+    plain_sleep *s = &w->sleep;
+    EACH_LIVE(w, b)
+    if (s->body[b] != 0 && !s->wet[b] && s->rest[b].owed != 0) set_owed(w, s->body[b], sum_owed(w, s->body[b]));
+}
+
 void plain_sleep_note(plain_world *w)
 {
     plain_sleep *s = &w->sleep;
     if (!s->on) return;
     find_wet(w);
+    keep_owed_with_water(w);
     EACH_LIVE(w, b)
     {
         if (s->phase[b] != PLAIN_AWAKE) continue;
