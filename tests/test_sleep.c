@@ -284,6 +284,23 @@ static void a_rim_that_dries_up_is_dry(void **state)
     weir_world_destroy(world);
 }
 
+// Where the surface lies at the end of its bricks, those above become rim, dry up and get wet again as waves pass.
+static void waves_at_the_end_of_bricks_lose_no_drops(void **state)
+{
+    (void)state;
+    const int32_t size = test_length(96, 32), middle = size / 2;
+    weir_world *world = make_lake(size, 1, WEIR_SIMD_AUTO);
+    test_fill(world, test_box(0, LEVEL, 0, size, 24, size), 1.0f);
+    let_sleep(world, 300);
+    test_fill(world, test_box(middle - 3, 26, middle - 3, middle + 3, 32, middle + 3), 1.0f);
+    for (int32_t i = 0; i < test_length(500, 60); i++) {
+        test_step(world, 1);
+        assert_exact(world);
+    }
+    assert_int_equal(count_wrongly_wet(world), 0);
+    weir_world_destroy(world);
+}
+
 static void what_is_dropped_in_comes_to_rest_at_one_level(void **state)
 {
     (void)state;
@@ -364,12 +381,13 @@ static weir_world *load_copy(const weir_world *world, int32_t size)
     return copy;
 }
 
-// What a body is owed is part of a snapshot, and not lost when it wakes before the first update.
-static void an_edit_right_after_a_load_loses_no_drops(void **state)
+// What a body is owed is part of a snapshot, and goes where it would without a load when the body wakes before the first update.
+static void edit_after_load(int32_t level)
 {
-    (void)state;
     const int32_t size = 48;
     weir_world *world = make_lake(size, 1, WEIR_SIMD_AUTO);
+    test_fill(world, test_box(0, LEVEL, 0, size, level - 1, size), 1.0f);
+    test_fill(world, test_box(0, level - 1, 0, size, level, size), 0.7f);
     let_sleep(world, 300);
     int32_t id;
     assert_ok(weir_world_add_emitter(world, test_box(4, 28, 4, 5, 29, 5), WEIR_WATER, 0.05f, &id));
@@ -387,6 +405,13 @@ static void an_edit_right_after_a_load_loses_no_drops(void **state)
     assert_true(weir_world_hash(copy) == weir_world_hash(world));
     weir_world_destroy(world);
     weir_world_destroy(copy);
+}
+
+static void an_edit_right_after_a_load_is_as_without_it(void **state)
+{
+    (void)state;
+    edit_after_load(LEVEL + 2);
+    edit_after_load(24);  // the air above it is in bricks of its own
 }
 
 // A fill wakes the bricks beside it. The pressure of deeper ones is that of their body, which is as high as it was.
@@ -460,9 +485,10 @@ int main(void)
         cmocka_unit_test(a_trickle_wakes_only_the_water_around_it),
         cmocka_unit_test(a_lake_falls_evenly_as_it_drains),
         cmocka_unit_test(a_rim_that_dries_up_is_dry),
+        cmocka_unit_test(waves_at_the_end_of_bricks_lose_no_drops),
         cmocka_unit_test(what_is_dropped_in_comes_to_rest_at_one_level),
         cmocka_unit_test(joined_lakes_end_level),
-        cmocka_unit_test(an_edit_right_after_a_load_loses_no_drops),
+        cmocka_unit_test(an_edit_right_after_a_load_is_as_without_it),
         cmocka_unit_test(a_fill_leaves_the_pressure_of_deep_sleeping_water),
         cmocka_unit_test(edits_wake_what_sleeps_and_machines_agree),
     };

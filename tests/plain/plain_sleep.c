@@ -285,13 +285,15 @@ static void recount_column(plain_world *w, int64_t brick)
     recount(w, beside(w, brick, axis + 3));
 }
 
-// A dry brick that a surface rises into belongs to the body below it.
+// A dry brick that a surface rises into belongs to the body below it; what was booked to it before it dried up stays so.
 static void take_in(plain_world *w, int64_t brick, int64_t below)
 {
     const plain_down down = plain_find_down(&w->params);
+    const int64_t owed = w->sleep.rest[brick].owed;
     w->sleep.wet[brick] = 1;
     w->sleep.rest[brick] = (plain_rest){
         .asleep = true, .calm = LONG, .head = w->sleep.rest[below].head, .shown = PLAIN_NO_HEAD, .links = 1 << down.axis};
+    w->sleep.rest[brick].owed = owed;
     if (down.sign > 0) w->sleep.rest[brick].links = 1 << (down.axis + 3);
     w->sleep.counts.wetted++;
 }
@@ -1056,7 +1058,20 @@ static void keep_owed_with_water(plain_world *w)
 {
     plain_sleep *s = &w->sleep;
     EACH_LIVE(w, b)
-    if (s->body[b] != 0 && !s->wet[b] && s->rest[b].owed != 0) set_owed(w, s->body[b], sum_owed(w, s->body[b]));
+    {
+        // One that was dry when the bodies were found gives it to the first that it is linked to, or to whatever water there is.
+        int64_t owed = s->rest[b].owed, to = -1;
+        if (s->wet[b] || owed == 0 || s->body[b] != 0) continue;
+        for (int face = 5; face >= 0; face--) {
+            const int64_t other = beside(w, b, face);
+            const bool link = s->rest[b].links >> face & 1 || s->rest[other].links >> opposite(face) & 1;
+            if (link && w->grid.live[other] && s->body[other] != 0) to = other;
+        }
+        s->rest[b].owed = 0;
+        if (to >= 0) s->rest[to].owed += owed;
+        if (to < 0) EACH_LIVE(w, n) if (owed != 0 && s->wet[n]) owed = force_brick(w, n, owed);
+    }
+    EACH_LIVE(w, b) if (!s->wet[b] && s->rest[b].owed != 0) set_owed(w, s->body[b], sum_owed(w, s->body[b]));
 }
 
 void plain_sleep_note(plain_world *w)
