@@ -276,6 +276,7 @@ static void make_params(maker *m)
     if (one_in(c, 4)) set(m, "friction", one_in(c, 2) ? 0.0f : number(c, 0, 1));
     if (one_in(c, 4)) set(m, "damping_flow", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 3) ? 16.0f : 1.0f));
     if (one_in(c, 3)) set(m, "film", one_in(c, 4) ? 0.0f : number(c, 0, one_in(c, 2) ? 0.5f : 0.1f));
+    if (one_in(c, 3)) set(m, "sleep", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 2) ? 1.0f : 0.1f));
     if (one_in(c, 4)) set(m, "viscosity", number(c, 0, 1.0f / 6.0f));
     if (one_in(c, 4)) set(m, "smooths", (float)whole(c, 1, one_in(c, 4) ? 16 : 4));
     if (one_in(c, 4)) set(m, "cycles", (float)whole(c, 1, one_in(c, 4) ? 16 : 3));
@@ -415,7 +416,7 @@ static weir_vec make_calm_params(maker *m)
 static void make_calm_times(maker *m)
 {
     chance *c = m->c;
-    add(m, STEP_UPDATES)->count = whole(c, 60, 150);
+    add(m, STEP_UPDATES)->count = whole(c, 60, 170);
     for (int32_t n = whole(c, 1, 4); n > 0; n--) {
         if (one_in(c, 4)) make_trickle(m);
         if (one_in(c, 6)) add(m, STEP_RELOAD);
@@ -429,7 +430,7 @@ static void make_calm(maker *m, int32_t along)
     const weir_vec down = make_calm_params(m);
     make_basin(m, along);
     fill_basin(m, down);
-    if (one_in(m->c, 2)) make_trickle(m);
+    if (one_in(m->c, 3)) make_trickle(m);
     if (one_in(m->c, 4)) fill(m);
     make_calm_times(m);
 }
@@ -458,7 +459,8 @@ void recipe_make(recipe *r, uint64_t seed, bool calm)
     }
     if (one_in(&c, 10)) size[whole(&c, 0, 2)] = whole(&c, 100, 300);
     const int32_t along = calm && one_in(&c, 2) ? 0 : 2;
-    for (int axis = 0; axis < 3 && calm; axis++) size[axis] = axis == along ? whole(&c, 16, 56) : whole(&c, 3, 14);
+    for (int axis = 0; axis < 3 && calm; axis++)
+        size[axis] = axis == along ? whole(&c, 16, 56) : whole(&c, 3, one_in(&c, 6) ? 32 : 14);
     if (calm) r->solver = WEIR_SOLVER_MOMENTUM;
     weir_box room = {{at[0], at[1], at[2]}, {at[0] + size[0], at[1] + size[1], at[2] + size[2]}};
     bool bounded = brick_caves || calm || !one_in(&c, 3);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "test_cells.h"
 #include "test_world.h"
 #include <math.h>
 
@@ -124,6 +125,50 @@ static void without_gravity_nothing_sleeps(void **state)
     weir_world_destroy(world);
 }
 
+// What an edit woke while sleep was on moves on when it is off.
+static void water_that_woke_as_sleep_went_off_moves(void **state)
+{
+    (void)state;
+    weir_world *world = make_lake(16, 1, WEIR_SIMD_AUTO);
+    weir_params params = weir_world_params(world);
+    let_sleep(world, 300);
+    test_fill(world, test_box(0, LEVEL, 0, 16, LEVEL + 4, 16), 1.0f);
+    test_fill(world, test_box(0, LEVEL + 4, 0, 8, LEVEL + 8, 16), 1.0f);
+    test_fill(world, test_box(0, 4, 0, 8, 5, 16), 1.0f);
+    params.momentum.sleep = 0;
+    assert_ok(weir_world_set_params(world, &params));
+    test_step(world, 20);
+    assert_int_equal(awake(world), weir_world_stats(world).bricks);
+    assert_true(level_at(world, 12, 8) > LEVEL + 4.1);
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
+// Nor is water damped, or counted as still, that may not sleep.
+static void noise_leaves_water_as_it_is_without_sleep(void **state)
+{
+    (void)state;
+    weir_world *worlds[2];
+    for (int32_t i = 0; i < 2; i++) {
+        worlds[i] = make_lake(16, 1, WEIR_SIMD_AUTO);
+        weir_params params = weir_world_params(worlds[i]);
+        params.noise = 0.05f;
+        params.momentum.sleep = i == 0 ? SLEEP : 0.0f;
+        assert_ok(weir_world_set_params(worlds[i], &params));
+        test_fill(worlds[i], test_box(0, LEVEL, 0, 8, LEVEL + 1, 16), 0.5f);
+        test_step(worlds[i], test_length(400, 100));
+    }
+    for (int32_t n = 0; n < 16 * HEIGHT * 16; n++) {
+        const weir_coord at = {n % 16, n / 256, n / 16 % 16};
+        const weir_cell a = weir_world_cell(worlds[0], at), b = weir_world_cell(worlds[1], at);
+        assert_true(a.fill == b.fill && a.pressure == b.pressure);
+        assert_true(a.flow.x == b.flow.x && a.flow.y == b.flow.y && a.flow.z == b.flow.z);
+    }
+    assert_int_equal(awake(worlds[0]), weir_world_stats(worlds[0]).bricks);
+    weir_world_destroy(worlds[0]);
+    weir_world_destroy(worlds[1]);
+}
+
 // Whatever the axis that gravity pulls along, and its sign.
 static void lakes_sleep_on_every_side(void **state)
 {
@@ -205,6 +250,58 @@ static void a_lake_falls_evenly_as_it_drains(void **state)
     weir_world_destroy(world);
 }
 
+// Bricks that are noted as wet and hold nothing.
+static int32_t count_wrongly_wet(const weir_world *world)
+{
+    const brick_pool *pool = test_pool(world);
+    int32_t count = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        int32_t any = 0;
+        for (int32_t i = 0; i < BRICK_CELLS; i++) any |= bricks_ints(pool, CHANNEL_MASS, b)[i];
+        count += pool->alive[b] && pool->wet[b] && any == 0;
+    }
+    return count;
+}
+
+// The surface lies a little over the lower end of its bricks, and sinks below it.
+static void a_rim_that_dries_up_is_dry(void **state)
+{
+    (void)state;
+    const int32_t size = 64;
+    weir_world *world = make_lake(size, 1, WEIR_SIMD_AUTO);
+    test_fill(world, test_box(0, LEVEL, 0, size, 24, size), 1.0f);
+    test_fill(world, test_box(0, 24, 0, size, 25, size), 0.08f);
+    let_sleep(world, 300);
+    int32_t id, rims = 0;
+    assert_ok(weir_world_add_drain(world, test_box(4, 8, 4, 8, 12, 8), 4.0f, &id));
+    for (int32_t i = 0; i < 160; i++) {
+        test_step(world, 1);
+        rims += weir_world_stats(world).bricks - awake(world);
+        assert_int_equal(count_wrongly_wet(world), 0);
+        assert_exact(world);
+    }
+    assert_true(rims > 0 && level_at(world, size - 2, size - 2) < 24.0);
+    weir_world_destroy(world);
+}
+
+// Where the surface lies at the end of its bricks, those above become rim, dry up and get wet again as waves pass.
+static void waves_at_the_end_of_bricks_lose_no_drops(void **state)
+{
+    (void)state;
+    const int32_t size = test_length(96, 32), middle = size / 2;
+    weir_world *world = make_lake(size, 1, WEIR_SIMD_AUTO);
+    assert_ok(weir_world_build(world, test_box(18, 0, 18, 30, 19, 30), 255));
+    test_fill(world, test_box(0, LEVEL, 0, size, 24, size), 1.0f);
+    let_sleep(world, 300);
+    test_fill(world, test_box(middle - 3, 26, middle - 3, middle + 3, 32, middle + 3), 1.0f);
+    for (int32_t i = 0; i < test_length(300, 60); i++) {
+        test_step(world, 1);
+        assert_exact(world);
+    }
+    assert_int_equal(count_wrongly_wet(world), 0);
+    weir_world_destroy(world);
+}
+
 static void what_is_dropped_in_comes_to_rest_at_one_level(void **state)
 {
     (void)state;
@@ -272,6 +369,74 @@ static void edit_at_random(weir_world *world, uint32_t *seed, int32_t size)
     }
 }
 
+static weir_world *load_copy(const weir_world *world, int32_t size)
+{
+    size_t bytes;
+    assert_ok(weir_world_save_memory(world, NULL, 0, &bytes));
+    void *saved = malloc(bytes);
+    assert_non_null(saved);
+    assert_ok(weir_world_save_memory(world, saved, bytes, &bytes));
+    weir_world *copy = make_lake(size, 1, WEIR_SIMD_AUTO);
+    assert_ok(weir_world_load_memory(copy, saved, bytes));
+    free(saved);
+    return copy;
+}
+
+// What a body is owed is part of a snapshot, and goes where it would without a load when the body wakes before the first update.
+static void edit_after_load(int32_t level)
+{
+    const int32_t size = 48;
+    weir_world *world = make_lake(size, 1, WEIR_SIMD_AUTO);
+    test_fill(world, test_box(0, LEVEL, 0, size, level - 1, size), 1.0f);
+    test_fill(world, test_box(0, level - 1, 0, size, level, size), 0.7f);
+    let_sleep(world, 300);
+    int32_t id;
+    assert_ok(weir_world_add_emitter(world, test_box(4, 28, 4, 5, 29, 5), WEIR_WATER, 0.05f, &id));
+    test_step(world, test_length(90, 40));
+    assert_true(awake(world) > 0 && awake(world) < weir_world_stats(world).bricks);
+    weir_world *copy = load_copy(world, size);
+    assert_true(weir_world_hash(copy) == weir_world_hash(world));
+    for (int32_t i = 0; i < 2; i++) {
+        weir_world *edited = i == 0 ? world : copy;
+        test_fill(edited, test_box(size - 4, LEVEL - 1, size - 4, size, LEVEL + 1, size), 1.0f);
+        assert_exact(edited);
+        test_step(edited, 1);
+        assert_exact(edited);
+    }
+    assert_true(weir_world_hash(copy) == weir_world_hash(world));
+    weir_world_destroy(world);
+    weir_world_destroy(copy);
+}
+
+static void an_edit_right_after_a_load_is_as_without_it(void **state)
+{
+    (void)state;
+    edit_after_load(LEVEL + 2);
+    edit_after_load(24);  // the air above it is in bricks of its own
+}
+
+// A fill wakes the bricks beside it. The pressure of deeper ones is that of their body, which is as high as it was.
+static void a_fill_leaves_the_pressure_of_deep_sleeping_water(void **state)
+{
+    (void)state;
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 48, 16);
+    weir_params params = weir_params_default();
+    params.momentum.sleep = SLEEP;
+    def.params = &params;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 16, 34, 16), 1.0f);
+    let_sleep(world, 400);
+    const weir_coord deep = {5, 3, 5};
+    const float before = weir_world_cell(world, deep).pressure;
+    assert_true(fabsf(before - 0.31f) < 0.001f);
+    test_fill(world, test_box(4, 34, 4, 8, 38, 8), 1.0f);
+    assert_true(weir_world_cell(world, deep).pressure == before);
+    test_step(world, 1);
+    assert_true(awake(world) > 0 && awake(world) < weir_world_stats(world).bricks);
+    assert_true(fabsf(weir_world_cell(world, deep).pressure - before) < 1e-4f);
+    weir_world_destroy(world);
+}
+
 // Edits of all kinds in water that sleeps, on two sets of threads and widths, one of which is saved and loaded on the way.
 static void edits_wake_what_sleeps_and_machines_agree(void **state)
 {
@@ -315,11 +480,17 @@ int main(void)
         cmocka_unit_test(without_sleep_nothing_sleeps),
         cmocka_unit_test(water_that_falls_when_sleep_comes_on_goes_on_falling),
         cmocka_unit_test(without_gravity_nothing_sleeps),
+        cmocka_unit_test(water_that_woke_as_sleep_went_off_moves),
+        cmocka_unit_test(noise_leaves_water_as_it_is_without_sleep),
         cmocka_unit_test(lakes_sleep_on_every_side),
         cmocka_unit_test(a_trickle_wakes_only_the_water_around_it),
         cmocka_unit_test(a_lake_falls_evenly_as_it_drains),
+        cmocka_unit_test(a_rim_that_dries_up_is_dry),
+        cmocka_unit_test(waves_at_the_end_of_bricks_lose_no_drops),
         cmocka_unit_test(what_is_dropped_in_comes_to_rest_at_one_level),
         cmocka_unit_test(joined_lakes_end_level),
+        cmocka_unit_test(an_edit_right_after_a_load_is_as_without_it),
+        cmocka_unit_test(a_fill_leaves_the_pressure_of_deep_sleeping_water),
         cmocka_unit_test(edits_wake_what_sleeps_and_machines_agree),
     };
     return cmocka_run_group_tests_name("sleep", tests, NULL, NULL);

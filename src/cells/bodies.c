@@ -254,12 +254,14 @@ static void touch(fluid_cells *c, int32_t brick)
     sleep_changed(c, brick);
 }
 
-// A dry brick above a body has got its first drops.
+// A dry brick above a body has got its first drops. It may have dried up a moment before, and still have what was booked to it.
 static void take_in(fluid_cells *c, int32_t brick, int32_t below)
 {
     brick_pool *pool = &c->pool;
+    const brick_rest *under = &pool->rest[below];
     pool->wet[brick] = 1;
-    pool->rest[brick] = (brick_rest){.asleep = 1, .calm = REST_LONG, .head = pool->rest[below].head, .shown = REST_NO_HEAD};
+    pool->rest[brick] = (brick_rest){
+        .asleep = 1, .calm = REST_LONG, .head = under->head, .shown = REST_NO_HEAD, .owed = pool->rest[brick].owed};
     pool->rest[brick].links = (uint8_t)(1 << (c->sleep->gravity.axis + (up(c) > 0 ? 0 : 3)));
     c->sleep->dirty = true;
 }
@@ -404,6 +406,37 @@ static void set_owed(fluid_cells *c, int32_t body, int64_t owed)
     if (first == BRICK_NOTHING) force_anywhere(c, owed);
     s->bodies[body].owed = first == BRICK_NOTHING ? 0 : owed;
     if (first != BRICK_NOTHING) pool->rest[first].owed = owed;
+}
+
+// A brick of a body that another one is linked to; the nothing if there is none.
+static int32_t linked_brick(const fluid_cells *c, int32_t brick)
+{
+    for (int32_t face = 0; face < 6; face++) {
+        const int32_t other = bodies_neighbour(&c->pool, brick, face);
+        const bool linked = c->pool.rest[brick].links >> face & 1 || c->pool.rest[other].links >> (face + 3) % 6 & 1;
+        if (linked && c->sleep->body[other]) return other;
+    }
+    return BRICK_NOTHING;
+}
+
+void bodies_keep_owed_with_water(fluid_cells *c)
+{
+    const cells_sleep *s = c->sleep;
+    const brick_pool *pool = &c->pool;
+    const int32_t end = pool->end < s->room ? pool->end : s->room;
+    // Those that dried up before the bodies were found are of none any more.
+    for (int32_t b = 1; b < end; b++) {
+        const int64_t owed = pool->rest[b].owed;
+        if (pool->wet[b] || owed == 0 || s->body[b]) continue;
+        const int32_t other = linked_brick(c, b);
+        pool->rest[b].owed = 0;
+        if (other == BRICK_NOTHING)
+            force_anywhere(c, owed);
+        else
+            pool->rest[other].owed += owed;
+    }
+    for (int32_t b = 1; b < end; b++)
+        if (!pool->wet[b] && pool->rest[b].owed != 0) set_owed(c, s->body[b], sum_owed(c, s->body[b]));
 }
 
 // Spreads what a body is owed evenly over its surface; `all`: to the last drop, those left over one by one.

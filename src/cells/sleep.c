@@ -41,13 +41,13 @@ static void free_tables(memory *mem, cells_sleep *s)
 #undef FREE
 }
 
-static weir_status make_room(fluid_cells *c)
+weir_status sleep_reserve(fluid_cells *c, int32_t bricks)
 {
     memory *mem = &c->world->mem;
+    if (!c->sleep || c->sleep->room >= bricks) return WEIR_OK;
     cells_sleep *s = c->sleep, fresh = *s;
     bool got = true;
-    if (s->room >= c->pool.capacity) return WEIR_OK;
-    fresh.room = c->pool.capacity;
+    fresh.room = bricks;
 #define MAKE(table)                                                                 \
     fresh.table = memory_alloc_zero(mem, (size_t)fresh.room * sizeof *fresh.table); \
     got = got && fresh.table;                                                       \
@@ -339,13 +339,6 @@ static void find_bodies(fluid_cells *c)
     s->version = c->pool.version;
 }
 
-static bool anybody_asleep(const brick_pool *pool)
-{
-    for (int32_t b = 1; b < pool->end; b++)
-        if (pool->alive[b] && pool->rest[b].asleep) return true;
-    return false;
-}
-
 // Nobody looks at how water moves while sleep is off, so that nothing is known of it when it is on again.
 static void forget_calm(fluid_cells *c)
 {
@@ -368,16 +361,16 @@ weir_status sleep_plan(fluid_cells *c)
 {
     cells_sleep *s = c->sleep;
     brick_pool *pool = &c->pool;
-    weir_status status = make_room(c);
+    weir_status status = sleep_reserve(c, pool->capacity);
     if (status != WEIR_OK) return status;
     s->planned = false;
-    const bool on = *s->flow > 0.0f && s->gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
+    const bool on = s->on = *s->flow > 0.0f && s->gravity.down != 0 && c->rule_count == 0 && c->world->params.noise == 0.0f;
     if (on && pool->awake == 0 && !s->dirty && s->version == pool->version && !acts(c)) return WEIR_OK;
     if (!on && !s->noted) return WEIR_OK;  // and so nobody sleeps
     if (!on) forget_calm(c);
-    s->noted = on || anybody_asleep(pool);
+    s->noted = on || pool->awake < pool->live;  // also where an edit woke all that slept, which no plan has seen yet
     if (!s->noted) return WEIR_OK;
-    if (s->version != pool->version) find_bodies(c);
+    if (s->dirty || s->version != pool->version) find_bodies(c);  // of which bricks may have dried up
     if (on)
         find_awake(c);
     else
@@ -562,6 +555,7 @@ void sleep_note(fluid_cells *c)
 {
     const brick_pool *pool = &c->pool;
     cells_sleep *s = c->sleep;
+    bodies_keep_owed_with_water(c);
     for (int32_t b = 1; b < pool->end; b++) {
         if (pool->phase[b] != PHASE_AWAKE) continue;
         brick_rest *rest = &pool->rest[b];

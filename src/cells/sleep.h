@@ -62,6 +62,7 @@ struct cells_sleep {
     int32_t body_count, body_next_count;
     int32_t doubled_count;
     uint64_t version;  // of the pool that bodies are of
+    bool on;           // in the update that is planned water may sleep, and somebody looks at how it moves
     bool some_single;  // a brick may be: see brick_rest
     bool noted;        // somebody may have looked at how water moves
     bool dirty;        // something turned since the last plan
@@ -72,6 +73,9 @@ struct cells_sleep {
 cells_sleep *sleep_create(fluid_cells *c, const float *flow);
 void sleep_destroy(fluid_cells *c);
 int64_t sleep_bytes(const fluid_cells *c);
+
+// Makes room for what is known of so many bricks.
+weir_status sleep_reserve(fluid_cells *c, int32_t bricks);
 
 // What the others below go by: gravity, and the fill at which a film on a floor stops.
 void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film);
@@ -129,6 +133,8 @@ void bodies_list_members(fluid_cells *c);
 
 // Gives all bodies what they are owed, if it is enough, and lets them level now and then. What is left lies with a brick that is wet.
 void bodies_update(fluid_cells *c);
+// At the end of an update: drops that were booked to a rim which has dried up are owed to the water that is left.
+void bodies_keep_owed_with_water(fluid_cells *c);
 // Gives a body all it is owed, to the last drop.
 void bodies_settle(fluid_cells *c, int32_t body);
 // Makes the pressure of a brick show its head, if it has one. Tells whether it changed.

@@ -104,6 +104,15 @@ static void put_rest(snapshot_writer *w, const brick_rest *rest)
     snapshot_put_values(w, bytes, REST_BYTES, 1);
 }
 
+// Bricks of air around water that sleeps are there for edits that come before the next update: they wake it, it gets what it is owed, and its
+// surface is where there is such a brick.
+static bool lies_beside_sleep(const brick_pool *pool, int32_t brick)
+{
+    for (int32_t k = 0; k < 27; k++)
+        if (pool->rest[pool->near[brick][k]].asleep) return true;
+    return false;
+}
+
 void cells_save(const void *state, snapshot_writer *w)
 {
     const fluid_cells *c = state;
@@ -117,7 +126,8 @@ void cells_save(const void *state, snapshot_writer *w)
     // A brick that holds nothing need not be there: the next update makes those it wants.
     int32_t count = 0;
     for (int32_t i = 0; i < pool->live; i++)
-        if (!brick_empty(pool, bricks[i], channels, channel_count)) bricks[count++] = bricks[i];
+        if (lies_beside_sleep(pool, bricks[i]) || !brick_empty(pool, bricks[i], channels, channel_count))
+            bricks[count++] = bricks[i];
     snapshot_put_number(w, (uint32_t)count, 4);
     for (int32_t i = 0; i < count; i++) {
         snapshot_put_coord(w, pool->coord[bricks[i]]);
@@ -238,6 +248,7 @@ weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     weir_status status = get_names(c, r, a);
     if (status == WEIR_OK) status = get_bricks(c, r, t, a);
+    if (status == WEIR_OK) status = sleep_reserve(c, a->pool.capacity);  // edits may come before the next update
     for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
     if (status == WEIR_OK && a->pool.end > 0) held[c->material] += cells_owed(&a->pool);
     return status;

@@ -246,6 +246,7 @@ static void stand(plain_world *w, plain_down down, int64_t top, int32_t height, 
         while (w->mass[bottom] > 0) bottom += step;
         for (int64_t i = first; i != bottom && !w->open[bottom]; i += step) {
             above += w->mass[i] < PLAIN_FULL ? w->mass[i] : PLAIN_FULL;
+            if (w->sleep.rest[plain_brick_of(&w->grid, i)].asleep) continue;
             float p = w->pressure[i], head = down.head * (float)((double)above / PLAIN_FULL);
             w->pressure[i] = plain_most(p, plain_least(head, p + down.head * more));
             if (w->pressure[i] - p > 4.0f * down.head) w->cycles_next = 0;

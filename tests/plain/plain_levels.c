@@ -35,14 +35,21 @@ static void free_level(level *l)
     plain_grid_free(&l->grid);
 }
 
-// The level above a grid, with its bricks and nothing in them.
+// The level above a grid, with its bricks and nothing in them. It reaches a brick further than those on every side.
 static void make_level(level *l, const plain_grid *below)
 {
-    weir_coord low = {(below->low.x >> 4) - 1, (below->low.y >> 4) - 1, (below->low.z >> 4) - 1};
-    int32_t size[3];
-    for (int axis = 0; axis < 3; axis++) size[axis] = 8 * (below->size[axis] / 16 + 4);
+    int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {INT32_MIN, INT32_MIN, INT32_MIN}, size[3];
+    for (int32_t b = 0; b < below->bricks; b++) {
+        const weir_coord c = plain_at(below, below->brick[b]);
+        const int32_t at[3] = {c.x >> 4, c.y >> 4, c.z >> 4};
+        for (int axis = 0; axis < 3; axis++) {
+            if (at[axis] < low[axis]) low[axis] = at[axis];
+            if (at[axis] > high[axis]) high[axis] = at[axis];
+        }
+    }
+    for (int axis = 0; axis < 3; axis++) size[axis] = 8 * (high[axis] - low[axis] + 3);
     *l = (level){.count = NULL};
-    plain_grid_make(&l->grid, (weir_coord){8 * low.x, 8 * low.y, 8 * low.z}, size);
+    plain_grid_make(&l->grid, (weir_coord){8 * (low[0] - 1), 8 * (low[1] - 1), 8 * (low[2] - 1)}, size);
     for (int32_t b = 0; b < below->bricks; b++) {
         weir_coord c = plain_at(below, below->brick[b]);
         l->grid.live[plain_brick_of(&l->grid, plain_index(&l->grid, (weir_coord){c.x >> 1, c.y >> 1, c.z >> 1}))] = 1;

@@ -221,18 +221,17 @@ static bool linked(const plain_world *w, int64_t brick, int face, bool planned)
 static void fill_body(plain_world *w, int64_t brick, int32_t number, bool planned)
 {
     plain_sleep *s = &w->sleep;
-    bool grown = true;
+    int64_t *found = malloc((size_t)brick_count(w) * sizeof *found), count = 1;
+    found[0] = brick;
     s->body[brick] = number;
-    while (grown) {
-        grown = false;
-        EACH_LIVE(w, b)
-        for (int face = 0; face < 6 && s->body[b] == number; face++) {
-            const int64_t other = beside(w, b, face);
-            if (s->body[other] != 0 || !linked(w, b, face, planned)) continue;
+    for (int64_t n = 0; n < count; n++)
+        for (int face = 0; face < 6; face++) {
+            const int64_t other = beside(w, found[n], face);
+            if (s->body[other] != 0 || !linked(w, found[n], face, planned)) continue;
             s->body[other] = number;
-            grown = true;
+            found[count++] = other;
         }
-    }
+    free(found);
 }
 
 static plain_body measure_body(const plain_world *w, int64_t first, int32_t number, bool planned)
@@ -286,13 +285,15 @@ static void recount_column(plain_world *w, int64_t brick)
     recount(w, beside(w, brick, axis + 3));
 }
 
-// A dry brick that a surface rises into belongs to the body below it.
+// A dry brick that a surface rises into belongs to the body below it; what was booked to it before it dried up stays so.
 static void take_in(plain_world *w, int64_t brick, int64_t below)
 {
     const plain_down down = plain_find_down(&w->params);
+    const int64_t owed = w->sleep.rest[brick].owed;
     w->sleep.wet[brick] = 1;
     w->sleep.rest[brick] = (plain_rest){
         .asleep = true, .calm = LONG, .head = w->sleep.rest[below].head, .shown = PLAIN_NO_HEAD, .links = 1 << down.axis};
+    w->sleep.rest[brick].owed = owed;
     if (down.sign > 0) w->sleep.rest[brick].links = 1 << (down.axis + 3);
     w->sleep.counts.wetted++;
 }
@@ -881,10 +882,17 @@ void plain_sleep_hide(plain_world *w)
 
 void plain_sleep_unhide(plain_world *w)
 {
+    plain_sleep *s = &w->sleep;
     swap_cells(w);
-    for (int64_t i = 0; i < w->grid.all_cells; i++) w->sleep.mass[i] = 0;
-    for (int axis = 0; axis < 3; axis++) memset(w->sleep.flow[axis], 0, (size_t)w->grid.all_cells * sizeof(float));
-    memset(w->sleep.pressure, 0, (size_t)w->grid.all_cells * sizeof(float));
+    EACH_LIVE(w, b)
+    {
+        if (s->phase[b] != PLAIN_ASLEEP) continue;
+        EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, b), i)
+        {
+            s->mass[i] = 0;
+            s->flow[0][i] = s->flow[1][i] = s->flow[2][i] = s->pressure[i] = 0.0f;
+        }
+    }
 }
 
 // What a move brought to the rim, or took from it, is booked; its cells stay as they are, and so does its pressure.
@@ -1045,11 +1053,33 @@ static void note_brick(plain_world *w, int64_t brick)
     if (s->motion[brick] & PUSHES) push(w, brick);
 }
 
+// What was booked to a rim that has dried up is owed to the water that is left.
+static void keep_owed_with_water(plain_world *w)
+{
+    plain_sleep *s = &w->sleep;
+    EACH_LIVE(w, b)
+    {
+        // One that was dry when the bodies were found gives it to the first that it is linked to, or to whatever water there is.
+        int64_t owed = s->rest[b].owed, to = -1;
+        if (s->wet[b] || owed == 0 || s->body[b] != 0) continue;
+        for (int face = 5; face >= 0; face--) {
+            const int64_t other = beside(w, b, face);
+            const bool link = s->rest[b].links >> face & 1 || s->rest[other].links >> opposite(face) & 1;
+            if (link && w->grid.live[other] && s->body[other] != 0) to = other;
+        }
+        s->rest[b].owed = 0;
+        if (to >= 0) s->rest[to].owed += owed;
+        if (to < 0) EACH_LIVE(w, n) if (owed != 0 && s->wet[n]) owed = force_brick(w, n, owed);
+    }
+    EACH_LIVE(w, b) if (!s->wet[b] && s->rest[b].owed != 0) set_owed(w, s->body[b], sum_owed(w, s->body[b]));
+}
+
 void plain_sleep_note(plain_world *w)
 {
     plain_sleep *s = &w->sleep;
     if (!s->on) return;
     find_wet(w);
+    keep_owed_with_water(w);
     EACH_LIVE(w, b)
     {
         if (s->phase[b] != PLAIN_AWAKE) continue;

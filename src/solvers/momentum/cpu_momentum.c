@@ -312,10 +312,14 @@ static float book_brick(const void *args, void *scratch, int32_t brick)
     (void)scratch;
     const size_t at = (size_t)brick * BRICK_CELLS;
     int64_t gained = 0;
-    for (size_t i = at; i < at + BRICK_CELLS; i++) gained += a->mass_next[i] - a->mass[i];
+    int32_t any = 0;  // none if its body has just fallen below it
+    for (size_t i = at; i < at + BRICK_CELLS; i++) {
+        gained += a->mass_next[i] - a->mass[i];
+        any |= a->mass[i];
+    }
     a->rest[brick].owed += gained;
     memcpy(a->mass_next + at, a->mass + at, BRICK_CELLS * sizeof *a->mass);
-    a->bricks.wet[brick] = 1;
+    a->bricks.wet[brick] = any != 0;
     return 0.0f;
 }
 

@@ -99,7 +99,7 @@ static void run_passes(momentum *m)
     if (m->substep_count > 1) rescale(m, n, MOMENTUM_FLOW_MAX);
     m->substeps = m->flow_bound = m->substep_count;
     backend_rules(&m->base, WEIR_PLACE_AFTER);
-    if (m->base.cells.world->params.momentum.sleep > 0.0f) run(m, &REST);
+    if (m->base.cells.sleep->on) run(m, &REST);
 }
 
 // The parameters of one of n substeps.
@@ -212,7 +212,7 @@ static weir_status update(void *state)
         m->cycles_next = m->substeps_next = 0;
     }
     weir_status status = solver_state_finish(&m->base);
-    if (status == WEIR_OK && pool->awake > 0 && m->base.cells.world->params.momentum.sleep > 0.0f) sleep_note(&m->base.cells);
+    if (status == WEIR_OK && pool->awake > 0 && m->base.cells.sleep->on) sleep_note(&m->base.cells);
     return status;
 }
 

@@ -31,7 +31,7 @@ weir_status opencl_sleep_reserve(momentum *m)
     device_sleep *s = &m->opencl->sleep;
     opencl_queue *q = &m->opencl->machine->queue;
     const device_bricks *d = &m->opencl->machine->bricks;
-    if (m->base.cells.world->params.momentum.sleep == 0.0f || d->awake == 0) return WEIR_OK;
+    if (!m->base.cells.sleep->on || d->awake == 0) return WEIR_OK;
     assert(!s->found_pending);
     const int64_t rim = rim_count(d) * (int64_t)sizeof(cl_int), beside = d->awake * (int64_t)sizeof(device_beside);
     const int64_t found = rim_count(d) * (int64_t)sizeof(cl_long) + d->awake;

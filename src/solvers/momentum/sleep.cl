@@ -9,13 +9,17 @@ GROUP_KERNEL void book_rim(global const int *rim, global const int *mass, global
 {
     global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
     local long sums[GROUP];
+    local volatile int wet;  // not if its body has just fallen below it
     const int number = (int)get_group_id(0), brick = rim[number] >> 3;
     long sum = 0;
+    ONCE wet = 0;
+    SYNC;
     EACH(cell, BRICK_CELLS)
     {
         const int at = brick * BRICK_CELLS + cell, before = mass[at];
         sum += mass_next[at] - before;
         mass_next[at] = before;
+        if (before != 0) RAISE(wet, 1);
     }
     sums[get_local_id(0)] = sum;
     SYNC;
@@ -24,7 +28,7 @@ GROUP_KERNEL void book_rim(global const int *rim, global const int *mass, global
         long all = first ? 0 : gained[number];
         for (int i = 0; i < GROUP; i++) all += sums[i];
         gained[number] = all;
-        brick_flags[brick] = DEVICE_WET;
+        brick_flags[brick] = wet ? DEVICE_WET : 0;
     }
 }
 

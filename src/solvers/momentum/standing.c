@@ -119,7 +119,7 @@ static float cells_of(int64_t drops)
     return (float)((double)drops / WEIR_FULL);
 }
 
-// Raises the pressure from the top of some water to its bottom. Tells whether it did so by much.
+// Raises the pressure from the top of some water to its bottom; that of water which sleeps is its body's. Tells whether it did so by much.
 static bool raise_run(momentum *m, const fill_columns *f, cursor at, int64_t added)
 {
     const fluid_cells *c = &m->base.cells;
@@ -130,7 +130,7 @@ static bool raise_run(momentum *m, const fill_columns *f, cursor at, int64_t add
         float *p = bricks_floats(&c->pool, c->layout->pressure, at.brick) + at.cell;
         above += drops < WEIR_FULL ? drops : WEIR_FULL;
         const float raised = rule_standing(*p, cells_of(above), cells_of(added), g);
-        if (raised == *p) continue;
+        if (raised == *p || c->pool.rest[at.brick].asleep) continue;
         bricks_write(&c->pool, at.brick);
         jumped |= raised - *p > STANDING_JUMP * g;
         *p = raised;
