@@ -26,6 +26,7 @@ typedef struct bench_def {
     int32_t settle;  // most updates after that until the pressure of a block at rest is found, as in Table 2's runs of 1000
     double reference_ms;
     const char *source;
+    scene_setting setting;  // of a parameter; no name: none
 } bench_def;
 
 #define TABLE_2 "van der Scheer, Table 2, CA simulator on an RX 6900 XT"
@@ -46,6 +47,23 @@ static const bench_def benches[] = {
 
 #define BENCH_COUNT ((int32_t)(sizeof benches / sizeof benches[0]))
 
+// The solvers that play them: those of which the thesis tells.
+static const weir_solver bench_solvers[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC};
+
+#define BENCH_SOLVERS ((int32_t)(sizeof bench_solvers / sizeof bench_solvers[0]))
+
+#define TABLE_6_4 "Medvecky-Heretik, Table 6.4, 48 x 48 x 48 cells at 502 frames per second, drawn"
+
+// Those of settle, whose blocks would be asleep. The slab's water is kept from settling, so that every cell of it is worked on.
+static const bench_def settle_benches[] = {
+    {"slab-48", "block", 48, 48, 10, 0, 1.992, TABLE_6_4, {"patience", 255}},
+    {"slab-96", "block", 96, 96, 10, 0, 1.992, TABLE_6_4, {"patience", 255}},
+    {"waterfall", "waterfall", 32, 32, 100, 0, 1.992, TABLE_6_4, {NULL, 0}},
+    {"terrain", "terrain", 64, 256, 100, 0, 1.992, TABLE_6_4, {NULL, 0}},
+};
+
+#define SETTLE_COUNT ((int32_t)(sizeof settle_benches / sizeof settle_benches[0]))
+
 // The surface of a scene in play, meshed again after every update. Its reference is what Weir asks of itself.
 static const bench_def mesh_bench = {"dambreak", "dambreak", 128, 128, 200, 0, NAN, "the least that is asked for, on 2 cores"};
 
@@ -53,7 +71,7 @@ static const bench_def mesh_bench = {"dambreak", "dambreak", 128, 128, 200, 0, N
 #define MESH_BYTES_PER_CELL 4  // mass, read once
 #define MESH_UPDATES 25
 
-#define ROW_COUNT (WEIR_SOLVER_COUNT * BENCH_COUNT + 1)
+#define ROW_COUNT (BENCH_SOLVERS * BENCH_COUNT + SETTLE_COUNT + 1)
 
 typedef struct bench_row {
     const bench_def *def;
@@ -61,7 +79,8 @@ typedef struct bench_row {
     weir_solver solver;
     int32_t size;
     weir_stats stats;  // at the end
-    double update_ms, cells_per_second, bytes_per_cell, limit, fraction;
+    double update_ms, slowest_ms;
+    double cells_per_second, bytes_per_cell, limit, fraction;
     double rule_ms[WEIR_RULE_TIMES];
 } bench_row;
 
@@ -73,13 +92,14 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Runs one batch and gives its seconds per update; negative on a failure.
-static double run_batch(scene_run *run, int32_t updates)
+// Runs one batch and gives its seconds per update; negative on a failure. *slowest, if not NULL, becomes those of an update that took longer.
+static double run_batch(scene_run *run, int32_t updates, double *slowest)
 {
     double seconds = 0;
     for (int32_t i = 0; i < updates; i++) {
         if (scene_update(run) != WEIR_OK) return -1;
         seconds += run->step_seconds;
+        if (slowest && run->step_seconds > *slowest) *slowest = run->step_seconds;
     }
     return seconds / updates;
 }
@@ -87,12 +107,12 @@ static double run_batch(scene_run *run, int32_t updates)
 // Plays until the start of the scene is forgotten: its updates, and for a block until its pressure has been found for a while.
 static double warm_up(scene_run *run, const bench_def *def)
 {
-    double last = run_batch(run, def->warm_up);
+    double last = run_batch(run, def->warm_up, NULL);
     for (int32_t i = 0, steady = 0; last >= 0 && i < def->settle && steady < SETTLED_UPDATES; i++) {
         weir_stats stats = weir_world_stats(run->world);
         bool found = stats.cycles <= 1 && stats.solved;
         steady = found ? steady + 1 : 0;
-        last = run_batch(run, 1);
+        last = run_batch(run, 1, NULL);
     }
     return last;
 }
@@ -109,10 +129,10 @@ static int measure_batches(scene_run *run, bench_row *row)
     // A batch must be long against the clock's grain.
     int32_t updates = last > 0 ? (int32_t)fmin(1000, ceil(BATCH_SECONDS / last)) : 1;
 
-    double batches[BATCHES_MAX], total = 0;
+    double batches[BATCHES_MAX], total = 0, slowest = 0;
     int32_t count = 0;
     while (last >= 0 && count < BATCHES_MAX && (count < BATCHES_MIN || total < ROW_SECONDS)) {
-        last = run_batch(run, updates);
+        last = run_batch(run, updates, &slowest);
         batches[count++] = last;
         total += last * updates;
     }
@@ -122,6 +142,7 @@ static int measure_batches(scene_run *run, bench_row *row)
     double median = batches[count / 2], all = (double)count * updates;
     row->stats = weir_world_stats(run->world);
     row->update_ms = 1e3 * median;
+    row->slowest_ms = 1e3 * slowest;
     row->cells_per_second = (double)(row->stats.cells_updated - before.cells_updated) / all / median;
     row->bytes_per_cell = (double)row->stats.peak_bytes / (double)peak_cells(row);
     for (int32_t i = 0; i < row->stats.rule_count; i++) {
@@ -155,6 +176,7 @@ static int measure_meshes(scene_run *run, bench_row *row)
     row->stats = weir_world_stats(run->world);
     row->stats.rule_count = 0;  // they tell of updates
     row->update_ms = 1e3 * best;
+    row->slowest_ms = NAN;
     row->bytes_per_cell = NAN;
     return 0;
 }
@@ -171,6 +193,8 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
     play.def.device = options->device;
     play.def.threads = options->threads;
     play.def.simd = options->simd;
+    play.settings = &row->def->setting;
+    play.setting_count = row->def->setting.name ? 1 : 0;
     weir_status opened = scene_open(scene_find(row->def->scene), &play, &run);
     if (opened != WEIR_OK) return app_fail(app_exit_status(opened), "%s: %s", row->name, scene_error());
 
@@ -191,7 +215,7 @@ static void print_heading(const app_options *options, double limit, const weir_s
               machine->threads, machine->threads == 1 ? "" : "s", 1e-9 * limit,
               options->backend == WEIR_BACKEND_CPU ? "triad" : "copy");
     printf("\n%-20s %5s %12s %11s %11s %11s %9s %13s\n", "", "size", "peak cells", "ms/update", "Mcells/s", "bytes/cell",
-           "of limit", "thesis, ms");
+           "of limit", "theirs, ms");
 }
 
 static void print_row(const bench_row *row)
@@ -202,6 +226,7 @@ static void print_row(const bench_row *row)
         printf("%11s %7.1f %% %13s\n", "", 100 * row->fraction, "");
     else
         printf("%11.1f %7.1f %% %13.3f\n", row->bytes_per_cell, 100 * row->fraction, row->def->reference_ms);
+    if (row->solver == WEIR_SOLVER_SETTLE) printf("    slowest update %.3f ms\n", row->slowest_ms);
     int32_t column = TABLE_WIDTH;
     for (int32_t i = 0; i < row->stats.rule_count; i++) {
         char text[128];
@@ -225,6 +250,7 @@ static void report_row(report_file *report, const app_options *options, const be
     report_integer(report, "size", row->size);
     report_integer(report, "peak_cells", peak_cells(row));
     report_number(report, "update_ms", row->update_ms);
+    report_number(report, "slowest_ms", row->slowest_ms);
     report_number(report, "cells_per_second", row->cells_per_second);
     report_number(report, "bytes_per_cell", row->bytes_per_cell);
     report_number(report, "limit_bytes_per_second", row->limit);
@@ -251,8 +277,11 @@ static void report_row(report_file *report, const app_options *options, const be
 static bench_row row_at(int32_t index, bool full)
 {
     if (index == ROW_COUNT - 1) return (bench_row){.def = &mesh_bench, .name = "mesh-dambreak", .size = mesh_bench.size};
-    const bench_def *def = &benches[index % BENCH_COUNT];
-    bench_row row = {.def = def, .solver = (weir_solver)(index / BENCH_COUNT), .size = full ? def->full_size : def->size};
+    const bool settles = index >= BENCH_SOLVERS * BENCH_COUNT;
+    const bench_def *def = settles ? &settle_benches[index - BENCH_SOLVERS * BENCH_COUNT] : &benches[index % BENCH_COUNT];
+    bench_row row = {.def = def,
+                     .solver = settles ? WEIR_SOLVER_SETTLE : bench_solvers[index / BENCH_COUNT],
+                     .size = full ? def->full_size : def->size};
     snprintf(row.name, sizeof row.name, "%s-%s", weir_solver_name(row.solver), def->name);
     return row;
 }
@@ -342,7 +371,7 @@ static int run_rows(const app_options *options, report_file *report)
         if (report->path) report_row(report, options, &row);
     }
     if (print)
-        printf("\nThe thesis's figures are of a GPU; its CPU version updated 5 to 15 Mcells/s. See 'weir help bench'.\n");
+        printf("\nTheir figures are of a GPU, but for settle's; van der Scheer's CPU version updated 5 to 15 Mcells/s. See 'weir help bench'.\n");
     if (report->path) report_end(report, ']');
     return report_close(report);
 }
