@@ -371,7 +371,8 @@ static int run_rows(const app_options *options, report_file *report)
         if (report->path) report_row(report, options, &row);
     }
     if (print)
-        printf("\nTheir figures are of a GPU, but for settle's; van der Scheer's CPU version updated 5 to 15 Mcells/s. See 'weir help bench'.\n");
+        printf("\nTheir figures are of a GPU, but for settle's; van der Scheer's CPU version updated 5 to 15 Mcells/s. See "
+               "'weir help bench'.\n");
     if (report->path) report_end(report, ']');
     return report_close(report);
 }

@@ -69,9 +69,9 @@ static uint16_t larger(uint16_t a, uint16_t b)
 // What cells hold then, free ones of the brick: 0 in others; and the most that crosses one of their faces.
 static void sum_up(settle_tile *t)
 {
-    const uint16_t *restrict to_x = t->to_x, *restrict from_x = t->from_x, *restrict to_z = t->to_z, *restrict from_z = t->from_z,
-                             *restrict down = t->down, *restrict up = t->up, *restrict fill_1 = t->fill_1,
-                             *restrict capacity = t->capacity, *restrict body = t->body;
+    const uint16_t *restrict to_x = t->to_x, *restrict from_x = t->from_x, *restrict to_z = t->to_z,
+                             *restrict from_z = t->from_z, *restrict down = t->down, *restrict up = t->up,
+                             *restrict fill_1 = t->fill_1, *restrict capacity = t->capacity, *restrict body = t->body;
     uint16_t *restrict held = t->room, *restrict most = t->level;  // which nobody needs any more
     LANES
     for (int i = FIRST + TILE_PLANE; i < LAST - TILE_PLANE; i++) {

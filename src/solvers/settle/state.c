@@ -440,9 +440,10 @@ void settle_adopt(void *state, void *arrival)
     const settle old = *s;
 #define SWAP(field) s->field = a->field, a->field = old.field;
     SWAP(bricks)
-    SWAP(known) SWAP(brick_room) SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching)
-        SWAP(touching_count) SWAP(queue) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room)
-            SWAP(outcome) SWAP(outcome_room) SWAP(page_count) SWAP(share_count)
+    SWAP(known)
+    SWAP(brick_room) SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count)
+        SWAP(queue) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome)
+            SWAP(outcome_room) SWAP(page_count) SWAP(share_count)
 #undef SWAP
 }
 
