@@ -1,5 +1,5 @@
 // The scenes themselves: which solver plays one, what sizes it takes, and what the probes of those made for settling water say: puddles,
-// slopes, pipes, lakes, falls, holes and a whole loaded world. What is asserted here any solver that moves water as it should can do;
+// slopes, pipes, lakes, falls, holes and a whole loaded world, each played by the solver that the scene names;
 // physics.c has what only momentum can.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,8 @@
 
 static const char *const SETTLING[] = {"ground", "downhill", "ubend", "terrain", "waterfall", "digunderwater", "locus"};
 enum { SETTLING_COUNT = sizeof SETTLING / sizeof SETTLING[0] };
+
+#define UNIT (1.0 / 16384)  // of settle, cells
 
 static void assert_between(const char *what, double value, double least, double most)
 {
@@ -125,8 +127,12 @@ static void both_arms_of_a_bend_fill_from_one_end(void **state)
     double exact = scene_probe(run, "level_exact");
     assert_true(isnan(scene_probe(run, "worst")) == (run->update <= 8 * (64 + 24)));
     if (test_length(1, 0)) assert_true(exact == 12);
-    assert_between("level_left", left, exact - test_length(1, 4) * 0.5, exact + test_length(1, 4) * 0.5);
-    assert_between("level_right", right, exact - test_length(1, 4) * 0.5, exact + test_length(1, 4) * 0.5);
+    // Both within a unit of each other, and all that was poured stands in them.
+    if (test_length(1, 0)) {
+        assert_between("level_right - level_left", right - left, -UNIT, UNIT);
+        assert_between("level_left", left, exact - UNIT, exact + UNIT);
+        assert_true(scene_probe(run, "swings") == 0);
+    }
     scene_close(run);
 }
 
@@ -184,9 +190,9 @@ static void a_pool_under_a_fall_rises_everywhere(void **state)
     scene_run *run = play("waterfall", 0, test_length(0, 300));
     // 1152 updates of a cell's rise in 192, on top of 4; a film of a sixteenth stays on the plateau, a third as long as the pool.
     if (test_length(1, 0)) assert_between("level", scene_probe(run, "level"), 9.9, 10);
-    assert_between("spread", scene_probe(run, "spread"), 0, test_length(4, 32));
+    assert_between("spread", scene_probe(run, "spread"), 0, UNIT);
     assert_between("spread_at_fall", scene_probe(run, "spread_at_fall"), scene_probe(run, "spread"), 32);
-    assert_between("spread_now", scene_probe(run, "spread_now"), 0, test_length(1, 32));
+    assert_between("spread_now", scene_probe(run, "spread_now"), 0, UNIT);
     scene_close(run);
 }
 
@@ -197,7 +203,7 @@ static void holes_under_water_fill_and_water_without_support_falls(void **state)
     assert_true(scene_probe(run, "box_not_full") == 0);
     assert_true(scene_probe(run, "holes_not_full") == 0);
     assert_between("shaft_full_after", scene_probe(run, "shaft_full_after"), 1, 100);
-    assert_between("basin_gone_after", scene_probe(run, "basin_gone_after"), 1, 40);
+    assert_between("basin_gone_after", scene_probe(run, "basin_gone_after"), 1, 20);
     assert_true(weir_world_ledger(run->world).removed == 0);
     scene_close(run);
 }
@@ -208,8 +214,8 @@ static void a_hole_in_the_oceans_floor_fills(void **state)
     weir_stats stats = weir_world_stats(run->world);
     assert_true(scene_probe(run, "bricks") == stats.bricks);
     assert_between("bytes_per_voxel", scene_probe(run, "bytes_per_voxel"), 1e-3, 100);
-    assert_between("awake_before", scene_probe(run, "awake_before"), 0, stats.peak_bricks);
-    assert_between("awake_after", scene_probe(run, "awake_after"), 1, stats.peak_bricks);
+    assert_true(scene_probe(run, "awake_before") == 0);
+    assert_between("awake_after", scene_probe(run, "awake_after"), 1, 200);
     assert_between("hole_fill", scene_probe(run, "hole_fill"), test_length(99, 10) / 100.0, 1.01);
     scene_close(run);
 }
