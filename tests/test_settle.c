@@ -183,6 +183,23 @@ static void a_cell_nine_tenths_full_comes_to_rest(void **state)
     }
 }
 
+// Each between walls of its own, so that none can join another; all at the rims of one brick.
+static void a_brick_beside_many_bodies_rests(void **state)
+{
+    (void)state;
+    weir_world *world = make(24, 16, 24);
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, 24, 8, 24), 255));
+    for (int32_t z = 1; z < 24; z += 3) {
+        for (int32_t x = 1; x < 24; x += 3) {
+            assert_ok(weir_world_dig(world, test_box(x, 6, z, x + 2, 8, z + 2)));
+            test_fill(world, test_box(x, 6, z, x + 2, 7, z + 2), 0.9f);
+        }
+    }
+    settle_down(world, 100);
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
 static void a_lake_at_rest_wakes_only_where_something_happens(void **state)
 {
     (void)state;
@@ -554,6 +571,7 @@ int main(void)
         cmocka_unit_test(both_arms_of_a_u_bend_end_level),
         cmocka_unit_test(a_bucket_on_a_floor_ends_as_a_puddle),
         cmocka_unit_test(a_cell_nine_tenths_full_comes_to_rest),
+        cmocka_unit_test(a_brick_beside_many_bodies_rests),
         cmocka_unit_test(a_lake_at_rest_wakes_only_where_something_happens),
         cmocka_unit_test(partly_solid_cells_hold_what_is_left_of_them),
         cmocka_unit_test(terrain_built_into_water_pushes_it_up),

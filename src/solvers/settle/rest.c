@@ -151,7 +151,7 @@ static bool tell_bodies(settle *s, int32_t brick)
 {
     int32_t bodies[64];
     const int32_t count = settle_bodies_near(s, brick, bodies);
-    bool told = count <= SETTLE_OUTLETS;
+    bool told = count < SETTLE_OUTLETS;  // there may be more than are listed
     for (int32_t i = 0; i < count && told; i++) told = tell_body(s, brick, bodies[i]);
     if (!told) settle_end_outlets(s, brick);
     return told;

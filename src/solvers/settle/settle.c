@@ -5,7 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SPARE = 256 };  // nodes, bodies and outlets that an update may take besides those that its bricks ask for
+enum {
+    SPARE = 256,       // nodes, bodies and outlets that an update may take besides those that its bricks ask for
+    OUTLETS_USUAL = 4  // that a brick asks for; where more are needed some bricks rest later
+};
 
 // ---- The update --------------------------------------------------------------------------------------------------------------
 
@@ -40,7 +43,7 @@ weir_status settle_reserve_stores(settle *s)
     const int32_t active = s->active_count;
     weir_status status = store_reserve(s, &s->nodes, times(store_used(&s->nodes), 2) + times(active, 8) + SPARE);
     if (status == WEIR_OK) status = store_reserve(s, &s->bodies, store_used(&s->bodies) + times(active, SETTLE_SEEDS) + SPARE);
-    if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(active, SETTLE_OUTLETS) + SPARE);
+    if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(active, OUTLETS_USUAL) + SPARE);
     if (status == WEIR_OK) status = settle_reserve_parts(s);
     return status == WEIR_OK ? reserve_lists(s) : status;
 }

@@ -22,7 +22,7 @@
 enum {
     SETTLE_UNIT = WEIR_FULL / SETTLE_FULL,  // drops
     SETTLE_SEEDS = 4,                       // bodies that may begin in a brick in one update
-    SETTLE_OUTLETS = 4,                     // bodies beside which a brick may rest
+    SETTLE_OUTLETS = 64,                     // bodies beside which a brick may rest
     LIST_DEEP = 0,                          // nodes below those
     LIST_SURFACE = 1                        // in the layer of bricks that holds the body's top layer
 };
