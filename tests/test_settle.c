@@ -122,7 +122,7 @@ static void a_waterfalls_pool_is_level_while_it_fills(void **state)
     assert_ok(weir_world_add_emitter(world, test_box(0, 30, 8, 2, 32, 16), WEIR_WATER, 4, NULL));
     int32_t looks = 0, level = 0;
     double worst = 0;
-    for (int32_t i = 0; i < 2000; i++) {
+    for (int32_t i = 0; i < test_length(2000, 600); i++) {
         test_step(world, 1);
         if (i % 10 != 0 || weir_world_box_sum(world, test_box(16, 0, 0, 48, 1, 24)).wet_cells < 32 * 24) continue;
         // What is falling is not yet the pool's: cells above its surface are left out.
@@ -132,7 +132,7 @@ static void a_waterfalls_pool_is_level_while_it_fills(void **state)
         level += apart <= 1;
         if ((double)apart > worst) worst = (double)apart;
     }
-    assert_true(looks > 100);
+    assert_true(looks > test_length(100, 10));
     if (level < looks) fail_msg("level in %d of %d looks; the worst is %g units", level, looks, worst);
     assert_exact(world);
     weir_world_destroy(world);
@@ -378,8 +378,8 @@ static void random_lives_are_exact_and_alike_on_every_path(void **state)
     (void)state;
     int32_t differs = 0;
     const char *from = getenv("WEIR_LIVES_FROM"), *count = getenv("WEIR_LIVES");
-    const uint32_t first = from ? (uint32_t)atoi(from) : 1, lives = count ? (uint32_t)atoi(count) : (uint32_t)test_length(6, 2);
-    for (uint32_t seed = first; seed < first + lives; seed++) play_life(seed, test_length(300, 150), &differs);
+    const uint32_t first = from ? (uint32_t)atoi(from) : 1, lives = count ? (uint32_t)atoi(count) : (uint32_t)test_length(6, 1);
+    for (uint32_t seed = first; seed < first + lives; seed++) play_life(seed, test_length(300, 120), &differs);
     assert_int_equal(differs, 0);
 }
 
@@ -498,7 +498,7 @@ static void compare_with_plain(uint32_t seed, weir_simd simd)
 static void free_water_follows_the_laws_as_they_are_written(void **state)
 {
     (void)state;
-    for (uint32_t seed = 1; seed <= (uint32_t)test_length(12, 3); seed++)
+    for (uint32_t seed = 1; seed <= (uint32_t)test_length(12, 2); seed++)
         for (int32_t simd = WEIR_SIMD_SCALAR; simd < WEIR_SIMD_COUNT; simd++) compare_with_plain(seed, (weir_simd)simd);
 }
 
