@@ -264,6 +264,8 @@ weir_status settle_reserve_stores(settle *s);
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
 weir_status settle_sync(settle *s);
+// Takes back that newborn bricks woke, all behind the first `awake` active ones, so that a step made again finds them newborn.
+void settle_forget_newborn(settle *s, int32_t awake);
 weir_status settle_grow(settle *s, int32_t room);
 void settle_free_tables(settle *s);
 int64_t settle_bytes(const settle *s);
