@@ -311,11 +311,26 @@ static int32_t root_of(settle_part *parts, int32_t part)
     return part;
 }
 
+int32_t settle_count_parts(const settle *s)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->changed_count; i++) {
+        const settle_body *b = body_at(s, s->changed[i]);
+        for (int32_t list = 0; list < 2 && b->may_be_split; list++) {
+            for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
+                layer_mask left = node_at(s, n)->cells;
+                for (; !layers_empty(&left); count++) take_part(&left);
+            }
+        }
+    }
+    return count;
+}
+
 // Cuts a body's nodes into parts. Returns how many there are, or 0 if there are too many to look at now.
 static int32_t find_parts(settle *s, const settle_body *b)
 {
     int32_t count = 0;
-    const int32_t most = b->nodes + PARTS_SPARE;
+    const int32_t most = store_used(&s->nodes) + s->nodes.budget + PARTS_SPARE;  // as many as there was room made for, or fewer
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             layer_mask left = node_at(s, n)->cells;
@@ -400,11 +415,13 @@ void settle_split(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const int32_t count = b->nodes > 0 ? find_parts(s, b) : 0;
-    if (count == 0) return;
-    join_parts(s, body, count);
     int32_t roots = 0;
+    if (count > 0) join_parts(s, body, count);
     for (int32_t p = 0; p < count; p++) roots += root_of(s->parts, p) == p;
-    if (roots - 1 > s->bodies.budget || count > s->nodes.budget) return;  // in a later update
+    if (count == 0 || roots - 1 > s->bodies.budget || count > s->nodes.budget) {
+        if (b->nodes > 0) settle_note_body(s, body);  // in the next update, for which there will be room
+        return;
+    }
     b->may_be_split = false;
     if (roots == 1) return;
 

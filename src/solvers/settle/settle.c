@@ -11,7 +11,7 @@ enum { SPARE = 256 };  // nodes, bodies and outlets that an update may take besi
 
 static int32_t times(int32_t a, int32_t b)
 {
-    return a > (INT32_MAX / 4) / b ? INT32_MAX / 4 : a * b;
+    return a > (INT32_MAX / 8) / b ? INT32_MAX / 8 : a * b;
 }
 
 static weir_status reserve_lists(settle *s)
@@ -37,9 +37,11 @@ static weir_status reserve_lists(settle *s)
 
 weir_status settle_reserve_stores(settle *s)
 {
-    const int32_t active = s->active_count;
-    weir_status status = store_reserve(s, &s->nodes, times(store_used(&s->nodes), 2) + times(active, 8) + SPARE);
-    if (status == WEIR_OK) status = store_reserve(s, &s->bodies, store_used(&s->bodies) + times(active, SETTLE_SEEDS) + SPARE);
+    const int32_t active = s->active_count, parts = settle_count_parts(s);
+    weir_status status =
+        store_reserve(s, &s->nodes, times(store_used(&s->nodes), 2) + times(active, 8) + times(parts, 2) + SPARE);
+    if (status == WEIR_OK)
+        status = store_reserve(s, &s->bodies, store_used(&s->bodies) + times(active, SETTLE_SEEDS) + parts + SPARE);
     if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(active, SETTLE_OUTLETS) + SPARE);
     if (status == WEIR_OK) status = settle_reserve_parts(s);
     return status == WEIR_OK ? reserve_lists(s) : status;

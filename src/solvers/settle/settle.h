@@ -343,6 +343,8 @@ void settle_mark_touching(settle *s, int32_t brick, int32_t body);
 weir_status settle_reserve_parts(settle *s);
 void settle_free_parts(settle *s);
 void settle_split(settle *s, int32_t body);
+// How many parts, within bricks, the bodies have that are to be looked over in the next update.
+int32_t settle_count_parts(const settle *s);
 // The nodes of a brick in the order of their lowest cells. Returns how many there are.
 int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK_CELLS]);
 
