@@ -328,6 +328,8 @@ void settle_find_level(settle_body *b);
 void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // Takes the top layer away from a body; its volume stays.
 void settle_drop_layer(settle *s, int32_t body);
+// Brings the levels of bodies that changed down or up to their volumes, as far as the layers that they have allow.
+void settle_follow_volumes(settle *s);
 // After a change: as many layers as its volume needs, its level, and who wakes of it.
 void settle_level_bodies(settle *s);
 
