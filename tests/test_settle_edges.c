@@ -325,6 +325,24 @@ static void a_snapshot_that_lies_does_no_harm(void **state)
     weir_world_destroy(world);
 }
 
+// The last that is saved is the last body: its volume, its level of 4 bytes, and a byte of flags.
+static void a_level_that_does_not_follow_from_the_volume_is_refused(void **state)
+{
+    (void)state;
+    weir_world *world = make(16, 16, 16);
+    test_fill(world, test_box(0, 0, 0, 16, 1, 16), 0.5f);
+    settle_down(world, 100);
+    size_t size;
+    uint8_t *bytes = save(world, &size);
+    assert_ok(weir_world_load_memory(world, bytes, size));
+    bytes[size - 4] += 0x10;
+    seal(bytes, size);
+    assert_int_equal(weir_world_load_memory(world, bytes, size), WEIR_ERROR_FORMAT);
+    assert_non_null(strstr(weir_error_message(), "at a level of"));
+    free(bytes);
+    weir_world_destroy(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +356,7 @@ int main(void)
         cmocka_unit_test(water_that_rises_through_an_open_top_leaves_the_world),
         cmocka_unit_test(water_at_the_end_of_the_world_does_what_it_does_elsewhere),
         cmocka_unit_test(a_snapshot_that_lies_does_no_harm),
+        cmocka_unit_test(a_level_that_does_not_follow_from_the_volume_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
