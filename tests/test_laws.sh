@@ -16,7 +16,7 @@ wrong() {
 place() { if [ -e "$1" ]; then echo "$1"; else echo "solvers/$1"; fi; }
 
 # Files in which a law is written.
-written_in() { grep -lrE "^(RULE [a-z_]+ $1\(|#define $1[ (])" --include=*.h --include=*.cl --include=*.c . | sed 's,^\./,,'; }
+written_in() { grep -lrE "^(RULE [a-z0-9_]+ $1\(|#define $1[ (])" --include=*.h --include=*.cl --include=*.c . | sed 's,^\./,,'; }
 
 laws=0
 while IFS='|' read -r law written callers; do
@@ -31,7 +31,7 @@ while IFS='|' read -r law written callers; do
 done <<<"$table"
 [ "$laws" -gt 40 ] || wrong "only $laws laws were found in the table"
 
-for name in $(grep -hoE '^RULE [a-z_]+ rule_[a-z_]+' cells/{forces,gradient,neighbours}.h solvers/*/*.h | awk '{ print $3 }'); do
+for name in $(grep -hoE '^RULE [a-z0-9_]+ rule_[a-z_]+' cells/{forces,gradient,neighbours}.h solvers/*/*.h | awk '{ print $3 }'); do
     grep -qrw "$name" --include=cpu_* . && grep -qrw "$name" --include=*.cl . || continue
     grep -q "\`$name\`" <<<"$table" || wrong "$name, which both machines call, is not in the table"
 done

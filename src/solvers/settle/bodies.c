@@ -450,19 +450,44 @@ static void dissolve(settle *s, int32_t body)
     settle_end_body(s, body);
 }
 
+// What would rise through an open side above leaves the world.
+static void leave_through_top(settle *s, settle_body *b)
+{
+    const terrain *t = &s->cells.world->terrain;
+    const int64_t over = b->volume - b->base - b->room;
+    if (!(t->open_sides & WEIR_SIDE_Y_MAX) || b->top + 1 != t->bounds.max.y || over <= 0 || count_above(s, b) == 0) return;
+    b->volume -= over;
+    cells_ledger(&s->cells)->drained += over * SETTLE_UNIT;
+}
+
+// Terrain may have taken all cells of the top layer: the highest that it has left is the top one then.
+static void leave_lost_layers(settle *s, settle_body *b)
+{
+    while (b->nodes > 0 && b->area == 0) next_layer_below(s, b);
+}
+
+static void drop_layers(settle *s, int32_t body)
+{
+    const settle_body *b = body_at(s, body);
+    while (b->nodes > 0 && b->base > 0 && b->volume - b->base < b->area) settle_drop_layer(s, body);
+}
+
 // As many layers as the volume needs: a layer that would hold less than a unit per cell is none. Returns whether the body is still there.
 static bool find_layers(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     b->closed = false;
+    leave_lost_layers(s, b);
+    leave_through_top(s, b);
     while (b->volume > b->base + b->room) {
         const int64_t above = count_above(s, b);
         b->closed = above == 0;
         if (b->volume - b->base - b->room < above || above == 0 || s->nodes.budget < b->nodes) break;
         rise(s, body);
         b = body_at(s, body);
+        leave_through_top(s, b);
     }
-    while (b->nodes > 0 && b->base > 0 && b->volume - b->base < b->area) settle_drop_layer(s, body);
+    drop_layers(s, body);
     if (b->nodes > 0 && (b->base > 0 || b->volume >= b->area)) return true;
     dissolve(s, body);
     return b->used && b->nodes > 0;
@@ -493,6 +518,21 @@ static void sort_changed(settle *s)
         int32_t k = i;
         for (; k > 0 && settle_comes_before(s, body, s->changed[k - 1]); k--) s->changed[k] = s->changed[k - 1];
         s->changed[k] = body;
+    }
+}
+
+// An edit takes and gives what the cells hold, so it must not find them as they were before the last one. Bodies only fall here: to rise is
+// the update's, and water that waits for it is in no cell.
+void settle_follow_volumes(settle *s)
+{
+    sort_changed(s);
+    for (int32_t i = 0; i < s->changed_count; i++) {
+        settle_body *b = body_at(s, s->changed[i]);
+        const int32_t level = b->level, top = b->top;
+        leave_lost_layers(s, b);
+        drop_layers(s, s->changed[i]);
+        settle_find_level(b);
+        if (b->level != level || b->top != top) flag_surface(s, b);
     }
 }
 

@@ -83,6 +83,7 @@ weir_status settle_prepare(void *state, const world_edit *edit)
 
 void settle_apply(void *state, const world_edit *edit)
 {
+    settle_follow_volumes(state);
     cells_apply(state, edit);
 }
 

@@ -145,33 +145,26 @@ static void flood(settle *s, int32_t brick, int32_t body)
 
 enum { NEIGHBOURS_MAX = 64 };
 
-static void add_body(const settle *s, int32_t brick, int32_t bodies[NEIGHBOURS_MAX], int32_t *count)
+// In the order of their lowest cells in the brick.
+static void add_bodies(const settle *s, int32_t brick, int32_t bodies[NEIGHBOURS_MAX], int32_t *count)
 {
-    const int32_t before = *count;
-    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick) {
-        const int32_t body = node_at(s, n)->body;
+    int32_t nodes[BRICK_CELLS];
+    const int32_t here = settle_ordered_nodes(s, brick, nodes);
+    for (int32_t i = 0; i < here && *count < NEIGHBOURS_MAX; i++) {
+        const int32_t body = node_at(s, nodes[i])->body;
         int32_t k = 0;
         while (k < *count && bodies[k] != body) k++;
-        if (k < *count || *count == NEIGHBOURS_MAX) continue;
-        // In the order of their lowest cells in the brick.
-        int32_t at = (*count)++;
-        const int32_t cell = settle_lowest_cell(&node_at(s, n)->cells);
-        for (; at > before; at--) {
-            const int32_t other = settle_find_node(s, brick, bodies[at - 1]);
-            if (settle_lowest_cell(&node_at(s, other)->cells) < cell) break;
-            bodies[at] = bodies[at - 1];
-        }
-        bodies[at] = body;
+        if (k == *count) bodies[(*count)++] = body;
     }
 }
 
 int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64])
 {
     int32_t count = 0;
-    add_body(s, brick, bodies, &count);
+    add_bodies(s, brick, bodies, &count);
     for (int32_t f = 0; f < 6; f++) {
         const int32_t there = s->cells.pool.near[brick][FACES[f]];
-        if (there) add_body(s, there, bodies, &count);
+        if (there) add_bodies(s, there, bodies, &count);
     }
     return count;
 }

@@ -7,6 +7,7 @@
 #include "world/coord_table.h"
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     PAIRS_MAX = 256,            // that meet in one update
@@ -162,7 +163,18 @@ static void move_outlets(settle *s, settle_body *from, int32_t body)
     if (from->most_down > to->most_down) to->most_down = from->most_down;
 }
 
-// `low` is full below its top layer and, where it is closed, up to it. The one with fewer nodes gives them to the other. Returns which is left.
+// What fits into a body, with another top layer that is no lower than its own.
+static void add_counts(settle_body *sum, const settle_body *b)
+{
+    const bool level = b->top == sum->top;
+    sum->base += b->base + (level ? 0 : b->room);
+    sum->room += level ? b->room : 0;
+    sum->area += level ? b->area : 0;
+    for (int32_t share = 0; share < 256 && level; share++) sum->count[share] += b->count[share];
+}
+
+// `low` is full below its top layer and, where it is closed, up to it. A closed one presses from a layer above its own, so that `high` may
+// have the lower top layer; it is full then. The one with fewer nodes gives them to the other. Returns which is left.
 static int32_t merge(settle *s, int32_t high, int32_t low)
 {
     if (!body_at(s, low)->closed)
@@ -170,14 +182,14 @@ static int32_t merge(settle *s, int32_t high, int32_t low)
     const settle_body *h = body_at(s, high), *l = body_at(s, low);
     const int32_t keeps = h->nodes >= l->nodes ? high : low, gives = keeps == high ? low : high;
     settle_body *to = body_at(s, keeps), *from = body_at(s, gives);
-    const bool level = h->top == l->top;
-    const int64_t base = h->base + l->base + (level ? 0 : l->room), room = h->room + (level ? l->room : 0);
-    const int32_t area = h->area + (level ? l->area : 0), top = h->top;
-    for (int32_t share = 0; share < 256; share++) to->count[share] = h->count[share] + (level ? l->count[share] : 0);
-    settle_set_top(s, keeps, top);
-    to->base = base;
-    to->room = room;
-    to->area = area;
+    settle_body sum = {.top = h->top > l->top ? h->top : l->top};
+    add_counts(&sum, h);
+    add_counts(&sum, l);
+    settle_set_top(s, keeps, sum.top);
+    to->base = sum.base;
+    to->room = sum.room;
+    to->area = sum.area;
+    memcpy(to->count, sum.count, sizeof to->count);
     to->volume += from->volume;
     from->volume = 0;
     to->may_be_split |= from->may_be_split;
@@ -299,11 +311,26 @@ static int32_t root_of(settle_part *parts, int32_t part)
     return part;
 }
 
+int32_t settle_count_parts(const settle *s)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->changed_count; i++) {
+        const settle_body *b = body_at(s, s->changed[i]);
+        for (int32_t list = 0; list < 2 && b->may_be_split; list++) {
+            for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
+                layer_mask left = node_at(s, n)->cells;
+                for (; !layers_empty(&left); count++) take_part(&left);
+            }
+        }
+    }
+    return count;
+}
+
 // Cuts a body's nodes into parts. Returns how many there are, or 0 if there are too many to look at now.
 static int32_t find_parts(settle *s, const settle_body *b)
 {
     int32_t count = 0;
-    const int32_t most = b->nodes + PARTS_SPARE;
+    const int32_t most = store_used(&s->nodes) + s->nodes.budget + PARTS_SPARE;  // as many as there was room made for, or fewer
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             layer_mask left = node_at(s, n)->cells;
@@ -388,11 +415,13 @@ void settle_split(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const int32_t count = b->nodes > 0 ? find_parts(s, b) : 0;
-    if (count == 0) return;
-    join_parts(s, body, count);
     int32_t roots = 0;
+    if (count > 0) join_parts(s, body, count);
     for (int32_t p = 0; p < count; p++) roots += root_of(s->parts, p) == p;
-    if (roots - 1 > s->bodies.budget || count > s->nodes.budget) return;  // in a later update
+    if (count == 0 || roots - 1 > s->bodies.budget || count > s->nodes.budget) {
+        if (b->nodes > 0) settle_note_body(s, body);  // in the next update, for which there will be room
+        return;
+    }
     b->may_be_split = false;
     if (roots == 1) return;
 

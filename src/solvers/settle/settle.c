@@ -14,7 +14,7 @@ enum {
 
 static int32_t times(int32_t a, int32_t b)
 {
-    return a > (INT32_MAX / 4) / b ? INT32_MAX / 4 : a * b;
+    return a > (INT32_MAX / 8) / b ? INT32_MAX / 8 : a * b;
 }
 
 static weir_status reserve_lists(settle *s)
@@ -40,9 +40,11 @@ static weir_status reserve_lists(settle *s)
 
 weir_status settle_reserve_stores(settle *s)
 {
-    const int32_t active = s->active_count;
-    weir_status status = store_reserve(s, &s->nodes, times(store_used(&s->nodes), 2) + times(active, 8) + SPARE);
-    if (status == WEIR_OK) status = store_reserve(s, &s->bodies, store_used(&s->bodies) + times(active, SETTLE_SEEDS) + SPARE);
+    const int32_t active = s->active_count, parts = settle_count_parts(s);
+    weir_status status =
+        store_reserve(s, &s->nodes, times(store_used(&s->nodes), 2) + times(active, 8) + times(parts, 2) + SPARE);
+    if (status == WEIR_OK)
+        status = store_reserve(s, &s->bodies, store_used(&s->bodies) + times(active, SETTLE_SEEDS) + parts + SPARE);
     if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(active, OUTLETS_USUAL) + SPARE);
     if (status == WEIR_OK) status = settle_reserve_parts(s);
     return status == WEIR_OK ? reserve_lists(s) : status;
@@ -53,12 +55,14 @@ static weir_status reserve(void *state)
     settle *s = state;
     const weir_world *world = s->cells.world;
     weir_status status = cells_reserve(state);
+    const int32_t awake = s->active_count;
     if (status == WEIR_OK) status = settle_sync(s);
     for (int32_t i = 0; i < s->active_count && status == WEIR_OK; i++) status = settle_need_page(s, s->active[i]);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
         if (world->sources[i].kind == SOURCE_EMITTER && world_source_acts(world, &world->sources[i]))
             status = settle_need_pages(s, world->sources[i].box);
     if (status == WEIR_OK) status = settle_reserve_stores(s);
+    if (status != WEIR_OK) settle_forget_newborn(s, awake);
     s->work_count = s->active_count;
     return status;
 }

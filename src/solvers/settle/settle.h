@@ -22,7 +22,7 @@
 enum {
     SETTLE_UNIT = WEIR_FULL / SETTLE_FULL,  // drops
     SETTLE_SEEDS = 4,                       // bodies that may begin in a brick in one update
-    SETTLE_OUTLETS = 64,                     // bodies beside which a brick may rest
+    SETTLE_OUTLETS = 64,                    // bodies beside which a brick may rest
     LIST_DEEP = 0,                          // nodes below those
     LIST_SURFACE = 1                        // in the layer of bricks that holds the body's top layer
 };
@@ -264,6 +264,8 @@ weir_status settle_reserve_stores(settle *s);
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
 weir_status settle_sync(settle *s);
+// Takes back that newborn bricks woke, all behind the first `awake` active ones, so that a step made again finds them newborn.
+void settle_forget_newborn(settle *s, int32_t awake);
 weir_status settle_grow(settle *s, int32_t room);
 void settle_free_tables(settle *s);
 int64_t settle_bytes(const settle *s);
@@ -326,6 +328,8 @@ void settle_find_level(settle_body *b);
 void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // Takes the top layer away from a body; its volume stays.
 void settle_drop_layer(settle *s, int32_t body);
+// Brings the levels of bodies that changed down or up to their volumes, as far as the layers that they have allow.
+void settle_follow_volumes(settle *s);
 // After a change: as many layers as its volume needs, its level, and who wakes of it.
 void settle_level_bodies(settle *s);
 
@@ -341,6 +345,8 @@ void settle_mark_touching(settle *s, int32_t brick, int32_t body);
 weir_status settle_reserve_parts(settle *s);
 void settle_free_parts(settle *s);
 void settle_split(settle *s, int32_t body);
+// How many parts, within bricks, the bodies have that are to be looked over in the next update.
+int32_t settle_count_parts(const settle *s);
 // The nodes of a brick in the order of their lowest cells. Returns how many there are.
 int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK_CELLS]);
 

@@ -397,6 +397,10 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->volume = volume;
         settle_recount(a, body);
+        settle_find_level(b);
+        // One of which nothing changed holds what its cells do, and no less: edits count on it.
+        if (!(flags & FLAG_DIRTY) && (b->level != level || volume < b->base))
+            return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->level = level;
         b->closed = flags & FLAG_CLOSED;
         b->may_be_split = flags & FLAG_SPLIT;
@@ -441,9 +445,10 @@ void settle_adopt(void *state, void *arrival)
 #define SWAP(field) s->field = a->field, a->field = old.field;
     SWAP(bricks)
     SWAP(known)
-    SWAP(brick_room) SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count)
-        SWAP(queue) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome)
-            SWAP(outcome_room) SWAP(page_count) SWAP(share_count)
+    SWAP(brick_room)
+    SWAP(nodes) SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue)
+        SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome) SWAP(outcome_room)
+            SWAP(page_count) SWAP(share_count)
 #undef SWAP
 }
 

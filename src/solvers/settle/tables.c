@@ -211,8 +211,23 @@ weir_status settle_sync(settle *s)
         status = settle_learn(s, b, &s->cells.world->terrain);
         if (status == WEIR_OK) s->queue[count++] = b;
     }
-    wake_newborn(s, s->queue, count);
+    if (status == WEIR_OK) {
+        wake_newborn(s, s->queue, count);
+    } else {
+        // All come anew the next time: those that woke now would be neighbours that are awake then.
+        for (int32_t i = 0; i < count; i++) s->known[s->queue[i]] = 0;
+    }
     return status;
+}
+
+void settle_forget_newborn(settle *s, int32_t awake)
+{
+    while (s->active_count > awake) {
+        const int32_t brick = s->active[--s->active_count];
+        s->bricks[brick].active = s->bricks[brick].stirred = 0;
+        settle_drop_page(s, brick);
+        s->known[brick] = 0;
+    }
 }
 
 void settle_brick_ended(fluid_cells *c, int32_t brick)
