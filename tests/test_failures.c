@@ -262,12 +262,12 @@ static void classic_survives_memory_that_ends_anywhere(void **state)
 
 static void settle_survives_every_failure_of_one_allocation(void **state)
 {
-    try_every_failure(WEIR_SOLVER_SETTLE, WEIR_BACKEND_CPU, false, test_length(1, 23));
+    try_every_failure(WEIR_SOLVER_SETTLE, WEIR_BACKEND_CPU, false, test_length(1, 67));
 }
 
 static void settle_survives_memory_that_ends_anywhere(void **state)
 {
-    try_every_failure(WEIR_SOLVER_SETTLE, WEIR_BACKEND_CPU, true, test_length(3, 29));
+    try_every_failure(WEIR_SOLVER_SETTLE, WEIR_BACKEND_CPU, true, test_length(3, 71));
 }
 
 static void need_opencl(void)

@@ -209,9 +209,9 @@ static weir_status prepare_brick(settle *s, int32_t brick)
 {
     static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
                                      NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
-    settle_brick *b = &s->bricks[brick];
     weir_status status = settle_need_shares(s, brick);
-    for (int32_t f = 0; f < 6 && b->page && status == WEIR_OK; f++) {
+    if (status == WEIR_OK) status = settle_need_page(s, brick);  // it may be pushed in, and on
+    for (int32_t f = 0; f < 6 && status == WEIR_OK; f++) {
         const int32_t there = s->cells.pool.near[brick][faces[f]];
         if (there) status = settle_need_page(s, there);
     }
@@ -250,8 +250,12 @@ void settle_terrain_changed(void *state, weir_box bricks)
     }
     const weir_box around = {{bricks.min.x - 1, bricks.min.y - 1, bricks.min.z - 1},
                              {bricks.max.x + 1, bricks.max.y + 1, bricks.max.z + 1}};
-    for (int32_t brick = 1; brick < pool->end; brick++) {
-        if (!pool->alive[brick] || !region_holds(around, pool->coord[brick])) continue;
+    int32_t count = 0;
+    for (int32_t brick = 1; brick < pool->end; brick++)
+        if (pool->alive[brick] && region_holds(around, pool->coord[brick])) s->order[count++] = brick;
+    bricks_sort(pool, s->order, count);
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t brick = s->order[i];
         pool->closed[brick] = 0;
         settle_wake(s, brick);
         if (region_holds(bricks, pool->coord[brick])) refresh_brick(s, pool->coord[brick]);

@@ -115,6 +115,7 @@ typedef struct settle {
     int32_t active_count;
     int32_t *touching;
     int32_t touching_count;
+    int32_t *order;    // of bricks by coordinate; room for every one
     int32_t *queue;    // of floods; room for every brick
     int32_t *changed;  // bodies of which something changed
     int32_t changed_count, changed_room;

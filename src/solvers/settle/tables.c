@@ -148,7 +148,7 @@ static void *longer(memory *mem, const void *old, size_t old_count, size_t count
     return table;
 }
 
-#define TABLES(ITEM) ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue)
+#define TABLES(ITEM) ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue) ITEM(order)
 
 // All tables or none.
 weir_status settle_grow(settle *s, int32_t room)
