@@ -342,8 +342,7 @@ static void a_step_that_fails_can_be_made_again_and_pours_once(void **state)
     assert_int_equal(plenty.bytes, 0);
 }
 
-// A lake that sleeps, and water that is put over a part of it: the next step wakes some bricks and needs memory.
-static weir_world *make_woken(weir_backend backend, test_memory *memory)
+static weir_world *make_sleeper(weir_backend backend, test_memory *memory)
 {
     weir_params params = weir_params_default();
     weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 64, 96, 16);
@@ -351,9 +350,26 @@ static weir_world *make_woken(weir_backend backend, test_memory *memory)
     def.params = &params;
     def.backend = backend;
     def.allocator = test_memory_hooks(memory);
-    weir_world *world = test_make(&def);
+    return test_make(&def);
+}
+
+// A lake that sleeps, once and for all: to come to rest takes it most of the time.
+static void save_sleeping_lake(const char *path)
+{
+    test_memory memory = {0};
+    weir_world *world = make_sleeper(WEIR_BACKEND_CPU, &memory);
     test_fill(world, test_box(0, 0, 0, 64, 12, 16), 1);
     for (int32_t i = 0; i < 300 && weir_world_stats(world).awake_bricks != 0; i += 10) test_step(world, 10);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    assert_ok(weir_world_save(world, path));
+    weir_world_destroy(world);
+}
+
+// The lake, and water that is put over a part of it: the next step wakes some bricks and needs memory.
+static weir_world *make_woken(weir_backend backend, const char *path, test_memory *memory)
+{
+    weir_world *world = make_sleeper(backend, memory);
+    assert_ok(weir_world_load(world, path));
     assert_int_equal(weir_world_stats(world).awake_bricks, 0);
     test_fill(world, test_box(0, 14, 0, 16, 94, 16), 1);
     return world;
@@ -362,8 +378,10 @@ static weir_world *make_woken(weir_backend backend, test_memory *memory)
 // What was planned of sleep in a step that fails is planned again.
 static void try_to_wake(weir_backend backend, int32_t stride)
 {
+    const char *path = backend == WEIR_BACKEND_CPU ? "sleeping-cpu.weir" : "sleeping-opencl.weir";
+    save_sleeping_lake(path);
     test_memory plenty = {0};
-    weir_world *plain = make_woken(backend, &plenty);
+    weir_world *plain = make_woken(backend, path, &plenty);
     test_step(plain, 3);
     const uint64_t right = weir_world_hash(plain);
     assert_true(weir_world_stats(plain).awake_bricks < weir_world_stats(plain).bricks);
@@ -372,7 +390,7 @@ static void try_to_wake(weir_backend backend, int32_t stride)
     int64_t n = 1;
     for (; !through && n < 2000; n += stride) {
         test_memory memory = {0};
-        weir_world *world = make_woken(backend, &memory);
+        weir_world *world = make_woken(backend, path, &memory);
         memory.fail_at = memory.calls + n;
         memory.fail_after = true;
         through = weir_world_step(world) == WEIR_OK;
@@ -385,6 +403,7 @@ static void try_to_wake(weir_backend backend, int32_t stride)
     }
     assert_true(through && n > 4);
     assert_int_equal(plenty.bytes, 0);
+    remove(path);
 }
 
 static void sleepers_go_on_after_a_step_that_fails(void **state)

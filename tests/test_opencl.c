@@ -830,9 +830,9 @@ static void a_trickle_wakes_a_part_of_a_lake(void **state)
         fill_lake(&p, def.bounds.max);
         int32_t id;
         BOTH(p, weir_world_add_emitter(world, test_box(8, 20, 8, 10, 22, 10), WEIR_WATER, 0.3f, &id));
-        assert_true(step_sleepers(&p, 60, 7) > 0);
+        assert_true(step_sleepers(&p, test_device_length(60, 14), 7) > 0);
         BOTH(p, weir_world_remove(world, id));
-        step_sleepers(&p, 40, 7);
+        step_sleepers(&p, test_device_length(40, 14), 7);
         // Sleeping water is edited, built into, saved and loaded.
         BOTH(p, weir_world_build(world, test_box(36, 0, 36, 40, 14, 40), 255));
         step_sleepers(&p, 10, 3);
@@ -843,7 +843,7 @@ static void a_trickle_wakes_a_part_of_a_lake(void **state)
         step_sleepers(&p, 8, 1);
         assert_true(weir_world_hash(p.device) == later);
         BOTH(p, weir_world_drain(world, test_box(0, 0, 40, 8, 32, 48)));
-        step_sleepers(&p, 20, 3);
+        step_sleepers(&p, test_device_length(20, 6), 3);
         remove("opencl-sleep.weir");
         end_pair(&p);
     }
