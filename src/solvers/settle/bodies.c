@@ -146,6 +146,15 @@ void settle_forget_body(settle *s, int32_t body)
     body_at(s, body)->dirty = false;
 }
 
+// One that is not needed any more may be taken again in the same update.
+static void drop_histogram(settle *s, settle_body *b)
+{
+    if (!b->histogram || b->partly > 0) return;
+    store_give(&s->histograms, b->histogram);
+    s->histograms.budget++;
+    b->histogram = 0;
+}
+
 void settle_end_body(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
@@ -154,14 +163,22 @@ void settle_end_body(settle *s, int32_t body)
     for (int32_t list = 0; list < 2; list++)
         while (b->first[list]) settle_end_node(s, b->first[list]);
     settle_forget_body(s, body);
+    b->partly = 0;
+    drop_histogram(s, b);
     store_give(&s->bodies, body);
 }
 
 // ---- What fits ---------------------------------------------------------------------------------------------------------------
 
+static void count_share(settle *s, settle_body *body, int32_t share, int32_t sign)
+{
+    if (!body->histogram) body->histogram = store_take(&s->histograms);
+    histogram_of(s, body)[share] += sign;
+    body->partly += sign;
+}
+
 void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick, int32_t y, uint64_t cells, int32_t sign)
 {
-    (void)s;
     const int32_t number = __builtin_popcountll(cells);
     int64_t fits = (int64_t)number * SETTLE_FULL;
     assert(y <= body->top);
@@ -170,10 +187,8 @@ void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick,
         for (uint64_t left = cells; left;) {
             const int32_t share = brick->shares[cell_of(y & 7, region_take(&left))];
             fits += rule_settle_capacity(share);
-            if (y == body->top) body->count[share] += sign;
+            if (y == body->top && share > 0) count_share(s, body, share, sign);
         }
-    } else if (y == body->top) {
-        body->count[0] += sign * number;
     }
     if (y == body->top) {
         body->room += sign * fits;
@@ -191,11 +206,11 @@ static void count_node(settle *s, settle_body *body, int32_t node)
         if (n->cells.layer[y]) settle_count_cells(s, body, &s->bricks[n->brick], bottom + y, n->cells.layer[y], 1);
 }
 
-static void clear_counts(settle_body *b)
+void settle_clear_layer(settle *s, settle_body *b)
 {
-    b->base = b->room = 0;
-    b->area = 0;
-    memset(b->count, 0, sizeof b->count);
+    b->room = 0;
+    b->area = b->partly = 0;
+    if (b->histogram) memset(histogram_of(s, b), 0, sizeof(settle_histogram));
 }
 
 void settle_recount(settle *s, int32_t body)
@@ -215,7 +230,8 @@ void settle_recount(settle *s, int32_t body)
                 if (node->cells.layer[y] && bottom + y > top) top = bottom + y;
         }
     }
-    clear_counts(b);
+    b->base = 0;
+    settle_clear_layer(s, b);
     b->closed = false;
     if (top == INT32_MIN) return;
     b->top = top;
@@ -244,18 +260,20 @@ void settle_set_top(settle *s, int32_t body, int32_t top)
 // ---- The level ---------------------------------------------------------------------------------------------------------------
 
 // What the top layer holds at a level.
-int64_t settle_layer_holds(const settle_body *b, int32_t level)
+int64_t settle_layer_holds(const settle *s, const settle_body *b, int32_t level)
 {
-    int64_t holds = 0;
-    for (int32_t share = 0; share < 255; share++) {
+    int64_t holds = (int64_t)(b->area - b->partly) * level;
+    if (b->partly == 0) return holds;
+    const int32_t *count = histogram_of(s, b);
+    for (int32_t share = 1; share < 255; share++) {
         const int32_t above_floor = level - (SETTLE_FULL - rule_settle_capacity(share));
-        if (b->count[share] && above_floor > 0) holds += (int64_t)b->count[share] * above_floor;
+        if (count[share] && above_floor > 0) holds += (int64_t)count[share] * above_floor;
     }
     return holds;
 }
 
 // The highest level at which the top layer holds no more than is left for it. What is then over, less than a unit per cell, is in no cell.
-void settle_find_level(settle_body *b)
+void settle_find_level(const settle *s, settle_body *b)
 {
     const int64_t left = b->volume - b->base;
     int32_t low = 0, high = SETTLE_FULL;
@@ -263,13 +281,13 @@ void settle_find_level(settle_body *b)
         b->level = SETTLE_FULL;
         return;
     }
-    if (b->count[0] == b->area) {
+    if (b->partly == 0) {
         b->level = left <= 0 ? 0 : (int32_t)(left / b->area);
         return;
     }
     while (high - low > 1) {
         const int32_t middle = (low + high) / 2;
-        if (settle_layer_holds(b, middle) <= left)
+        if (settle_layer_holds(s, b, middle) <= left)
             low = middle;
         else
             high = middle;
@@ -336,9 +354,7 @@ static void rise(settle *s, int32_t body)
     if (next_bricks) first = b->first[LIST_DEEP];
     const int32_t old_top = b->top;
     b->base += b->room;
-    b->room = 0;
-    b->area = 0;
-    memset(b->count, 0, sizeof b->count);
+    settle_clear_layer(s, b);
     b->top++;
     for (int32_t n = first, next; n; n = next) {
         next = node_at(s, n)->next;
@@ -401,10 +417,8 @@ void settle_drop_layer(settle *s, int32_t body)
         cells_flags(&s->cells)[brick] = s->cells.world->change;
         if (layers_empty(&node->cells)) settle_end_node(s, n);
     }
-    b->room = 0;
-    b->area = 0;
+    settle_clear_layer(s, b);
     b->closed = false;
-    memset(b->count, 0, sizeof b->count);
     b->may_be_split = true;
     do next_layer_below(s, b);
     while (b->nodes > 0 && b->area == 0);
@@ -504,7 +518,8 @@ static void level_body(settle *s, int32_t body)
     const int32_t level = body_at(s, body)->level, top = body_at(s, body)->top;
     if (!find_layers(s, body)) return;
     settle_body *b = body_at(s, body);
-    settle_find_level(b);
+    settle_find_level(s, b);
+    drop_histogram(s, b);
     if (b->level != level || b->top != top) flag_surface(s, b);
     const int64_t height = body_height(b);
     if (height >= b->least_up || height <= b->most_down) settle_wake_outlets(s, body, false);
@@ -531,7 +546,7 @@ void settle_follow_volumes(settle *s)
         const int32_t level = b->level, top = b->top;
         leave_lost_layers(s, b);
         drop_layers(s, s->changed[i]);
-        settle_find_level(b);
+        settle_find_level(s, b);
         if (b->level != level || b->top != top) flag_surface(s, b);
     }
 }

@@ -74,6 +74,8 @@ weir_status settle_prepare(void *state, const world_edit *edit)
     settle *s = state;
     weir_status status = cells_prepare(state, edit);
     if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK && s->share_count > 0)
+        status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
     if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) {
         weir_box box = edit->place.box;
         status = settle_need_pages(s, box);
@@ -204,8 +206,8 @@ static bool is_small(const settle *s, weir_box bricks)
     return region_volume(bricks) <= s->cells.pool.live;
 }
 
-// Room for shares that are between, and for water that is pushed aside.
-static weir_status prepare_brick(settle *s, int32_t brick)
+// Room for shares that are between, and for water that is pushed aside. Counts the nodes.
+static weir_status prepare_brick(settle *s, int32_t brick, int32_t *nodes)
 {
     static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
                                      NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
@@ -215,6 +217,7 @@ static weir_status prepare_brick(settle *s, int32_t brick)
         const int32_t there = s->cells.pool.near[brick][faces[f]];
         if (there) status = settle_need_page(s, there);
     }
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick) ++*nodes;
     return status;
 }
 
@@ -222,19 +225,22 @@ weir_status settle_terrain_prepare(void *state, weir_box bricks)
 {
     settle *s = state;
     const brick_pool *pool = &s->cells.pool;
+    const bool small = is_small(s, bricks);
+    int32_t nodes = 0;
     weir_status status = settle_sync(s);
-    for (int32_t b = 1; b < pool->end && status == WEIR_OK && !is_small(s, bricks); b++)
-        if (pool->alive[b] && region_holds(bricks, pool->coord[b])) status = prepare_brick(s, b);
-    if (!is_small(s, bricks)) return status;
-    for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z; at.z++) {
+    for (int32_t b = 1; b < pool->end && status == WEIR_OK && !small; b++)
+        if (pool->alive[b] && region_holds(bricks, pool->coord[b])) status = prepare_brick(s, b, &nodes);
+    for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z && small; at.z++) {
         for (at.y = bricks.min.y; at.y < bricks.max.y; at.y++) {
             for (at.x = bricks.min.x; at.x < bricks.max.x && status == WEIR_OK; at.x++) {
                 const int32_t brick = bricks_find(pool, at);
-                if (brick) status = prepare_brick(s, brick);
+                if (brick) status = prepare_brick(s, brick, &nodes);
             }
         }
     }
-    return status;
+    // Bodies that get partly solid cells count their shares.
+    const int32_t bodies = store_used(&s->bodies);
+    return status == WEIR_OK ? store_reserve(s, &s->histograms, nodes < bodies ? nodes : bodies) : status;
 }
 
 void settle_terrain_changed(void *state, weir_box bricks)

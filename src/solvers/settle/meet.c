@@ -163,14 +163,26 @@ static void move_outlets(settle *s, settle_body *from, int32_t body)
     if (from->most_down > to->most_down) to->most_down = from->most_down;
 }
 
-// What fits into a body, with another top layer that is no lower than its own.
-static void add_counts(settle_body *sum, const settle_body *b)
+// The layers below `top` are full ones then.
+static void bury_layers(settle *s, settle_body *b, int32_t top)
 {
-    const bool level = b->top == sum->top;
-    sum->base += b->base + (level ? 0 : b->room);
-    sum->room += level ? b->room : 0;
-    sum->area += level ? b->area : 0;
-    for (int32_t share = 0; share < 256 && level; share++) sum->count[share] += b->count[share];
+    if (b->top == top) return;
+    b->base += b->room;
+    settle_clear_layer(s, b);
+}
+
+// Counts what fits into one body for another with the same top layer.
+static void add_counts(settle *s, settle_body *to, settle_body *from)
+{
+    to->base += from->base;
+    to->room += from->room;
+    to->area += from->area;
+    to->partly += from->partly;
+    if (from->partly > 0 && to->histogram)
+        for (int32_t share = 1; share < 255; share++) histogram_of(s, to)[share] += histogram_of(s, from)[share];
+    if (from->partly == 0 || to->histogram) return;
+    to->histogram = from->histogram;
+    from->histogram = 0;
 }
 
 // `low` is full below its top layer and, where it is closed, up to it. A closed one presses from a layer above its own, so that `high` may
@@ -182,14 +194,11 @@ static int32_t merge(settle *s, int32_t high, int32_t low)
     const settle_body *h = body_at(s, high), *l = body_at(s, low);
     const int32_t keeps = h->nodes >= l->nodes ? high : low, gives = keeps == high ? low : high;
     settle_body *to = body_at(s, keeps), *from = body_at(s, gives);
-    settle_body sum = {.top = h->top > l->top ? h->top : l->top};
-    add_counts(&sum, h);
-    add_counts(&sum, l);
-    settle_set_top(s, keeps, sum.top);
-    to->base = sum.base;
-    to->room = sum.room;
-    to->area = sum.area;
-    memcpy(to->count, sum.count, sizeof to->count);
+    const int32_t top = h->top > l->top ? h->top : l->top;
+    bury_layers(s, to, top);
+    bury_layers(s, from, top);
+    settle_set_top(s, keeps, top);
+    add_counts(s, to, from);
     to->volume += from->volume;
     from->volume = 0;
     to->may_be_split |= from->may_be_split;
@@ -266,12 +275,18 @@ weir_status settle_reserve_parts(settle *s)
     const int32_t room = store_used(&s->nodes) + s->nodes.budget + PARTS_SPARE;
     if (room <= s->part_room) return WEIR_OK;
     memory *mem = &s->cells.world->mem;
-    settle_part *parts = memory_alloc(mem, (size_t)(2 * room) * sizeof *parts);
-    if (!parts) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell %d parts of water apart", 2 * room);
+    const int32_t more = room + room / 4;  // so that a world that grows need not ask in every update
+    settle_part *parts = memory_alloc(mem, (size_t)more * sizeof *parts);
+    if (!parts) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell %d parts of water apart", more);
     memory_free(mem, s->parts, (size_t)s->part_room * sizeof *parts);
     s->parts = parts;
-    s->part_room = 2 * room;
+    s->part_room = more;
     return WEIR_OK;
+}
+
+int64_t settle_part_bytes(const settle *s)
+{
+    return s->part_room * (int64_t)sizeof *s->parts;
 }
 
 void settle_free_parts(settle *s)

@@ -6,8 +6,9 @@
 #include <string.h>
 
 enum {
-    SPARE = 256,       // nodes, bodies and outlets that an update may take besides those that its bricks ask for
-    OUTLETS_USUAL = 4  // that a brick asks for; where more are needed some bricks rest later
+    SPARE = 256,        // nodes, bodies and outlets that an update may take besides those that its bricks ask for
+    OUTLETS_USUAL = 4,  // that a brick asks for; where more are needed some bricks rest later
+    FACES_AND_SELF = 7
 };
 
 // ---- The update --------------------------------------------------------------------------------------------------------------
@@ -38,14 +39,34 @@ static weir_status reserve_lists(settle *s)
     return WEIR_OK;
 }
 
+// In how many bricks bodies may begin in the next update.
+static int32_t count_seeding(const settle *s)
+{
+    const int32_t patience = s->cells.world->params.settle.patience;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->active_count; i++) {
+        const settle_page *page = s->bricks[s->active[i]].page;
+        uint8_t calmest = 0;
+        for (int32_t cell = 0; cell < BRICK_CELLS && page; cell++)
+            calmest = page->calm[cell] > calmest ? page->calm[cell] : calmest;
+        count += page && calmest + 1 >= patience;
+    }
+    return count;
+}
+
+// Of each as many as there can be a use for, by the water that there is: a body may begin where it has settled, and takes in what is awake; what
+// comes to rest beside bodies has outlets; bodies have histograms where terrain is partly solid.
 weir_status settle_reserve_stores(settle *s)
 {
-    const int32_t active = s->active_count, parts = settle_count_parts(s);
+    const int32_t active = s->active_count, parts = settle_count_parts(s), seeding = count_seeding(s);
+    const int32_t nodes = store_used(&s->nodes), bodies = store_used(&s->bodies);
+    const int32_t beside = times(nodes, FACES_AND_SELF) < active ? times(nodes, FACES_AND_SELF) : active;
     weir_status status =
-        store_reserve(s, &s->nodes, times(store_used(&s->nodes), 2) + times(active, 8) + times(parts, 2) + SPARE);
-    if (status == WEIR_OK)
-        status = store_reserve(s, &s->bodies, store_used(&s->bodies) + times(active, SETTLE_SEEDS) + parts + SPARE);
-    if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(active, OUTLETS_USUAL) + SPARE);
+        store_reserve(s, &s->nodes, times(nodes, 2) + times(active, 2) + times(seeding, 6) + times(parts, 2) + SPARE);
+    if (status == WEIR_OK) status = store_reserve(s, &s->bodies, bodies + times(seeding, SETTLE_SEEDS) + parts + SPARE);
+    if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(beside, OUTLETS_USUAL) + SPARE);
+    if (status == WEIR_OK && s->share_count > 0)
+        status = store_reserve(s, &s->histograms, bodies + s->bodies.budget - store_used(&s->histograms));
     if (status == WEIR_OK) status = settle_reserve_parts(s);
     return status == WEIR_OK ? reserve_lists(s) : status;
 }
@@ -191,6 +212,7 @@ void settle_begin(settle *s, weir_world *world)
     s->nodes.size = sizeof(settle_node);
     s->bodies.size = sizeof(settle_body);
     s->outlets.size = sizeof(settle_outlet);
+    s->histograms.size = sizeof(settle_histogram);
 }
 
 static void destroy(void *state)

@@ -83,9 +83,15 @@ typedef struct settle_body {
     int32_t first[2], outlet;
     int32_t lowest;               // its node in the lowest brick by coordinate; 0: not known
     int64_t least_up, most_down;  // of its outlets
-    int32_t count[256];           // cells of the top layer by their solid share
+    int32_t partly;               // cells of the top layer that are partly solid
+    int32_t histogram;            // of their shares; 0: there are none
     _Atomic int64_t gained;       // in the update under way
 } settle_body;
+
+// The partly solid cells of a body's top layer by their solid share. Most bodies have none.
+typedef struct settle_histogram {
+    int32_t count[256];  // the first is the link while it is free: of no share are wholly open cells
+} settle_histogram;
 
 // What the kernel tells of a brick.
 typedef struct settle_outcome {
@@ -110,7 +116,7 @@ typedef struct settle {
     settle_brick *bricks;
     uint8_t *known;  // 1: the shape of the brick is
     int32_t brick_room;
-    settle_store nodes, bodies, outlets;
+    settle_store nodes, bodies, outlets, histograms;
     int32_t *active;  // bricks to be worked on
     int32_t active_count;
     int32_t *touching;
@@ -146,6 +152,11 @@ static inline settle_body *body_at(const settle *s, int32_t body)
 static inline settle_outlet *outlet_at(const settle *s, int32_t outlet)
 {
     return (settle_outlet *)s->outlets.items + outlet;
+}
+
+static inline int32_t *histogram_of(const settle *s, const settle_body *body)
+{
+    return ((settle_histogram *)s->histograms.items + body->histogram)->count;
 }
 
 static inline uint16_t *page_fill(settle_page *page)
@@ -317,6 +328,8 @@ void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick,
 void settle_recount(settle *s, int32_t body);
 void settle_note_body(settle *s, int32_t body);
 void settle_forget_body(settle *s, int32_t body);
+// No cells are in the top layer any more.
+void settle_clear_layer(settle *s, settle_body *b);
 // Another layer is the top one; what fits is the caller's to count.
 void settle_set_top(settle *s, int32_t body, int32_t top);
 
@@ -324,8 +337,8 @@ void settle_set_top(settle *s, int32_t body, int32_t top);
 void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64_t cells);
 
 // What the top layer holds at a level, and the level that the volume has.
-int64_t settle_layer_holds(const settle_body *b, int32_t level);
-void settle_find_level(settle_body *b);
+int64_t settle_layer_holds(const settle *s, const settle_body *b, int32_t level);
+void settle_find_level(const settle *s, settle_body *b);
 void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // Takes the top layer away from a body; its volume stays.
 void settle_drop_layer(settle *s, int32_t body);
@@ -344,6 +357,7 @@ void settle_meet(settle *s);
 // A body got cells in a brick: it may touch another there.
 void settle_mark_touching(settle *s, int32_t brick, int32_t body);
 weir_status settle_reserve_parts(settle *s);
+int64_t settle_part_bytes(const settle *s);
 void settle_free_parts(settle *s);
 void settle_split(settle *s, int32_t body);
 // How many parts, within bricks, the bodies have that are to be looked over in the next update.

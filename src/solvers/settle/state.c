@@ -53,7 +53,7 @@ int64_t settle_owed(const settle *s)
     int64_t owed = 0;
     for (int32_t body = 1; body < s->bodies.end; body++) {
         const settle_body *b = body_at(s, body);
-        if (b->used) owed += b->volume - b->base - settle_layer_holds(b, b->level);
+        if (b->used) owed += b->volume - b->base - settle_layer_holds(s, b, b->level);
     }
     return owed;
 }
@@ -117,7 +117,7 @@ weir_status settle_freeze(void *state)
         copy->cells.pool = s->cells.frozen;
         copy->cells.material = s->cells.material;
         enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
-                 copy_store(mem, &s->bodies, &copy->bodies);
+                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->histograms, &copy->histograms);
     }
     for (int32_t b = 1; b < s->brick_room && enough; b++) enough = copy_brick(copy, b, &s->bricks[b]);
     if (enough) return WEIR_OK;
@@ -397,7 +397,7 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->volume = volume;
         settle_recount(a, body);
-        settle_find_level(b);
+        settle_find_level(a, b);
         // One of which nothing changed holds what its cells do, and no less: edits count on it.
         if (!(flags & FLAG_DIRTY) && (b->level != level || volume < b->base))
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
@@ -447,7 +447,8 @@ void settle_adopt(void *state, void *arrival)
     SWAP(known)
     SWAP(brick_room)
     SWAP(nodes)
-    SWAP(bodies) SWAP(outlets) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order)
+    SWAP(bodies)
+    SWAP(outlets) SWAP(histograms) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order)
         SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome) SWAP(outcome_room)
             SWAP(page_count) SWAP(share_count)
 #undef SWAP

@@ -10,7 +10,8 @@ weir_status store_reserve(settle *s, settle_store *store, int32_t budget)
 {
     const int64_t needed = (int64_t)store_used(store) + budget + 1;  // 1 for none
     if (needed > store->room) {
-        const int64_t room = needed > 2 * (int64_t)store->room ? needed : 2 * (int64_t)store->room;
+        const int64_t more = store->room + (int64_t)store->room / 4;  // so that one that grows need not ask in every update
+        const int64_t room = needed > more ? needed : more;
         void *items = room > INT32_MAX ? NULL
                                        : memory_resize(&s->cells.world->mem, store->items, (size_t)store->room * store->size,
                                                        (size_t)room * store->size);
@@ -247,13 +248,14 @@ void settle_brick_ended(fluid_cells *c, int32_t brick)
 
 int64_t settle_bytes(const settle *s)
 {
-    const settle_store *stores[] = {&s->nodes, &s->bodies, &s->outlets};
+    const settle_store *stores[] = {&s->nodes, &s->bodies, &s->outlets, &s->histograms};
     int64_t bytes = s->page_count * (int64_t)sizeof(settle_page) + s->share_count * BRICK_CELLS;
-    for (int32_t i = 0; i < 3; i++) bytes += (int64_t)stores[i]->room * (int64_t)stores[i]->size;
+    for (int32_t i = 0; i < 4; i++) bytes += (int64_t)stores[i]->room * (int64_t)stores[i]->size;
 #define ADD(table) bytes += (int64_t)s->brick_room * (int64_t)sizeof *s->table;
     TABLES(ADD)
 #undef ADD
-    return bytes;
+    bytes += s->changed_room * (int64_t)sizeof *s->changed + s->outcome_room * (int64_t)sizeof *s->outcome;
+    return bytes + settle_part_bytes(s);
 }
 
 void settle_free_tables(settle *s)
@@ -273,6 +275,7 @@ void settle_free_tables(settle *s)
     free_store(s, &s->nodes);
     free_store(s, &s->bodies);
     free_store(s, &s->outlets);
+    free_store(s, &s->histograms);
     memory_free(mem, s->changed, (size_t)s->changed_room * sizeof *s->changed);
     s->changed = NULL;
     s->changed_room = 0;

@@ -57,11 +57,28 @@ static const char *validate_brick(const settle *s, int32_t brick, int64_t *units
     return wrong;
 }
 
+// Adds what fits into some cells of a layer, and for the top one its partly solid cells by their share.
+static void count_cells(const settle_brick *brick, int32_t y, uint64_t cells, settle_body *sum, settle_histogram *partly)
+{
+    for (int32_t bit = 0; bit < 64; bit++) {
+        if (!(cells >> bit & 1)) continue;
+        const int32_t cell = cell_of(y & 7, bit), share = brick->shares ? brick->shares[cell] : 0;
+        if (y < sum->top) {
+            sum->base += cell_capacity(brick, cell);
+            continue;
+        }
+        sum->room += cell_capacity(brick, cell);
+        sum->area++;
+        if (share > 0) sum->partly++, partly->count[share]++;
+    }
+}
+
 // What is known of a body, counted again.
 static const char *validate_body(const settle *s, int32_t body)
 {
     const settle_body *b = body_at(s, body);
     settle_body count = {.top = b->top};
+    settle_histogram partly = {{0}};
     int32_t nodes = 0;
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next, nodes++) {
@@ -71,16 +88,16 @@ static const char *validate_body(const settle *s, int32_t body)
             if ((bottom >> 3 == b->top >> 3) != (list == LIST_SURFACE)) return broken("node %d is in the wrong list", n);
             for (int32_t y = 0; y < 8; y++) {
                 if (node->cells.layer[y] && bottom + y > b->top) return broken("body %d has cells above its top layer", body);
-                if (node->cells.layer[y])
-                    settle_count_cells((settle *)(uintptr_t)s, &count, &s->bricks[node->brick], bottom + y,
-                                       node->cells.layer[y], 1);
+                count_cells(&s->bricks[node->brick], bottom + y, node->cells.layer[y], &count, &partly);
             }
         }
     }
     if (nodes != b->nodes || nodes == 0) return broken("body %d has %d nodes and counts %d", body, nodes, b->nodes);
-    if (count.base != b->base || count.room != b->room || count.area != b->area ||
-        memcmp(count.count, b->count, sizeof count.count) != 0)
+    if (count.base != b->base || count.room != b->room || count.area != b->area || count.partly != b->partly)
         return broken("body %d has counted wrongly what fits into it", body);
+    if (b->histogram && memcmp(histogram_of(s, b), partly.count, sizeof partly) != 0)
+        return broken("body %d has counted wrongly how much of its cells is solid", body);
+    if (b->partly > 0 && !b->histogram) return broken("body %d has not counted how much of its cells is solid", body);
     if (b->volume < 0) return broken("body %d holds %lld units", body, (long long)b->volume);
     for (int32_t o = b->outlet; o; o = outlet_at(s, o)->next) {
         const settle_outlet *outlet = outlet_at(s, o);
