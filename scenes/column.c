@@ -1,5 +1,6 @@
 // The classical dam break: a column of water a wide and 2a high collapses into a dry channel. Martin and Moyce (1952) give the
-// position Z = x/a of its front against T = t sqrt(2g/a): Z = 2, 3, 4 at T = 1.72, 2.55, 3.25.
+// position Z = x/a of its front against T = t sqrt(2g/a): Z = 2, 3, 4 at T = 1.72, 2.55, 3.25. Potential flow gives 1.47, 2.27, 2.96 where
+// the surface is a/32 high; docs/testing.md tells which of them a column that is free at once should follow.
 #include "scenes/scene.h"
 
 #include <math.h>
