@@ -275,6 +275,28 @@ static void a_mark_that_is_too_old_is_refused(void **state)
     weir_world_destroy(world);
 }
 
+static void a_delta_tells_all_where_it_is_not_known_what_is_gone(void **state)
+{
+    static uint8_t bytes[1 << 16];
+    weir_world_def def = test_def(WEIR_SOLVER_CLASSIC, 64, 32, 32);
+    weir_world *server = test_make(&def), *client = test_make(&def);
+    for (int32_t i = 0; i < 2; i++) {
+        int64_t mark = weir_world_delta_mark(client);
+        size_t size;
+        test_fill(server, test_box(40 * i, 0, 0, 40 * i + 8, 8, 8), 1);
+        test_step(server, 2);
+        if (i == 1) test_cells(server)->deaths.forgotten = mark + 1;
+        if (i == 1) test_cells(server)->deaths.end = 1;
+        assert_ok(weir_world_delta(server, &mark, 0, bytes, sizeof bytes, &size));
+        assert_ok(weir_world_apply_delta(client, bytes, size));
+        assert_true(weir_world_ledger(client).held == weir_world_ledger(server).held);
+        assert_ok(weir_world_drain(server, test_box(0, 0, 0, 64, 32, 32)));
+        test_step(server, 2);
+    }
+    weir_world_destroy(client);
+    weir_world_destroy(server);
+}
+
 // ---- A threshold -----------------------------------------------------------------------------------------------------------
 
 static const float THRESHOLD = 0.01f;
@@ -621,6 +643,7 @@ int main(void)
         cmocka_unit_test(what_is_forgotten_is_known),
         cmocka_unit_test(without_memory_all_is_forgotten_and_nothing_fails),
         cmocka_unit_test(a_mark_that_is_too_old_is_refused),
+        cmocka_unit_test(a_delta_tells_all_where_it_is_not_known_what_is_gone),
         cmocka_unit_test(who_reads_what_is_listed_is_within_the_threshold),
         cmocka_unit_test(every_machine_tells_the_same),
         cmocka_unit_test(bricks_that_move_together_tell_the_same),

@@ -237,6 +237,31 @@ WEIR_API weir_status weir_world_load_memory(weir_world *world, const void *bytes
 WEIR_API weir_status weir_world_save_to(const weir_world *world, weir_write *write, void *user);
 WEIR_API weir_status weir_world_load_from(weir_world *world, weir_read *read, void *user);
 
+// ---- Deltas: the same fluid in a second world --------------------------------------------------------------------------------
+// What a client needs that shows a server's water and does not work it out: the bricks that changed since a mark, in few bytes. The client is
+// a world as well, with the same bounds and solver, that is not stepped; its queries, meshes and pictures show what the server's do.
+
+// What a delta can tell besides the fill of every cell, exact to the drop.
+typedef enum weir_delta_part {
+    WEIR_DELTA_FLOW = 1  // flow, in steps of 1/1024 cell per update: for foam, and things that float
+} weir_delta_part;
+
+// Writes the bricks that came to be, changed or are gone since a mark, as weir_world_changed counts them: begin with a mark of 0, which gives
+// everything. *mark then becomes that up to which it tells, to be kept per client. *size gets how many bytes there are. NULL for `bytes` only
+// asks for that; with too little room the answer is WEIR_ERROR_LIMIT; and the mark stays either way. Where bricks are gone that are no
+// longer remembered it tells everything. Terrain is not in it: a game sends that as it sends its voxels, by the same calls or its own source.
+// Allowed while a background step runs.
+WEIR_API weir_status weir_world_delta(const weir_world *world, int64_t *mark, uint32_t parts, void *bytes, size_t room,
+                                      size_t *size);
+
+// Applies a delta: all of it or, on a failure, nothing. It may repeat what is known already; one before it that is missing, or that is
+// later than it, is told (WEIR_ERROR_ARGUMENT), and so is water where this world's terrain is solid: terrain first, then the delta. Bytes may
+// come from anywhere. What it adds and removes is in this world's ledger.
+WEIR_API weir_status weir_world_apply_delta(weir_world *world, const void *bytes, size_t size);
+
+// The mark to which the last delta brought this world: what the next is to go on from; 0 if there was none, or a snapshot was loaded.
+WEIR_API int64_t weir_world_delta_mark(const weir_world *world);
+
 // ---- Rules of the game's own -----------------------------------------------------------------------------------------------
 
 // Adds a rule. Rules of one place run in the order in which they were added. At most 8 rules; names must differ.

@@ -184,6 +184,9 @@ weir_status cells_touch(fluid_cells *c, weir_box box);
 typedef bool brick_filter(const void *context, weir_coord brick);
 weir_status cells_touch_some(fluid_cells *c, weir_box box, brick_filter *wanted, const void *context);
 
+// The same for bricks of a list.
+weir_status cells_touch_list(fluid_cells *c, const weir_coord *bricks, int32_t count);
+
 // Tells that terrain changed in a brick: its open cells are asked for anew, and it may be born again if it was solid.
 void cells_terrain_changed_brick(fluid_cells *c, weir_coord brick);
 
@@ -195,6 +198,11 @@ void cells_terrain_changed(void *state, weir_box bricks);
 
 // EDIT_POUR.
 void cells_pour(fluid_cells *c, const world_edit *edit);
+
+// ---- put.c, for a solver_table ----
+
+weir_status cells_put_prepare(void *state, const weir_coord *bricks, int32_t count);
+void cells_put(void *state, fluid_next_brick *next, void *source, fluid_brick *brick);
 
 // ---- state.c, for a solver_table ----
 

@@ -284,6 +284,21 @@ weir_status cells_touch(fluid_cells *c, weir_box box)
     return cells_touch_some(c, box, NULL, NULL);
 }
 
+weir_status cells_touch_list(fluid_cells *c, const weir_coord *bricks, int32_t count)
+{
+    birth_list births = {0};
+    weir_status status = WEIR_OK;
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) {
+        birth one = {.coord = bricks[i]};
+        if (bricks_find(&c->pool, one.coord) || !terrain_open(&c->world->terrain, one.coord, &one.open)) continue;
+        status = add_birth(c, &births, &one);
+    }
+    if (status == WEIR_OK) status = bricks_reserve(&c->pool, births.count);
+    if (status == WEIR_OK) bear_all(c, &births);
+    free_births(c, &births);
+    return status;
+}
+
 void cells_terrain_changed_brick(fluid_cells *c, weir_coord brick)
 {
     brick_pool *pool = &c->pool;

@@ -52,6 +52,18 @@ struct fluid_view {
     const void *owner;  // of the solver's
 };
 
+// The fluid of a brick on its way into a world.
+typedef struct fluid_brick {
+    weir_coord at;           // brick coordinates
+    weir_material material;  // WEIR_NOTHING: it is dry
+    bool flows;              // its flow is told; otherwise the faces keep what they have
+    int32_t drops[BRICK_CELLS];
+    float flow[3][BRICK_CELLS];  // through low faces, cells per update
+} fluid_brick;
+
+// Gets one after the other; false when there are no more.
+typedef bool fluid_next_brick(void *source, fluid_brick *brick);
+
 // The brick at a brick coordinate, or BRICK_NOTHING.
 static inline int32_t fluid_find(const fluid_view *view, weir_coord coord)
 {

@@ -432,6 +432,7 @@ static void move_in(weir_world *world, arrival *a)
     world->terrain = a->terrain;
     world->solver->adopt(world->state, a->fluid);
     if (world->solver->set_carried) world->solver->set_carried(world->state, a->carried);
+    world->delta_mark = 0;
     world->checkpoint.stale = true;
     world->values_lost = false;
     *a = old;

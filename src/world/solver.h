@@ -49,6 +49,14 @@ struct solver_table {
     // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.
     void (*params_change)(void *state, const weir_params *next);
 
+    // ---- Fluid that comes from another world (delta.h), in the same two halves; NULL: it takes none ----
+    // Some bricks, in coordinate order, are about to get other fluid: all of that which can fail. Those that are not there are made, as far as
+    // they are not solid throughout.
+    weir_status (*put_prepare)(void *state, const weir_coord *bricks, int32_t count);
+    // Gives bricks their fluid, which fits into their open cells and is whole units, and books what that adds and removes. Besides those that
+    // were prepared there may be others, which become dry. `brick` is memory to get them in.
+    void (*put)(void *state, fluid_next_brick *next, void *source, fluid_brick *brick);
+
     // ---- Reading ----
     // The fluid as it is, or as it was frozen last. A solver that fills in no list of bricks that are gone works, and never tells of one.
     // The view is zero before.

@@ -75,6 +75,7 @@ struct weir_world {
     terrain terrain;
     int64_t update;  // finished updates since creation; part of the state
     int64_t change;  // number of the last change, for weir_world_changed
+    int64_t delta_mark;  // of another world that this one follows by deltas: up to which change; 0: none
     int64_t cells_updated;
     world_material materials[WEIR_MATERIAL_MAX];  // from 1 on
     int32_t material_count;                       // numbers in use, WEIR_NOTHING among them

@@ -176,6 +176,19 @@ static void apply(void *state, const world_edit *edit)
         m->cycles_next = 0;
 }
 
+// Fluid of another world: of its pressure nothing is known.
+static void put(void *state, fluid_next_brick *next, void *source, fluid_brick *brick)
+{
+    momentum *m = state;
+    bricks_catch_up(&m->base.cells.pool);
+    set_laws_of_sleep(m);
+    sleep_wake_all(&m->base.cells);
+    cells_put(state, next, source, brick);
+    m->cycles_next = 0;
+    m->substeps_next = m->base.cells.world->params.momentum.substeps;
+    m->flow_bound = MOMENTUM_FLOW_MAX;
+}
+
 // Where water stood, nothing may stand any more, or more than before.
 static void terrain_changed(void *state, weir_box bricks)
 {
@@ -293,6 +306,7 @@ const solver_table solver_momentum = {
     .reserve = reserve,
     .prepare = momentum_prepare,
     .apply = apply,
+    .put = put,
     .terrain_changed = terrain_changed,
     .params_change = params_change,
     .create = create,

@@ -395,6 +395,11 @@ weir_status settle_need_pages(settle *s, weir_box box);
 weir_status settle_terrain_prepare(void *state, weir_box bricks);
 void settle_terrain_changed(void *state, weir_box bricks);
 
+// ---- put.c ----
+
+weir_status settle_put_prepare(void *state, const weir_coord *bricks, int32_t count);
+void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *from);
+
 // ---- state.c ----
 
 // The units of a brick's cells, in free water and bodies.

@@ -1,0 +1,81 @@
+// Fluid that comes from another world. Which of it stands still there is not told, and so all of it is free here: bodies that had cells in its
+// bricks lose them, and begin again if the world is stepped.
+#include "solvers/settle/settle.h"
+
+#include <assert.h>
+
+weir_status settle_put_prepare(void *state, const weir_coord *bricks, int32_t count)
+{
+    settle *s = state;
+    weir_status status = cells_put_prepare(state, bricks, count);
+    if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK) status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) {
+        const int32_t brick = bricks_find(&s->cells.pool, bricks[i]);
+        if (brick) status = settle_need_page(s, brick);
+    }
+    return status;
+}
+
+// Takes a brick's cells out of its bodies, with what they hold. What a body then holds in no cell at all is removed.
+static void leave_bodies(settle *s, int32_t brick)
+{
+    const int32_t bottom = 8 * s->cells.pool.coord[brick].y;
+    while (s->bricks[brick].node) {
+        const int32_t n = s->bricks[brick].node, body = node_at(s, n)->body;
+        settle_body *b = body_at(s, body);
+        const layer_mask cells = node_at(s, n)->cells;
+        for (int32_t y = 0; y < 8; y++) {
+            if (!cells.layer[y]) continue;
+            for (uint64_t left = cells.layer[y]; left;)
+                b->volume -= body_fill(b, bottom + y, cell_capacity(&s->bricks[brick], cell_of(y, region_take(&left))));
+            settle_count_cells(s, b, &s->bricks[brick], bottom + y, cells.layer[y], -1);
+        }
+        settle_end_node(s, n);
+        b->may_be_split = true;
+        settle_note_body(s, body);
+        if (b->nodes > 0) continue;
+        cells_ledger(&s->cells)->removed += b->volume * SETTLE_UNIT;
+        b->volume = 0;
+        settle_end_body(s, body);
+    }
+}
+
+static void put_brick(settle *s, int32_t brick, const fluid_brick *from)
+{
+    settle_brick *b = &s->bricks[brick];
+    int32_t units[BRICK_CELLS];
+    bool changed = false;
+    settle_read_units(s, brick, units);
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t more = from->drops[cell] / SETTLE_UNIT - units[cell];
+        cells_ledger(&s->cells)->added += more > 0 ? (int64_t)more * SETTLE_UNIT : 0;
+        cells_ledger(&s->cells)->removed -= more < 0 ? (int64_t)more * SETTLE_UNIT : 0;
+        changed |= more != 0;
+    }
+    if (!changed) return;
+    leave_bodies(s, brick);
+    assert(b->page || from->material == WEIR_NOTHING);
+    for (int32_t cell = 0; cell < BRICK_CELLS && b->page; cell++) {
+        page_fill(b->page)[cell] = (uint16_t)(from->drops[cell] / SETTLE_UNIT);
+        b->page->calm[cell] = 0;
+    }
+    settle_look_at_page(s, brick);
+    settle_wake_around(s, brick);
+    s->cells.pool.wet[brick] = s->cells.store->wet(&s->cells, brick);
+    s->cells.pool.changed[brick] = s->cells.world->change;
+}
+
+void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *from)
+{
+    settle *s = state;
+    settle_follow_volumes(s);
+    while (next(source, from)) {
+        const int32_t brick = bricks_find(&s->cells.pool, from->at);
+        assert(brick || from->material == WEIR_NOTHING);
+        if (!brick) continue;
+        put_brick(s, brick, from);
+        if (s->bricks[brick].page && layers_empty(&s->bricks[brick].page->wet)) settle_drop_page(s, brick);
+    }
+    cells_topology(&s->cells);  // without memory it is done the next time
+}
