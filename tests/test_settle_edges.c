@@ -99,6 +99,30 @@ static void to_fill_a_lake_twice_is_to_fill_it_once(void **state)
     weir_world_destroy(world);
 }
 
+// A brick that a body fills to its last cell has no free water; a body that falls between two edits, or between a drain and an emitter,
+// leaves room for some.
+static void water_finds_the_cells_that_a_lake_has_just_left(void **state)
+{
+    (void)state;
+    for (int32_t sources = 0; sources < 2; sources++) {
+        weir_world *world = make(8, 16, 8);
+        const weir_box all = test_box(0, 0, 0, 8, 8, 8), upper = test_box(0, 4, 0, 8, 8, 8);
+        test_fill(world, all, 1.0f);
+        settle_down(world, 100);
+        if (sources) {
+            assert_ok(weir_world_add_drain(world, upper, 256, NULL));
+            assert_ok(weir_world_add_emitter(world, all, WEIR_WATER, 128, NULL));
+            test_step(world, 1);
+        } else {
+            assert_ok(weir_world_drain(world, upper));
+            test_fill(world, test_box(0, 0, 0, 8, 6, 8), 1.0f);
+        }
+        assert_sound(world);
+        assert_true(weir_world_ledger(world).held == (int64_t)8 * 6 * 8 * WEIR_FULL);
+        weir_world_destroy(world);
+    }
+}
+
 // ---- Bodies under a ceiling ----------------------------------------------------------------------------------------------------
 
 // The top layer of a lake becomes solid. It is saved, and goes on as it would have when it meets another.
@@ -349,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_lake_that_is_drained_twice_gives_its_water_once),
         cmocka_unit_test(drains_in_one_place_take_no_more_than_there_is),
         cmocka_unit_test(to_fill_a_lake_twice_is_to_fill_it_once),
+        cmocka_unit_test(water_finds_the_cells_that_a_lake_has_just_left),
         cmocka_unit_test(a_lake_whose_top_layer_is_built_over_goes_on_from_a_snapshot),
         cmocka_unit_test(a_closed_body_joins_one_with_a_higher_top_layer),
         cmocka_unit_test(a_brick_of_many_puddles_goes_on_from_a_snapshot),

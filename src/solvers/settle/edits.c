@@ -53,19 +53,25 @@ const cell_store settle_cell_store = {read_drops, put_drops, full_drops, is_wet}
 
 // ---- Fills -------------------------------------------------------------------------------------------------------------------
 
-// Pages for the bricks of a box that have free cells.
-weir_status settle_need_pages(settle *s, weir_box box)
+// Whether a brick has free cells, or may get some from a body before water comes.
+static bool may_take_water(const settle *s, int32_t brick, bool bodies_fall)
+{
+    const layer_mask taken = settle_taken(s, brick);
+    uint64_t free = 0;
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick)
+        if (bodies_fall || body_at(s, node_at(s, n)->body)->dirty) return true;
+    for (int32_t y = 0; y < 8; y++) free |= s->bricks[brick].open.layer[y] & ~taken.layer[y];
+    return free != 0;
+}
+
+weir_status settle_need_pages(settle *s, weir_box box, bool bodies_fall)
 {
     fluid_view view;
     cells_view(&s->cells, false, &view);
     region_walk walk = region_walk_live(&view, box);
     weir_status status = WEIR_OK;
-    for (int32_t b; status == WEIR_OK && (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
-        const layer_mask taken = settle_taken(s, b);
-        uint64_t free = 0;
-        for (int32_t y = 0; y < 8; y++) free |= s->bricks[b].open.layer[y] & ~taken.layer[y];
-        if (free) status = settle_need_page(s, b);
-    }
+    for (int32_t b; status == WEIR_OK && (b = region_walk_next(&walk)) != BRICK_NOTHING;)
+        if (may_take_water(s, b, bodies_fall)) status = settle_need_page(s, b);
     return status;
 }
 
@@ -78,7 +84,7 @@ weir_status settle_prepare(void *state, const world_edit *edit)
         status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
     if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) {
         weir_box box = edit->place.box;
-        status = settle_need_pages(s, box);
+        status = settle_need_pages(s, box, false);
     }
     return status;
 }

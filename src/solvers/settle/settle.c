@@ -77,11 +77,13 @@ static weir_status reserve(void *state)
     const weir_world *world = s->cells.world;
     weir_status status = cells_reserve(state);
     const int32_t awake = s->active_count;
+    bool drains = false;
+    for (int32_t i = 0; i < world->source_count; i++) drains |= world->sources[i].kind == SOURCE_DRAIN;
     if (status == WEIR_OK) status = settle_sync(s);
     for (int32_t i = 0; i < s->active_count && status == WEIR_OK; i++) status = settle_need_page(s, s->active[i]);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
         if (world->sources[i].kind == SOURCE_EMITTER && world_source_acts(world, &world->sources[i]))
-            status = settle_need_pages(s, world->sources[i].box);
+            status = settle_need_pages(s, world->sources[i].box, drains);
     if (status == WEIR_OK) status = settle_reserve_stores(s);
     if (status != WEIR_OK) settle_forget_newborn(s, awake);
     s->work_count = s->active_count;

@@ -391,7 +391,9 @@ void settle_end_outlets(settle *s, int32_t brick);
 extern const cell_store settle_cell_store;
 weir_status settle_prepare(void *state, const world_edit *edit);
 void settle_apply(void *state, const world_edit *edit);
-weir_status settle_need_pages(settle *s, weir_box box);
+// Pages for the bricks of a box into which water may be put. `bodies_fall`: bodies may do so before it comes, also those of which nothing
+// changed yet.
+weir_status settle_need_pages(settle *s, weir_box box, bool bodies_fall);
 weir_status settle_terrain_prepare(void *state, weir_box bricks);
 void settle_terrain_changed(void *state, weir_box bricks);
 
