@@ -352,7 +352,8 @@ static weir_status load_node(settle *a, snapshot_reader *r, int32_t brick)
     return WEIR_OK;
 }
 
-static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t)
+// A brick that was built over whole is there until the next update looks which are wanted: `dirty` says that it will.
+static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, bool dirty)
 {
     const weir_coord at = snapshot_get_coord(r);
     const int32_t flags = (int32_t)snapshot_get_number(r, 1), nodes = (int32_t)snapshot_get_number(r, 2),
@@ -362,7 +363,8 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t)
     if (!snapshot_brick_sound(at))
         return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
     if (bricks_find(&a->cells.pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
-    if (!terrain_open(t, at, &open)) return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
+    if (!terrain_open(t, at, &open) && !dirty)
+        return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
     if (flags >= 2 * FLAG_WET_SEEN || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS || (outlets > 0 && flags & FLAG_ACTIVE))
         return snapshot_damaged(r, "the brick (%d, %d, %d) makes no sense", at.x, at.y, at.z);
     const int32_t brick = bricks_born(&a->cells.pool, at, &open);
@@ -426,7 +428,7 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
     weir_status status =
         bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
     if (status == WEIR_OK) status = settle_sync(a);
-    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t);
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, dirty);
     if (status == WEIR_OK) status = load_bodies(a, r, &held[s->cells.material]);
     if (status != WEIR_OK) return status;
     for (int32_t b = 1; b < a->cells.pool.end; b++)
@@ -448,9 +450,10 @@ void settle_adopt(void *state, void *arrival)
     SWAP(brick_room)
     SWAP(nodes)
     SWAP(bodies)
-    SWAP(outlets) SWAP(histograms) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order)
-        SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome) SWAP(outcome_room)
-            SWAP(page_count) SWAP(share_count)
+    SWAP(outlets)
+    SWAP(histograms) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed)
+        SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome) SWAP(outcome_room) SWAP(page_count)
+            SWAP(share_count)
 #undef SWAP
 }
 
