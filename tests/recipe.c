@@ -501,6 +501,224 @@ void recipe_make(recipe *r, uint64_t seed, bool calm)
                           {room.max.x + rim, room.max.y + rim, room.max.z + rim}};
 }
 
+// ---- Worlds of settle ------------------------------------------------------------------------------------------------------
+
+static weir_box cut(weir_box b, weir_box to)
+{
+    if (b.min.x < to.min.x) b.min.x = to.min.x;
+    if (b.min.y < to.min.y) b.min.y = to.min.y;
+    if (b.min.z < to.min.z) b.min.z = to.min.z;
+    if (b.max.x > to.max.x) b.max.x = to.max.x;
+    if (b.max.y > to.max.y) b.max.y = to.max.y;
+    if (b.max.z > to.max.z) b.max.z = to.max.z;
+    return b;
+}
+
+// Two arms, dug from a floor up, and the tunnel that connects them at their feet.
+static void make_bend(maker *m)
+{
+    chance *c = m->c;
+    const weir_box a = some_box(m, one_in(c, 3) ? 3 : 1);
+    weir_box b = a, foot = a;
+    int32_t *far_low = one_in(c, 2) ? &b.min.x : &b.min.z, *far_high = far_low == &b.min.x ? &b.max.x : &b.max.z;
+    const int32_t apart = whole(c, 2, 14);
+    *far_low += apart;
+    *far_high += apart + whole(c, 0, 2);
+    foot.max = (weir_coord){b.max.x, a.min.y + 1, b.max.z};
+    const int32_t high[2] = {whole(c, 2, 20), whole(c, 2, 20)};
+    b.max.y = a.min.y + high[0];
+    weir_box left = a;
+    left.max.y = a.min.y + high[1];
+    const weir_box all[3] = {cut(left, m->room), cut(b, m->room), cut(foot, m->room)};
+    for (int32_t k = 0; k < 3; k++)
+        if (all[k].min.x < all[k].max.x && all[k].min.y < all[k].max.y && all[k].min.z < all[k].max.z)
+            build(m, (plain_shape){.box = all[k]}, 0);
+}
+
+static uint8_t any_share(maker *m)
+{
+    return one_in(m->c, 2) ? 255 : (uint8_t)whole(m->c, 1, 254);
+}
+
+// Walls across, steps, and pits; partly solid here and there.
+static void make_ground(maker *m)
+{
+    chance *c = m->c;
+    weir_box floor = m->room;
+    floor.max.y = floor.min.y + whole(c, 1, 1 + (floor.max.y - floor.min.y) / 2);
+    build(m, (plain_shape){.box = floor}, 255);
+    for (int32_t n = whole(c, 0, 5); n > 0; n--) {
+        weir_box pit = cut(some_box(m, 7), floor);
+        pit.max.y = floor.max.y;
+        if (pit.min.x < pit.max.x && pit.min.y < pit.max.y && pit.min.z < pit.max.z) build(m, (plain_shape){.box = pit}, 0);
+    }
+    for (int32_t n = whole(c, 0, 3); n > 0; n--) {
+        weir_box wall = some_box(m, 2);
+        if (one_in(c, 2))
+            wall.min.x = m->room.min.x, wall.max.x = m->room.max.x;
+        else
+            wall.min.z = m->room.min.z, wall.max.z = m->room.max.z;
+        wall.min.y = m->room.min.y;
+        build(m, (plain_shape){.box = wall}, 255);
+    }
+    for (int32_t n = whole(c, 0, 3); n > 0; n--) build(m, (plain_shape){.box = some_box(m, 6)}, any_share(m));
+}
+
+// A shore: steps of less than a cell along an axis, over which a lake comes slowly.
+static void make_shore(maker *m)
+{
+    chance *c = m->c;
+    const bool along_x = one_in(c, 2);
+    weir_box step = m->room;
+    int32_t *low = along_x ? &step.min.x : &step.min.z, *high = along_x ? &step.max.x : &step.max.z;
+    const int32_t end = *high, width = whole(c, 1, 3), rise = whole(c, 8, 128);
+    step.max.y = step.min.y + 1;
+    for (int32_t share = rise; *low < end && step.max.y <= m->room.max.y && m->r->count < RECIPE_STEPS / 3; share += rise) {
+        *high = *low + width < end ? *low + width : end;
+        if (share >= 255) {
+            build(m, (plain_shape){.box = step}, 255);
+            share -= 255;
+            step.min.y++;
+            step.max.y++;
+            if (step.max.y > m->room.max.y) break;
+        }
+        if (share > 0) build(m, (plain_shape){.box = step}, (uint8_t)share);
+        *low += width;
+    }
+}
+
+// Layers of water from somewhere up to somewhere.
+static void fill_layers(maker *m)
+{
+    recipe_step *step = add(m, STEP_FILL);
+    weir_box b = one_in(m->c, 2) ? m->room : some_box(m, 20);
+    const int32_t high = b.max.y - b.min.y;
+    b.max.y = b.min.y + whole(m->c, 1, high);
+    step->shape.box = b;
+    step->value = one_in(m->c, 3) ? some_fill(m) : 1.0f;
+}
+
+// A slice of terrain, which shuts what lies under it.
+static void make_ceiling(maker *m)
+{
+    weir_box b = one_in(m->c, 2) ? m->room : some_box(m, 20);
+    b.min.y = whole(m->c, m->room.min.y, m->room.max.y - 1);
+    b.max.y = b.min.y + whole(m->c, 1, 2);
+    build(m, (plain_shape){.box = b}, one_in(m->c, 4) ? any_share(m) : 255);
+}
+
+static void make_settle_params(maker *m)
+{
+    chance *c = m->c;
+    if (!one_in(c, 3)) set(m, "patience", (float)whole(c, 1, one_in(c, 4) ? 30 : 8));
+    if (one_in(c, 3)) set(m, "film", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 4) ? 1.0f : 0.3f));
+    if (one_in(c, 4)) set(m, "calm", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 4) ? 1.0f : 0.05f));
+    if (one_in(c, 3)) set(m, "body_cells", (float)whole(c, 1, one_in(c, 4) ? 64 : 8));
+}
+
+static void settle_source(maker *m, step_kind kind)
+{
+    chance *c = m->c;
+    recipe_step *step = add(m, kind);
+    step->shape.box = some_box(m, one_in(c, 3) ? 6 : 2);
+    step->value = one_in(c, 4) ? number(c, 1e-5f, 0.01f) : one_in(c, 4) ? number(c, 1.0f, 60.0f) : number(c, 0.01f, 3.0f);
+    m->added++;
+}
+
+static void make_settle_edit(maker *m)
+{
+    chance *c = m->c;
+    switch (whole(c, 0, 19)) {
+    case 0: fill_layers(m); break;
+    case 1: fill(m); break;
+    case 2:
+    case 3: {
+        recipe_step *step = add(m, STEP_FILL);
+        step->shape = some_shape(m, one_in(c, 3) ? 20 : 5);
+        break;
+    }
+    case 4:
+    case 5: build(m, some_shape(m, one_in(c, 3) ? 14 : 4), any_share(m)); break;
+    case 6:
+    case 7: build(m, some_shape(m, one_in(c, 3) ? 14 : 4), 0); break;
+    case 8: build(m, (plain_shape){.box = some_shaft(m)}, one_in(c, 4) ? 255 : 0); break;
+    case 9: make_bend(m); break;
+    case 10: settle_source(m, STEP_EMITTER); break;
+    case 11: settle_source(m, STEP_DRAIN); break;
+    case 12:
+        if (m->added > 0) add(m, STEP_REMOVE)->count = whole(c, 1, m->added);
+        break;
+    case 13:
+        if (one_in(c, 3)) make_settle_params(m);
+        break;
+    case 14: {
+        recipe_step *step = add(m, STEP_PATTERN);
+        step->shape.box = some_box(m, 12);
+        step->share = any_share(m);
+        step->pattern = (recipe_pattern)whole(c, 0, PATTERN_COUNT - 1);
+        break;
+    }
+    case 15: make_ceiling(m); break;
+    case 16:  // into the lowest layers, where water is
+    case 17: {
+        weir_box b = some_box(m, one_in(c, 3) ? 12 : 5);
+        b.max.y -= b.min.y - m->room.min.y;
+        b.min.y = m->room.min.y;
+        build(m, (plain_shape){.box = b}, one_in(c, 3) ? 0 : any_share(m));
+        break;
+    }
+    case 18: settle_source(m, one_in(c, 3) ? STEP_DRAIN : STEP_EMITTER); break;
+    default: add(m, STEP_RELOAD); break;
+    }
+}
+
+void recipe_make_settle(recipe *r, uint64_t seed)
+{
+    chance c = {seed * UINT64_C(0x9fb21c651e98df25) + 7};
+    *r = (recipe){.seed = seed, .solver = WEIR_SOLVER_SETTLE};
+    int32_t size[3], at[3];
+    for (int axis = 0; axis < 3; axis++) {
+        size[axis] = whole(&c, one_in(&c, 8) ? 1 : 5, one_in(&c, 5) ? 34 : 20);
+        at[axis] = far_away(&c);
+    }
+    const weir_box room = {{at[0], at[1], at[2]}, {at[0] + size[0], at[1] + size[1], at[2] + size[2]}};
+    const bool bounded = !one_in(&c, 4);
+    const int32_t end = WEIR_COORD_LIMIT;
+    const weir_box world = {{-end, -end, -end}, {end, end, end}};
+    if (bounded) {
+        r->bounds = cut(room, world);
+        if (one_in(&c, 3)) r->open_sides = next(&c) & next(&c) & 63;
+        if (one_in(&c, 8)) r->open_sides |= WEIR_SIDE_Y_MAX;
+    }
+    maker m = {.r = r, .c = &c, .room = room};
+    if (one_in(&c, 2)) make_settle_params(&m);
+    if (one_in(&c, 2))
+        make_ground(&m);
+    else
+        make_terrain(&m);
+    if (one_in(&c, 3)) make_shore(&m);
+    for (int32_t n = whole(&c, 0, 3); n > 0; n--) make_bend(&m);
+    for (int32_t n = whole(&c, 1, 3); n > 0; n--)
+        if (one_in(&c, 2))
+            fill_layers(&m);
+        else
+            fill(&m);
+    if (one_in(&c, 3)) settle_source(&m, STEP_EMITTER);
+    int32_t updates = 0;
+    for (int32_t left = bounded ? whole(&c, 20, one_in(&c, 5) ? 300 : 120) : whole(&c, 10, 40); left > 0;) {
+        int32_t part = whole(&c, 1, one_in(&c, 3) ? 40 : 12);
+        if (part > left) part = left;
+        add(&m, STEP_UPDATES)->count = part;
+        left -= part;
+        updates += part;
+        for (int32_t n = left > 0 ? whole(&c, 0, one_in(&c, 4) ? 6 : 2) : 0; n > 0; n--) make_settle_edit(&m);
+    }
+    // Water goes one cell far in an update, and is a brick ahead of where it is seen.
+    const int32_t rim = bounded ? 8 : updates + 16;
+    r->reach = (weir_box){{room.min.x - rim, room.min.y - rim, room.min.z - rim},
+                          {room.max.x + rim, room.max.y + rim, room.max.z + rim}};
+}
+
 weir_world_def recipe_def(const recipe *r)
 {
     weir_world_def def = weir_world_def_default();
@@ -522,15 +740,21 @@ static bool in_pattern(recipe_pattern pattern, int32_t x, int32_t y, int32_t z)
     }
 }
 
-// Calls weir_world_build_shares with a pattern.
-static weir_status build_pattern(const recipe_step *step, weir_world *world)
+// The shares of a pattern's box, 0 for what stays as it is; free them.
+static uint8_t *pattern_shares(const recipe_step *step)
 {
     weir_box b = step->shape.box;
     int32_t nx = b.max.x - b.min.x, ny = b.max.y - b.min.y, nz = b.max.z - b.min.z;
     uint8_t *shares = calloc((size_t)nx * (size_t)ny * (size_t)nz, 1);
     for (int32_t i = 0; i < nx * ny * nz; i++)
         if (in_pattern(step->pattern, i % nx, i / nx % ny, i / nx / ny)) shares[i] = step->share;
-    weir_status status = weir_world_build_shares(world, b, shares);
+    return shares;
+}
+
+static weir_status build_pattern(const recipe_step *step, weir_world *world)
+{
+    uint8_t *shares = pattern_shares(step);
+    weir_status status = weir_world_build_shares(world, step->shape.box, shares);
     free(shares);
     return status;
 }
@@ -574,12 +798,18 @@ weir_status recipe_apply(const recipe_step *step, weir_world *world)
     return status == WEIR_ERROR_ARGUMENT && may_be_refused(step->kind) ? WEIR_OK : status;
 }
 
-static bool lies_outside(const plain_world *w, weir_box b)
+// Outside of bounds, or of the world where there are none (NULL).
+static bool lies_outside_of(const weir_box *bounds, weir_box b)
 {
     const int32_t end = WEIR_COORD_LIMIT;
-    weir_box to = w->bounded ? w->bounds : (weir_box){{-end, -end, -end}, {end, end, end}};
+    weir_box to = bounds ? *bounds : (weir_box){{-end, -end, -end}, {end, end, end}};
     return b.max.x <= to.min.x || b.max.y <= to.min.y || b.max.z <= to.min.z || b.min.x >= to.max.x || b.min.y >= to.max.y ||
            b.min.z >= to.max.z;
+}
+
+static bool lies_outside(const plain_world *w, weir_box b)
+{
+    return lies_outside_of(w->bounded ? &w->bounds : NULL, b);
 }
 
 static bool too_fast(const plain_world *w, weir_vec v)
@@ -639,6 +869,73 @@ void recipe_apply_plain(const recipe_step *step, plain_world *w)
     case STEP_FORCE: plain_add(w, PLAIN_FORCE, b, 0, step->vec); break;
     default: break;
     }
+}
+
+void recipe_apply_plain_settle(const recipe_step *step, plain_settle *w)
+{
+    const plain_shape *s = &step->shape;
+    if (step->kind == STEP_SET) plain_settle_set(w, step->name, (double)step->value);
+    if (step->kind == STEP_REMOVE) plain_settle_remove(w, step->count);
+    if (step->kind == STEP_SET || step->kind == STEP_REMOVE || lies_outside_of(w->bounded ? &w->bounds : NULL, s->box)) return;
+    uint8_t *shares = step->kind == STEP_PATTERN ? pattern_shares(step) : NULL;
+    switch (step->kind) {
+    case STEP_FILL: plain_settle_fill(w, *s, step->value); break;
+    case STEP_BUILD:
+    case STEP_PATTERN: plain_settle_build(w, *s, step->share, shares); break;
+    case STEP_EMITTER: plain_settle_add(w, PLAIN_EMITTER, s->box, step->value); break;
+    case STEP_DRAIN: plain_settle_add(w, PLAIN_DRAIN, s->box, step->value); break;
+    default: break;
+    }
+    free(shares);
+}
+
+// ---- Cutting down ----------------------------------------------------------------------------------------------------------
+
+static bool drop_steps(recipe *r, recipe_finds *finds, void *context)
+{
+    bool any = false;
+    recipe *less = malloc(sizeof *less);
+    for (int32_t size = r->count / 2 > 0 ? r->count / 2 : 1; size > 0; size /= 2) {
+        for (int32_t begin = 0; begin + size <= r->count;) {
+            *less = *r;
+            memmove(&less->steps[begin], &less->steps[begin + size], (size_t)(r->count - begin - size) * sizeof less->steps[0]);
+            less->count -= size;
+            if (finds(less, context)) {
+                *r = *less;
+                any = true;
+            } else {
+                begin += size;
+            }
+        }
+    }
+    free(less);
+    return any;
+}
+
+static bool drop_updates(recipe *r, recipe_finds *finds, void *context)
+{
+    bool any = false;
+    for (int32_t i = 0; i < r->count; i++) {
+        while (r->steps[i].kind == STEP_UPDATES && r->steps[i].count > 1) {
+            int32_t before = r->steps[i].count;
+            r->steps[i].count = before / 2;
+            if (!finds(r, context)) r->steps[i].count = before - 1;
+            if (r->steps[i].count == before - 1 && !finds(r, context)) {
+                r->steps[i].count = before;
+                break;
+            }
+            any = true;
+        }
+    }
+    return any;
+}
+
+void recipe_cut_down(recipe *r, recipe_finds *finds, void *context)
+{
+    while (drop_steps(r, finds, context) || drop_updates(r, finds, context)) continue;
+    uint32_t sides = r->open_sides;
+    r->open_sides = 0;
+    if (!finds(r, context)) r->open_sides = sides;
 }
 
 // ---- Printing --------------------------------------------------------------------------------------------------------------

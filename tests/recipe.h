@@ -2,7 +2,7 @@
 #ifndef WEIR_TESTS_RECIPE_H
 #define WEIR_TESTS_RECIPE_H
 
-#include "plain/plain.h"
+#include "plain/plain_settle.h"
 #include <stdio.h>
 #include <weir/weir.h>
 
@@ -49,12 +49,20 @@ typedef struct recipe {
 // The recipe of a seed. Calm ones are basins of water that has time to come to rest and sleep.
 void recipe_make(recipe *r, uint64_t seed, bool calm);
 
+// One of settle: basins, caves, pits and bends in which water comes to rest, and is stirred up again.
+void recipe_make_settle(recipe *r, uint64_t seed);
+
 // What a world of it is made with: solver, bounds and open sides.
 weir_world_def recipe_def(const recipe *r);
 
 // Applies a step that is not STEP_RELOAD or STEP_UPDATES. A step that the world refuses because it lies outside is passed over.
 weir_status recipe_apply(const recipe_step *step, weir_world *world);
 void recipe_apply_plain(const recipe_step *step, plain_world *w);
+void recipe_apply_plain_settle(const recipe_step *step, plain_settle *w);
+
+// Cuts a recipe down to what is needed for something still to be found when it is played.
+typedef bool recipe_finds(const recipe *r, void *context);
+void recipe_cut_down(recipe *r, recipe_finds *finds, void *context);
 
 // As a scene in Lua, which ends in the same state.
 void recipe_print(const recipe *r, FILE *file);

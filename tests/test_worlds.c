@@ -292,57 +292,11 @@ static bool play_recipe(const recipe *r, int32_t only, finding *f)
 
 // ---- Cutting down ----------------------------------------------------------------------------------------------------------
 
-static bool still_found(const recipe *r, int32_t on)
+// Whether something is found on a path.
+static bool still_found(const recipe *r, void *on)
 {
     finding f;
-    return !play_recipe(r, on, &f);
-}
-
-static bool drop_steps(recipe *r, int32_t on)
-{
-    bool any = false;
-    recipe *less = malloc(sizeof *less);
-    for (int32_t size = r->count / 2 > 0 ? r->count / 2 : 1; size > 0; size /= 2) {
-        for (int32_t begin = 0; begin + size <= r->count;) {
-            *less = *r;
-            memmove(&less->steps[begin], &less->steps[begin + size], (size_t)(r->count - begin - size) * sizeof less->steps[0]);
-            less->count -= size;
-            if (still_found(less, on)) {
-                *r = *less;
-                any = true;
-            } else {
-                begin += size;
-            }
-        }
-    }
-    free(less);
-    return any;
-}
-
-static bool drop_updates(recipe *r, int32_t on)
-{
-    bool any = false;
-    for (int32_t i = 0; i < r->count; i++) {
-        while (r->steps[i].kind == STEP_UPDATES && r->steps[i].count > 1) {
-            int32_t before = r->steps[i].count;
-            r->steps[i].count = before / 2;
-            if (!still_found(r, on)) r->steps[i].count = before - 1;
-            if (r->steps[i].count == before - 1 && !still_found(r, on)) {
-                r->steps[i].count = before;
-                break;
-            }
-            any = true;
-        }
-    }
-    return any;
-}
-
-static void cut_down(recipe *r, int32_t on)
-{
-    while (drop_steps(r, on) || drop_updates(r, on)) continue;
-    uint32_t sides = r->open_sides;
-    r->open_sides = 0;
-    if (!still_found(r, on)) r->open_sides = sides;
+    return !play_recipe(r, *(const int32_t *)on, &f);
 }
 
 // ---- Tests -----------------------------------------------------------------------------------------------------------------
@@ -353,11 +307,11 @@ static bool whole, calm;
 
 static void report(recipe *r, finding *f)
 {
-    const int32_t on = f->path;
+    int32_t on = f->path;
     print_error("world %llu, %s on %d threads: %s\n", (unsigned long long)r->seed, paths[on].name,
                 threads_of(&paths[on], r->seed), f->text);
     if (whole) return;
-    if (still_found(r, on)) cut_down(r, on);
+    if (still_found(r, &on)) recipe_cut_down(r, still_found, &on);
     if (!play_recipe(r, on, f)) print_error("cut down to %d steps: %s\n", r->count, f->text);
     recipe_print(r, stderr);
 }
