@@ -173,7 +173,7 @@ static int edit_flow(lua_State *lua)
     return 0;
 }
 
-// Emitters, drains and forces have numbers in the order in which they were made, also those of a snapshot.
+// Emitters, drains, forces and reservoirs have numbers in the order in which they were made, also those of a snapshot.
 static int give_source(lua_State *lua, weir_status status, int32_t id)
 {
     scene_script *script = script_of(lua);
@@ -213,11 +213,31 @@ static int edit_force(lua_State *lua)
     return give_source(lua, status, id);
 }
 
+static int edit_reservoir(lua_State *lua)
+{
+    weir_world *world = run_of(lua)->world;
+    weir_box box = to_box(lua, 1);
+    double level = luaL_checknumber(lua, 2);
+    int32_t id = 0;
+    weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_reservoir(world, box, WEIR_WATER, level, &id);
+    return give_source(lua, status, id);
+}
+
+static int edit_level(lua_State *lua)
+{
+    weir_world *world = run_of(lua)->world;
+    lua_Integer id = luaL_checkinteger(lua, 1);
+    double level = luaL_checknumber(lua, 2);
+    luaL_argcheck(lua, id >= 1 && id <= INT32_MAX, 1, "it is not what reservoir gave");
+    if (!script_of(lua)->loading) check(lua, weir_world_set_level(world, (int32_t)id, level));
+    return 0;
+}
+
 static int edit_remove(lua_State *lua)
 {
     weir_world *world = run_of(lua)->world;
     lua_Integer id = luaL_checkinteger(lua, 1);
-    luaL_argcheck(lua, id >= 1 && id <= INT32_MAX, 1, "it is not what emitter, sink or force gave");
+    luaL_argcheck(lua, id >= 1 && id <= INT32_MAX, 1, "it is not what emitter, sink, force or reservoir gave");
     if (!script_of(lua)->loading) check(lua, weir_world_remove(world, (int32_t)id));
     return 0;
 }
@@ -501,7 +521,8 @@ const luaL_Reg script_words[] = {
     {"box", make_box}, {"sphere", make_sphere},
     {"fill", edit_fill}, {"drain", edit_drain}, {"build", edit_build}, {"dig", edit_dig}, {"flow", edit_flow},
     {"terrain", script_terrain},
-    {"emitter", edit_emitter}, {"sink", edit_sink}, {"force", edit_force}, {"remove", edit_remove}, {"set", edit_set},
+    {"emitter", edit_emitter}, {"sink", edit_sink}, {"force", edit_force}, {"reservoir", edit_reservoir},
+    {"level", edit_level}, {"remove", edit_remove}, {"set", edit_set},
     {"cell", ask_cell}, {"volume", ask_volume}, {"surface", ask_surface}, {"submerged", ask_submerged}, {"updates", ask_updates},
     {"every", hook_every}, {"at", hook_at}, {"probe", hook_probe},
     {"random", random_whole}, {"print", print_line}, {"pcall", call_protected},

@@ -44,7 +44,7 @@ typedef struct maker {
     recipe *r;
     chance *c;
     weir_box room;     // in which things are put
-    int32_t added;     // emitters, drains and forces so far
+    int32_t added;     // emitters, drains, forces and reservoirs so far
     int32_t substeps;  // that an update may take
 } maker;
 
@@ -290,9 +290,20 @@ static void make_params(maker *m)
 static void make_source(maker *m)
 {
     chance *c = m->c;
-    step_kind kind = (step_kind)(STEP_EMITTER + whole(c, 0, 2));
+    step_kind kind = (step_kind)(STEP_EMITTER + whole(c, 0, 3));
     recipe_step *step = add(m, kind);
     step->shape.box = some_box(m, one_in(c, 3) ? 12 : 4);
+    if (kind == STEP_RESERVOIR) {
+        // Gravity may be along any axis; some levels lie outside the box.
+        const weir_box b = step->shape.box;
+        const int axis = one_in(c, 2) ? 1 : whole(c, 0, 2);
+        const int32_t low = axis == 0 ? b.min.x : axis == 1 ? b.min.y : b.min.z;
+        const int32_t high = axis == 0 ? b.max.x : axis == 1 ? b.max.y : b.max.z;
+        step->count = whole(c, low - 1, high);
+        step->value = one_in(c, 3) ? 0.0f : number(c, 0, 1);
+        m->added++;
+        return;
+    }
     step->value = one_in(c, 4) ? number(c, 1e-7f, 1e-3f) : number(c, 0.01f, 20.0f);
     if (kind == STEP_FORCE) step->vec = some_vec(m, one_in(c, 4) ? 1.0f : 0.05f);
     m->added++;
@@ -775,6 +786,8 @@ static weir_status apply(const recipe_step *step, weir_world *world)
     case STEP_EMITTER: return weir_world_add_emitter(world, s->box, WEIR_WATER, step->value, NULL);
     case STEP_DRAIN: return weir_world_add_drain(world, s->box, step->value, NULL);
     case STEP_FORCE: return weir_world_add_force(world, s->box, step->vec, NULL);
+    case STEP_RESERVOIR:
+        return weir_world_add_reservoir(world, s->box, WEIR_WATER, (double)step->count + (double)step->value, NULL);
     case STEP_REMOVE: return weir_world_remove(world, step->count);
     case STEP_SET: {
         weir_params params = weir_world_params(world);
@@ -867,6 +880,7 @@ void recipe_apply_plain(const recipe_step *step, plain_world *w)
     case STEP_EMITTER: plain_add(w, PLAIN_EMITTER, b, step->value, none); break;
     case STEP_DRAIN: plain_add(w, PLAIN_DRAIN, b, step->value, none); break;
     case STEP_FORCE: plain_add(w, PLAIN_FORCE, b, 0, step->vec); break;
+    case STEP_RESERVOIR: plain_add_reservoir(w, b, (double)step->count + (double)step->value); break;
     default: break;
     }
 }
@@ -1002,6 +1016,11 @@ static void print_step(FILE *file, const recipe_step *step)
         fprintf(file, "pcall(%s, ", words[step->kind]);
         print_box(file, step->shape.box);
         fprintf(file, ", %.9g)\n", (double)step->value);
+        break;
+    case STEP_RESERVOIR:
+        fprintf(file, "pcall(reservoir, ");
+        print_box(file, step->shape.box);
+        fprintf(file, ", %d + %.9g)\n", step->count, (double)step->value);
         break;
     case STEP_REMOVE: fprintf(file, "pcall(remove, %d)\n", step->count); break;
     case STEP_SET: fprintf(file, "pcall(set, \"%s\", %.9g)\n", step->name, (double)step->value); break;

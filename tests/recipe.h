@@ -9,17 +9,18 @@
 enum { RECIPE_STEPS = 240 };
 
 typedef enum step_kind {
-    STEP_FILL,     // shape, value: fill; 0 drains
-    STEP_BUILD,    // shape, share; 0 digs
-    STEP_PATTERN,  // box, share, pattern: builds single cells
-    STEP_FLOW,     // box, vec
-    STEP_EMITTER,  // box, value: rate
-    STEP_DRAIN,    // box, value: rate
-    STEP_FORCE,    // box, vec
-    STEP_REMOVE,   // count: the number of the emitter, drain or force
-    STEP_SET,      // name, value: a parameter
-    STEP_RELOAD,   // saves the world, and goes on with one that loads it
-    STEP_UPDATES   // count
+    STEP_FILL,       // shape, value: fill; 0 drains
+    STEP_BUILD,      // shape, share; 0 digs
+    STEP_PATTERN,    // box, share, pattern: builds single cells
+    STEP_FLOW,       // box, vec
+    STEP_EMITTER,    // box, value: rate
+    STEP_DRAIN,      // box, value: rate
+    STEP_FORCE,      // box, vec
+    STEP_RESERVOIR,  // box, count and value: the level is their sum
+    STEP_REMOVE,     // count: the number of the emitter, drain, force or reservoir
+    STEP_SET,        // name, value: a parameter
+    STEP_RELOAD,     // saves the world, and goes on with one that loads it
+    STEP_UPDATES     // count
 } step_kind;
 
 // Cells that are built by a pattern, counted from the box's first corner.

@@ -142,16 +142,22 @@ typedef struct weir_cell {
     uint8_t solid;  // solid share, 0 open to 255 solid
 } weir_cell;
 
-typedef enum weir_source_kind { WEIR_SOURCE_EMITTER, WEIR_SOURCE_DRAIN, WEIR_SOURCE_FORCE } weir_source_kind;
+typedef enum weir_source_kind {
+    WEIR_SOURCE_EMITTER,
+    WEIR_SOURCE_DRAIN,
+    WEIR_SOURCE_FORCE,
+    WEIR_SOURCE_RESERVOIR
+} weir_source_kind;
 
 // Something that acts in every update until it is removed.
 typedef struct weir_source {
     int32_t id;
     weir_source_kind kind;
     weir_box box;            // cut to the world
-    weir_material material;  // of an emitter; else WEIR_NOTHING
+    weir_material material;  // of an emitter or reservoir; else WEIR_NOTHING
     float rate;              // of an emitter or drain, in cells' worth per update; else 0
     weir_vec acceleration;   // of a force, in cells per update squared; else 0
+    double level;            // of a reservoir; else 0
 } weir_source;
 
 // The most bricks that are gone which a world remembers for weir_world_changed. When there are more, or memory is short, it forgets the older

@@ -130,14 +130,25 @@ WEIR_API weir_status weir_world_add_drain(weir_world *world, weir_box box, float
 // Accelerates the water in a box in every update, in cells per update squared, on top of gravity.
 WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec acceleration, int32_t *id);
 
-// Ends an emitter, drain or force.
+// A reservoir holds the surface of the water in its box at a level, at once and in every update: an ocean, a river's end, a tank that is always
+// full. What it gives is booked as added, what it takes as removed. Open cells of the box below the level are filled, the one at the level
+// as far as it, and those above are emptied; flow stays. The level is a coordinate along the axis on which gravity is strongest, of the
+// surface above its water: with the usual gravity a y, so that 20.5 leaves the cell at y = 20 half full. (Without gravity, and always with settle, down is -y.)
+// Water that sleeps costs nothing, and keeps the level of its body: what that gains and loses goes to the account. With settle a body of still
+// water that reaches into the box is held as a whole, however far it reaches, so that a small box makes an ocean. Where several
+// reservoirs reach into one, the one with the lowest number holds it; where boxes overlap otherwise, the last one has its way.
+WEIR_API weir_status weir_world_add_reservoir(weir_world *world, weir_box box, weir_material material, double level,
+                                              int32_t *id);
+
+// Ends an emitter, drain, force or reservoir; the water that a reservoir held is left as it is.
 WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 
-// Gives an emitter, drain or force another box, an emitter or drain another rate, a force another acceleration, from the next update on.
-// What an emitter or drain still owes, less than the least its solver counts, it goes on owing, so that no drop is lost or doubled by the change.
+// Gives an emitter, drain or force another box, an emitter or drain another rate, a force another acceleration, from the next update on; a
+// reservoir another box or level, which it fills at once. What an emitter or drain still owes, less than the least its solver counts, it goes on owing, so that no drop is lost or doubled by the change.
 WEIR_API weir_status weir_world_move_source(weir_world *world, int32_t id, weir_box box);
 WEIR_API weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate);
 WEIR_API weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceleration);
+WEIR_API weir_status weir_world_set_level(weir_world *world, int32_t id, double level);
 
 // ---- Queries ---------------------------------------------------------------------------------------------------------------
 // They never disturb the simulation. Places outside the world are dry and solid. A world that has lost its device answers from its
@@ -155,7 +166,7 @@ WEIR_API weir_status weir_world_read_flow(const weir_world *world, weir_box box,
 WEIR_API weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure);
 WEIR_API weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares);
 
-// All emitters, drains and forces in the order of their numbers: writes up to `room` of them and returns how many there are. What was
+// All emitters, drains, forces and reservoirs in the order of their numbers: writes up to `room` of them and returns how many there are. What was
 // queued during a background step is not among them before it ends.
 WEIR_API int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_t room);
 

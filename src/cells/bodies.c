@@ -391,6 +391,14 @@ static void force_anywhere(fluid_cells *c, int64_t owed)
     assert(owed == 0);
 }
 
+int64_t bodies_forgive(fluid_cells *c, int32_t body)
+{
+    const int64_t owed = sum_owed(c, body);
+    EACH_MEMBER(c->sleep, body, b) c->pool.rest[b].owed = 0;
+    c->sleep->bodies[body].owed = 0;
+    return owed;
+}
+
 // What a body is owed lies with the first of its bricks that are wet.
 static void set_owed(fluid_cells *c, int32_t body, int64_t owed)
 {

@@ -199,6 +199,22 @@ void cells_terrain_changed(void *state, weir_box bricks);
 // EDIT_POUR.
 void cells_pour(fluid_cells *c, const world_edit *edit);
 
+// To the nearest that the solver can count.
+int32_t cells_whole_units(const fluid_cells *c, int32_t drops);
+// The drops to which an edit brings a cell: no more than it holds when it is full, unless more is asked for.
+int32_t cells_wanted(const fluid_cells *c, const world_edit *edit, int32_t brick, int32_t cell);
+
+// ---- reservoirs.c ----
+
+// EDIT_KEEP.
+void cells_keep(fluid_cells *c, const world_edit *edit);
+// Makes the bricks into which a reservoir will put fluid.
+weir_status cells_touch_reservoir(fluid_cells *c, const world_source *source);
+// For a solver_table: under another gravity reservoirs fill other bricks.
+void cells_params_change(void *state, const weir_params *next);
+// Whether a brick in its box is dry and should not be.
+bool cells_reservoir_lacks(const fluid_cells *c, const world_source *source, int32_t brick);
+
 // ---- put.c, for a solver_table ----
 
 weir_status cells_put_prepare(void *state, const weir_coord *bricks, int32_t count);

@@ -27,8 +27,7 @@ static int32_t neighbour_drops(const fluid_cells *c, const fluid_view *view, int
 
 // ---- Fills -----------------------------------------------------------------------------------------------------------------
 
-// To the nearest that the solver can count.
-static int32_t whole_units(const fluid_cells *c, int32_t drops)
+int32_t cells_whole_units(const fluid_cells *c, int32_t drops)
 {
     const int32_t unit = c->world->solver->unit;
     return unit == 1 ? drops : (int32_t)(((int64_t)drops + unit / 2) / unit * unit);
@@ -48,10 +47,17 @@ static bool brick_gets_fluid(const void *context, weir_coord brick)
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = mask.plane[z]; left;) {
             const weir_coord cell = brick_cell(brick, region_take(&left) + 64 * z);
-            if (whole_units(request->cells, edit_drops(request->edit, cell)) > 0) return true;
+            if (cells_whole_units(request->cells, edit_drops(request->edit, cell)) > 0) return true;
         }
     }
     return false;
+}
+
+int32_t cells_wanted(const fluid_cells *c, const world_edit *edit, int32_t brick, int32_t cell)
+{
+    const int32_t drops = cells_whole_units(c, edit_drops(edit, brick_cell(c->pool.coord[brick], cell)));
+    const int32_t full = cells_full(c, brick, cell);
+    return drops > full && drops <= WEIR_FULL ? full : drops;
 }
 
 // Brings the cells of a mask to the drops that they are to have.
@@ -66,10 +72,7 @@ static void fill_brick(fluid_cells *c, int32_t brick, const brick_mask *mask, co
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = mask->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
-            int32_t drops = whole_units(c, edit_drops(edit, brick_cell(pool->coord[brick], cell)));
-            const int32_t full = cells_full(c, brick, cell);
-            if (drops > full && drops <= WEIR_FULL) drops = full;
-            const int32_t more = drops - mass[cell];
+            const int32_t drops = cells_wanted(c, edit, brick, cell), more = drops - mass[cell];
             if (more == 0) continue;
             if (more > 0)
                 cells_ledger(c)->added += more;
@@ -108,7 +111,7 @@ static void stop_dry_flow(fluid_cells *c, const fluid_view *view, int32_t brick,
 
 static bool fills_all(const fluid_cells *c, const world_edit *edit)
 {
-    return !edit->values && whole_units(c, edit->drops) > 0;
+    return !edit->values && edit->surface.up == 0 && cells_whole_units(c, edit->drops) > 0;
 }
 
 static void apply_fill(fluid_cells *c, const world_edit *edit)
@@ -279,7 +282,9 @@ weir_status cells_prepare(void *state, const world_edit *edit)
     switch (edit->kind) {
     case EDIT_FILL:
         if (fills_all(c, edit)) return cells_touch(c, edit->place.box);
-        return edit->values ? cells_touch_some(c, edit->place.box, brick_gets_fluid, &(fill_request){c, edit}) : WEIR_OK;
+        return edit->values || edit->surface.up != 0
+                   ? cells_touch_some(c, edit->place.box, brick_gets_fluid, &(fill_request){c, edit})
+                   : WEIR_OK;
     case EDIT_FLOW:
         // Fluid that was just filled in has no neighbour bricks yet, and so no upper faces at the rim of its own.
         return cells_topology(c);
@@ -295,6 +300,7 @@ void cells_apply(void *state, const world_edit *edit)
     case EDIT_FLOW: apply_flow(c, edit); break;
     case EDIT_CHANNEL: apply_channel(c, edit); break;
     case EDIT_POUR: cells_pour(c, edit); break;
+    case EDIT_KEEP: cells_keep(c, edit); break;
     default: assert(!"an edit that is not for a solver");
     }
 }

@@ -117,7 +117,7 @@ static void mark_around(const brick_pool *pool, uint8_t *awake, int32_t brick)
     for (int32_t k = 0; k < 27; k++) awake[pool->near[brick][k]] = 1;
 }
 
-// Sources act on the bricks of their boxes, and around them.
+// Sources act on the bricks of their boxes, and around them; reservoirs let those sleep in which there is water.
 static void mark_sources(const fluid_cells *c, uint8_t *awake)
 {
     const weir_world *world = c->world;
@@ -126,10 +126,13 @@ static void mark_sources(const fluid_cells *c, uint8_t *awake)
     for (int32_t i = 0; i < world->source_count; i++) {
         const world_source *source = &world->sources[i];
         weir_box box = source->box;
-        if ((source->kind != SOURCE_FORCE && !world_source_acts(world, source)) || !world_clip(world, &box)) continue;
+        if ((source->kind <= SOURCE_DRAIN && !world_source_acts(world, source)) || !world_clip(world, &box)) continue;
         region_walk walk = region_walk_live(&view, box);
-        for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;)
-            if (source->kind != SOURCE_FORCE || c->pool.wet[b]) mark_around(&c->pool, awake, b);
+        for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
+            if (source->kind == SOURCE_FORCE && !c->pool.wet[b]) continue;
+            if (source->kind == SOURCE_RESERVOIR && !cells_reservoir_lacks(c, source, b)) continue;
+            mark_around(&c->pool, awake, b);
+        }
     }
 }
 
@@ -346,9 +349,13 @@ static void forget_calm(fluid_cells *c)
         if (!c->pool.rest[b].asleep) c->pool.rest[b] = (brick_rest){.head = REST_NO_HEAD};
 }
 
+// Whether a source may wake what sleeps. A reservoir wakes only bricks that have dried up, and then the bricks are others.
 static bool acts(const fluid_cells *c)
 {
-    return c->world->source_count > 0;
+    const weir_world *world = c->world;
+    for (int32_t i = 0; i < world->source_count; i++)
+        if (world->sources[i].kind != SOURCE_RESERVOIR) return true;
+    return false;
 }
 
 void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film)

@@ -135,6 +135,8 @@ void bodies_list_members(fluid_cells *c);
 void bodies_update(fluid_cells *c);
 // At the end of an update: drops that were booked to a rim which has dried up are owed to the water that is left.
 void bodies_keep_owed_with_water(fluid_cells *c);
+// Takes from a body what it is owed, and returns it.
+int64_t bodies_forgive(fluid_cells *c, int32_t body);
 // Gives a body all it is owed, to the last drop.
 void bodies_settle(fluid_cells *c, int32_t body);
 // Makes the pressure of a brick show its head, if it has one. Tells whether it changed.

@@ -235,10 +235,15 @@ static int64_t count_rim(const fluid_cells *c, weir_box box)
 
 // ---- Exported --------------------------------------------------------------------------------------------------------------
 
+static bool has_changed(const brick_pool *pool)
+{
+    return pool->topology_dirty || memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) != 0;
+}
+
 weir_status cells_topology(fluid_cells *c)
 {
     brick_pool *pool = &c->pool;
-    if (!pool->topology_dirty && memcmp(pool->wet, pool->wet_seen, (size_t)pool->end) == 0) return WEIR_OK;
+    if (!has_changed(pool)) return WEIR_OK;
 
     birth_list births = {0};
     weir_status status = find_births(c, &births);
@@ -320,12 +325,14 @@ weir_status cells_reserve(void *state)
 {
     fluid_cells *c = state;
     const weir_world *world = c->world;
+    const bool changed = has_changed(&c->pool);  // otherwise the bricks of reservoirs are there
     weir_status status = cells_topology(c);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++) {
         const world_source *source = &world->sources[i];
         if (source->kind == SOURCE_EMITTER && world_source_acts(world, source)) status = cells_touch(c, source->box);
+        if (source->kind == SOURCE_RESERVOIR && changed) status = cells_touch_reservoir(c, source);
     }
-    // Only emitters make bricks after the topology.
+    // Only sources make bricks after the topology.
     assert(status != WEIR_OK || !c->pool.topology_dirty || world->source_count > 0);
     return status;
 }

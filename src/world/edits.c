@@ -208,6 +208,12 @@ static weir_status change_fluid(weir_world *world, const world_edit *edit)
     return WEIR_OK;
 }
 
+weir_status edit_change_fluid(weir_world *world, const world_edit *edit)
+{
+    const weir_status status = fetch_region(world, edit);
+    return status == WEIR_OK ? change_fluid(world, edit) : status;
+}
+
 static weir_status change(weir_world *world, const world_edit *edit)
 {
     if (edit_of_solver(edit->kind)) return change_fluid(world, edit);
@@ -310,12 +316,15 @@ static const char *edit_call(const world_edit *edit)
     case EDIT_CHANNEL: return "weir_world_set_channel";
     case EDIT_ADD:
         if (edit->source.kind == SOURCE_FORCE) return "weir_world_add_force";
+        if (edit->source.kind == SOURCE_RESERVOIR) return "weir_world_add_reservoir";
         return edit->source.kind == SOURCE_DRAIN ? "weir_world_add_drain" : "weir_world_add_emitter";
     case EDIT_REMOVE: return "weir_world_remove";
     case EDIT_MOVE: return "weir_world_move_source";
     case EDIT_RATE: return "weir_world_set_rate";
     case EDIT_FORCE: return "weir_world_set_force";
-    case EDIT_POUR: break;  // by emitters and drains alone
+    case EDIT_LEVEL: return "weir_world_set_level";
+    case EDIT_POUR:
+    case EDIT_KEEP: break;  // by sources alone
     }
     return "an edit";
 }

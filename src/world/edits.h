@@ -1,5 +1,5 @@
 // An edit on its way into a world: what is to be done, with arguments that have been checked and a region that has been cut to the
-// world. edits.c checks, keeps and applies them; source_edits.c knows those of emitters, drains and forces; what touches the fluid goes on
+// world. edits.c checks, keeps and applies them; source_edits.c knows those of emitters, drains, forces and reservoirs; what touches the fluid goes on
 // to the solver (solver.h).
 #ifndef WEIR_WORLD_EDITS_H
 #define WEIR_WORLD_EDITS_H
@@ -9,20 +9,28 @@
 
 typedef enum edit_kind {
     // For the solver:
-    EDIT_FILL,     // brings every open cell to `drops`, 0 drains; or values: a float per cell, its fill
+    EDIT_FILL,  // brings every open cell to `drops`, 0 drains; or values: a float per cell, its fill; or to what a surface leaves in it
     EDIT_FLOW,     // gives the fluid `flow`, in cells per update; or values: a weir_vec per cell
     EDIT_CHANNEL,  // sets `channel` of a rule to `value`
     EDIT_POUR,  // spreads `amount` drops evenly over the box, or takes them if it is negative; as far as there is room, or fluid
+    EDIT_KEEP,  // in an update: brings cells to what a surface leaves in them where fluid moves; flow and pressure stay
     // For the terrain:
     EDIT_SHAPE,            // own terrain: share, 0 digs; or values: a uint8_t per cell, 0 leaves it as it is
     EDIT_TERRAIN_CHANGED,  // the game's terrain has changed
-    // Of emitters, drains and forces, which touch no brick:
+    // Of emitters, drains and forces, which touch no brick, and of reservoirs, which are filled:
     EDIT_ADD,     // source
     EDIT_REMOVE,  // source.id
     EDIT_MOVE,    // source.id, place
     EDIT_RATE,    // source.id, source.rate
-    EDIT_FORCE    // source.id, source.force
+    EDIT_FORCE,   // source.id, source.force
+    EDIT_LEVEL    // source.id, source.level
 } edit_kind;
+
+// A level surface, with fluid below.
+typedef struct edit_surface {
+    int32_t axis, up;  // its sign on the axis; 0: there is no surface
+    int64_t level;     // coordinate along the axis, in drops of height
+} edit_surface;
 
 struct world_edit {
     edit_kind kind;
@@ -30,6 +38,7 @@ struct world_edit {
     weir_material material;
     int32_t drops;
     int64_t amount;
+    edit_surface surface;
     weir_vec flow;
     int32_t channel;
     float value;
@@ -43,7 +52,7 @@ struct world_edit {
 
 static inline bool edit_of_solver(edit_kind kind)
 {
-    return kind <= EDIT_POUR;
+    return kind <= EDIT_KEEP;
 }
 
 static inline bool edit_of_source(edit_kind kind)
@@ -51,9 +60,20 @@ static inline bool edit_of_source(edit_kind kind)
     return kind >= EDIT_ADD;
 }
 
+#define EDIT_LEVEL_MOST (2.0 * WEIR_COORD_LIMIT)  // cells from the origin: beyond the end of the world
+
+// The drops that a surface leaves in a cell.
+static inline int32_t edit_drops_under(const edit_surface *surface, weir_coord cell)
+{
+    const int64_t low = (int64_t)(surface->axis == 0 ? cell.x : surface->axis == 1 ? cell.y : cell.z) * WEIR_FULL;
+    const int64_t depth = surface->up > 0 ? surface->level - low : low + WEIR_FULL - surface->level;
+    return depth < 0 ? 0 : depth < WEIR_FULL ? (int32_t)depth : WEIR_FULL;
+}
+
 // The drops that a cell is to have, to the nearest. As a double: a float above 2 cannot have a half of a drop added.
 static inline int32_t edit_drops(const world_edit *edit, weir_coord cell)
 {
+    if (edit->surface.up != 0) return edit_drops_under(&edit->surface, cell);
     if (!edit->values) return edit->drops;
     const float *fills = edit->values;
     return (int32_t)((double)fills[region_index(edit->whole, cell)] * WEIR_FULL + 0.5);
@@ -85,6 +105,14 @@ weir_status edit_submit(weir_world *world, const world_edit *edit);
 
 // Whether a box, which lies in the world, has few enough bricks to be filled whatever the world holds.
 weir_status edit_check_size(weir_box box);
+
+// Fills and the like, for edits of sources: what may fail, and then the change.
+weir_status edit_change_fluid(weir_world *world, const world_edit *edit);
+
+// ---- sources.c ----
+
+// The edit that brings fluid to a reservoir's level, or keeps it there.
+world_edit edit_of_reservoir(const weir_world *world, const world_source *source, edit_kind kind);
 
 // ---- source_edits.c ----
 

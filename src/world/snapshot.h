@@ -7,7 +7,7 @@
 // show; names begin with theirs in one byte:
 //
 //     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts
-//     the number that the solver carries | next id, sources | terrain of the game's own?, terrain bricks | what the solver saves
+//     the number that the solver carries | next id, sources, of a reservoir its level where others have a rate | terrain of the game's own?, terrain bricks | what the solver saves
 //
 // snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below.
 #ifndef WEIR_WORLD_SNAPSHOT_H

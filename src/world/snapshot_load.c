@@ -301,9 +301,11 @@ static bool source_sound(const weir_world *world, const arrival *a, const world_
     }
     if (s->id <= last_id || s->id >= a->next_source_id || !box_sound(s->box)) return false;
     if (s->kind == SOURCE_FORCE) return world->solver->speed > 0 && s->rate == 0 && s->owed == 0;
-    bool rated =
-        s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 && s->owed >= 0 && s->owed >> 16 < world->solver->unit;
-    return rated && region_volume(s->box) <= WORLD_SOURCE_CELLS &&
+    const int64_t end = (int64_t)EDIT_LEVEL_MOST * WEIR_FULL;
+    const bool held = s->kind == SOURCE_RESERVOIR && s->level >= -end && s->level <= end && s->owed == 0;
+    const bool rated = s->kind != SOURCE_RESERVOIR && s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 &&
+                       s->owed >= 0 && s->owed >> 16 < world->solver->unit;
+    return (rated || held) && region_volume(s->box) <= WORLD_SOURCE_CELLS &&
            (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->materials, a->material_count, s->material));
 }
 
@@ -326,12 +328,14 @@ static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a
         *s = (world_source){.kind = (source_kind)kind, .id = get_i32(r)};
         s->box = get_box(r);
         s->material = get_i32(r);
-        s->rate = get_i64(r);
+        *(kind == SOURCE_RESERVOIR ? &s->level : &s->rate) = get_i64(r);
         s->owed = get_i64(r);
         s->force = get_vec(r);
-        bool sound = kind <= SOURCE_FORCE && s->material >= WEIR_NOTHING && s->material < a->material_count &&
+        bool sound = kind <= SOURCE_RESERVOIR && s->material >= WEIR_NOTHING && s->material < a->material_count &&
                      source_sound(world, a, s, last_id);
-        if (!sound) return snapshot_damaged(r, "emitter, drain or force %d of %d makes no sense", a->source_count + 1, count);
+        if (!sound)
+            return snapshot_damaged(r, "emitter, drain, force or reservoir %d of %d makes no sense", a->source_count + 1,
+                                    count);
     }
     return WEIR_OK;
 }

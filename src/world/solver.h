@@ -19,6 +19,7 @@ struct solver_table {
     int32_t cell_max;     // the most drops that a cell can hold: whole units, and a number that a float can hold
     uint8_t solid_share;  // of a cell, from which on it is solid to this solver; 0: TERRAIN_SOLID
     float speed;          // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
+    bool falls;           // down is -y, whatever gravity is
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
@@ -38,7 +39,7 @@ struct solver_table {
     weir_status (*update)(void *state);
 
     // ---- Edits, in the same two halves ----
-    // EDIT_FILL, EDIT_FLOW, EDIT_CHANNEL and EDIT_POUR come here (edits.h). `prepare` does all that can fail, `apply` changes the fluid and
+    // EDIT_FILL, EDIT_FLOW, EDIT_CHANNEL, EDIT_POUR and EDIT_KEEP come here (edits.h). `prepare` does all that can fail, `apply` changes the fluid and
     // books what was added and removed.
     weir_status (*prepare)(void *state, const world_edit *edit);
     void (*apply)(void *state, const world_edit *edit);

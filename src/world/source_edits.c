@@ -1,7 +1,9 @@
-// Emitters, drains and forces from the outside: added, moved, changed, removed and listed. What they do in an update is in sources.c.
+// Emitters, drains, forces and reservoirs from the outside: added, moved, changed, removed and listed. What they do in an update is in
+// sources.c.
 #include "world/edits.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #define RATE_MAX 1e6f                    // cells' worth per update of one emitter or drain
@@ -10,18 +12,28 @@
 
 // ---- Applying --------------------------------------------------------------------------------------------------------------
 
+// A reservoir is filled to its level as soon as it is there, moved or given another one.
+static weir_status fill_reservoir(weir_world *world, const world_source *source)
+{
+    if (source->kind != SOURCE_RESERVOIR) return WEIR_OK;
+    const world_edit edit = edit_of_reservoir(world, source, EDIT_FILL);
+    return edit_change_fluid(world, &edit);
+}
+
 static weir_status apply_add(weir_world *world, const world_edit *edit)
 {
     if (world->source_count == world->source_room) {
         int32_t room = world->source_room ? 2 * world->source_room : 8;
         world_source *grown = memory_resize(&world->mem, world->sources, (size_t)world->source_room * sizeof *grown,
                                             (size_t)room * sizeof *grown);
-        if (!grown) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters, drains and forces", room);
+        if (!grown)
+            return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d emitters, drains, forces and reservoirs", room);
         world->sources = grown;
         world->source_room = room;
     }
-    world->sources[world->source_count++] = edit->source;
-    return WEIR_OK;
+    const weir_status status = fill_reservoir(world, &edit->source);
+    if (status == WEIR_OK) world->sources[world->source_count++] = edit->source;
+    return status;
 }
 
 weir_status edit_apply_source(weir_world *world, const world_edit *edit)
@@ -32,15 +44,20 @@ weir_status edit_apply_source(weir_world *world, const world_edit *edit)
     // Not there only if it was added while a step ran and that addition then failed, which has been said already.
     if (i == world->source_count) return WEIR_OK;
     world_source *source = &world->sources[i];
-    // Whatever changes, `owed` stays.
-    if (edit->kind == EDIT_MOVE) source->box = edit->place.box;
-    if (edit->kind == EDIT_RATE) source->rate = edit->source.rate;
-    if (edit->kind == EDIT_FORCE) source->force = edit->source.force;
     if (edit->kind == EDIT_REMOVE) {
         world->source_count--;
         memmove(source, source + 1, (size_t)(world->source_count - i) * sizeof *source);
+        return WEIR_OK;
     }
-    return WEIR_OK;
+    // Whatever changes, `owed` stays.
+    world_source changed = *source;
+    if (edit->kind == EDIT_MOVE) changed.box = edit->place.box;
+    if (edit->kind == EDIT_RATE) changed.rate = edit->source.rate;
+    if (edit->kind == EDIT_FORCE) changed.force = edit->source.force;
+    if (edit->kind == EDIT_LEVEL) changed.level = edit->source.level;
+    const weir_status status = fill_reservoir(world, &changed);
+    if (status == WEIR_OK) *source = changed;
+    return status;
 }
 
 // ---- Looking them up -------------------------------------------------------------------------------------------------------
@@ -67,21 +84,22 @@ static weir_status find_source(const weir_world *world, int32_t id, const world_
         if (edit->kind == EDIT_REMOVE) *source = NULL;
     }
     if (*source) return WEIR_OK;
-    return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain or force %d in this world", id);
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain, force or reservoir %d in this world", id);
 }
 
-static weir_source shown(const world_source *source)
+static void show(const world_source *source, weir_source *to)
 {
     _Static_assert((int)SOURCE_EMITTER == (int)WEIR_SOURCE_EMITTER && (int)SOURCE_DRAIN == (int)WEIR_SOURCE_DRAIN &&
-                       (int)SOURCE_FORCE == (int)WEIR_SOURCE_FORCE,
+                       (int)SOURCE_FORCE == (int)WEIR_SOURCE_FORCE && (int)SOURCE_RESERVOIR == (int)WEIR_SOURCE_RESERVOIR,
                    "the same kinds inside and out");
-    // As a float this is a rate that, when set again, gives the same number of drops.
-    return (weir_source){.id = source->id,
-                         .kind = (weir_source_kind)source->kind,
-                         .box = source->box,
-                         .material = source->material,
-                         .rate = (float)((double)source->rate / RATE_UNIT),
-                         .acceleration = source->force};
+    memset(to, 0, sizeof *to);  // bytes between its parts too, so that lists can be compared whole
+    to->id = source->id;
+    to->kind = (weir_source_kind)source->kind;
+    to->box = source->box;
+    to->material = source->material;
+    to->rate = (float)((double)source->rate / RATE_UNIT);  // which, when set again, gives the same number of drops
+    to->acceleration = source->force;
+    to->level = (double)source->level / WEIR_FULL;
 }
 
 int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_t room)
@@ -89,8 +107,14 @@ int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_
     assert(sources || room <= 0);
     int32_t count;
     const world_source *from = finished_sources(world, &count);
-    for (int32_t i = 0; i < count && i < room; i++) sources[i] = shown(&from[i]);
+    for (int32_t i = 0; i < count && i < room; i++) show(&from[i], &sources[i]);
     return count;
+}
+
+static const char *name_of(source_kind kind)
+{
+    static const char *const names[] = {"an emitter", "a drain", "a force", "a reservoir"};
+    return names[kind];
 }
 
 // ---- Arguments -------------------------------------------------------------------------------------------------------------
@@ -107,12 +131,22 @@ static weir_status check_rate(float rate, int64_t *units)
                        1 / RATE_UNIT);
 }
 
+static weir_status check_level(double level, int64_t *drops)
+{
+    if (!(level >= -EDIT_LEVEL_MOST && level <= EDIT_LEVEL_MOST)) {
+        return status_fail(WEIR_ERROR_ARGUMENT, "level is %g; it must be a coordinate, from %g to %g", level, -EDIT_LEVEL_MOST,
+                           EDIT_LEVEL_MOST);
+    }
+    *drops = (int64_t)floor(level * WEIR_FULL + 0.5);
+    return WEIR_OK;
+}
+
 static weir_status place_source(const weir_world *world, source_kind kind, weir_box box, region *place)
 {
     weir_status status = edit_place_box(world, box, place);
     if (status != WEIR_OK || kind == SOURCE_FORCE || region_volume(place->box) <= WORLD_SOURCE_CELLS) return status;
-    return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter or drain can have %d", region_volume(place->box),
-                       WORLD_SOURCE_CELLS);
+    return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter, drain or reservoir can have %d",
+                       region_volume(place->box), WORLD_SOURCE_CELLS);
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------
@@ -123,7 +157,8 @@ static weir_status add_source(weir_world *world, weir_box box, world_source sour
     weir_status status = place_source(world, source.kind, box, &edit.place);
     if (status != WEIR_OK) return status;
     if (world->next_source_id == INT32_MAX) {
-        return status_fail(WEIR_ERROR_LIMIT, "this world has had %d emitters, drains and forces, all that it can number",
+        return status_fail(WEIR_ERROR_LIMIT,
+                           "this world has had %d emitters, drains, forces and reservoirs, all that it can number",
                            INT32_MAX - 1);
     }
     edit.source.id = world->next_source_id;
@@ -157,6 +192,14 @@ weir_status weir_world_add_force(weir_world *world, weir_box box, weir_vec accel
     return status == WEIR_OK ? add_source(world, box, (world_source){.kind = SOURCE_FORCE, .force = acceleration}, id) : status;
 }
 
+weir_status weir_world_add_reservoir(weir_world *world, weir_box box, weir_material material, double level, int32_t *id)
+{
+    world_source source = {.kind = SOURCE_RESERVOIR, .material = material};
+    weir_status status = edit_check_fill(world, material, 1);
+    if (status == WEIR_OK) status = check_level(level, &source.level);
+    return status == WEIR_OK ? add_source(world, box, source, id) : status;
+}
+
 weir_status weir_world_remove(weir_world *world, int32_t id)
 {
     const world_source *source;
@@ -181,6 +224,8 @@ weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate)
     if (status != WEIR_OK) return status;
     if (source->kind == SOURCE_FORCE)
         return status_fail(WEIR_ERROR_ARGUMENT, "%d is a force, which has no rate; set its acceleration", id);
+    if (source->kind == SOURCE_RESERVOIR)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is a reservoir, which has no rate; set its level", id);
     status = check_rate(rate, &edit.source.rate);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
@@ -191,10 +236,22 @@ weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceler
     weir_status status = find_source(world, id, &source);
     if (status != WEIR_OK) return status;
     if (source->kind != SOURCE_FORCE) {
-        return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which accelerates nothing; set its rate", id,
-                           source->kind == SOURCE_EMITTER ? "an emitter" : "a drain");
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which accelerates nothing; set its %s", id, name_of(source->kind),
+                           source->kind == SOURCE_RESERVOIR ? "level" : "rate");
     }
     status = edit_check_vec("acceleration", acceleration, FORCE_MAX);
     if (status != WEIR_OK) return status;
     return edit_submit(world, &(world_edit){.kind = EDIT_FORCE, .source = {.id = id, .force = acceleration}});
+}
+
+weir_status weir_world_set_level(weir_world *world, int32_t id, double level)
+{
+    const world_source *source;
+    world_edit edit = {.kind = EDIT_LEVEL, .source = {.id = id}};
+    weir_status status = find_source(world, id, &source);
+    if (status != WEIR_OK) return status;
+    if (source->kind != SOURCE_RESERVOIR)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which holds no level", id, name_of(source->kind));
+    status = check_level(level, &edit.source.level);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }

@@ -10,14 +10,14 @@
 static const char *validate_sources(const weir_world *world)
 {
     if (world->source_count < 0 || world->source_count > world->source_room)
-        return broken("%d emitters, drains and forces have room for %d", world->source_count, world->source_room);
+        return broken("%d emitters, drains, forces and reservoirs have room for %d", world->source_count, world->source_room);
     for (int32_t i = 0, last = 0; i < world->source_count; last = world->sources[i++].id) {
         const world_source *s = &world->sources[i];
         // The number of one that is just being added counts as taken when its edit is done.
         if (s->id <= last || s->id > world->next_source_id) return broken("source %d comes after source %d", s->id, last);
         if (s->box.min.x >= s->box.max.x || s->box.min.y >= s->box.max.y || s->box.min.z >= s->box.max.z)
             return broken("the box of source %d holds no cell", s->id);
-        if (s->kind != SOURCE_FORCE && (s->rate <= 0 || s->owed < 0 || s->owed >> 16 >= world->solver->unit))
+        if (s->kind <= SOURCE_DRAIN && (s->rate <= 0 || s->owed < 0 || s->owed >> 16 >= world->solver->unit))
             return broken("source %d moves %lld and owes %lld", s->id, (long long)s->rate, (long long)s->owed);
     }
     return NULL;

@@ -45,7 +45,8 @@ static weir_status freeze_sources(weir_world *world)
         world_source *sources =
             memory_resize(&world->mem, frozen->sources, (size_t)frozen->source_room * size, (size_t)world->source_count * size);
         if (!sources)
-            return status_fail(WEIR_ERROR_MEMORY, "no memory to copy %d emitters, drains and forces", world->source_count);
+            return status_fail(WEIR_ERROR_MEMORY, "no memory to copy %d emitters, drains, forces and reservoirs",
+                               world->source_count);
         frozen->sources = sources;
         frozen->source_room = world->source_count;
     }

@@ -9,7 +9,7 @@
 #include "world/terrain.h"
 #include <weir/weir.h>
 
-typedef enum source_kind { SOURCE_EMITTER, SOURCE_DRAIN, SOURCE_FORCE } source_kind;
+typedef enum source_kind { SOURCE_EMITTER, SOURCE_DRAIN, SOURCE_FORCE, SOURCE_RESERVOIR } source_kind;
 
 // Something that acts in every update until it is removed.
 typedef struct world_source {
@@ -20,6 +20,7 @@ typedef struct world_source {
     int64_t rate;  // emitter, drain: 1/65536 drops per update
     int64_t owed;  // emitter, drain: 1/65536 drops not moved yet, below one unit of the solver
     weir_vec force;
+    int64_t level;  // reservoir: drops of height
 } world_source;
 
 typedef struct world_material {
@@ -120,12 +121,12 @@ void world_thaw(weir_world *world);
 
 // ---- sources.c ----
 
-enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter or drain
+enum { WORLD_SOURCE_CELLS = 1 << 24 };  // most cells in the box of an emitter, drain or reservoir
 
 // Whether an emitter or drain moves whole units of the solver in the next update.
 bool world_source_acts(const weir_world *world, const world_source *source);
 
-// Emitters and drains, at the beginning of an update, when the solver has made room for them.
+// Emitters, drains and reservoirs, at the beginning of an update, when the solver has made room for them.
 void world_apply_sources(weir_world *world);
 
 // ---- edits.c ----

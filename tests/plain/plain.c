@@ -267,17 +267,21 @@ static int64_t in_column(const plain_world *w, plain_shape shape, int32_t axis, 
     return sum;
 }
 
-static void fill_cells(plain_world *w, plain_shape shape, int32_t drops);
+// What a fill brings cells to: the same everywhere, or what a reservoir's level leaves in them.
+typedef struct plain_amount {
+    int32_t drops;
+    const plain_source *reservoir;
+} plain_amount;
 
-void plain_fill(plain_world *w, plain_shape shape, float fill)
+static void fill_cells(plain_world *w, plain_shape shape, plain_amount amount);
+
+// Fills what is live already.
+static void fill_shape(plain_world *w, plain_shape shape, plain_amount amount)
 {
     const plain_down down = plain_find_down(&w->params);
-    shape.box = clip(w, shape.box);
-    int32_t drops = (int32_t)(fill * PLAIN_FULL + 0.5f);
-    if (drops > 0) make_live(w, shape.box);
     plain_sleep_wake(w, shape.box);
-    if (w->solver != WEIR_SOLVER_MOMENTUM || down.sign == 0 || drops == 0) {
-        fill_cells(w, shape, drops);
+    if (w->solver != WEIR_SOLVER_MOMENTUM || down.sign == 0 || (amount.drops == 0 && !amount.reservoir)) {
+        fill_cells(w, shape, amount);
         return;
     }
     // A column for every cell on the side of the box that gravity points away from.
@@ -291,7 +295,7 @@ void plain_fill(plain_world *w, plain_shape shape, float fill)
         *high = *low + 1;
     int64_t *before = calloc((size_t)w->grid.all_cells, sizeof *before);
     EACH_COORD(side, c) before[plain_index(&w->grid, c)] = in_column(w, shape, down.axis, c);
-    fill_cells(w, shape, drops);
+    fill_cells(w, shape, amount);
     EACH_COORD(side, c)
     {
         int64_t i = plain_index(&w->grid, c);
@@ -300,11 +304,40 @@ void plain_fill(plain_world *w, plain_shape shape, float fill)
     free(before);
 }
 
-static void fill_cells(plain_world *w, plain_shape shape, int32_t drops)
+// What a cell holds under a level: water lies on the side to which gravity points, or below where there is none.
+static int32_t drops_under(const plain_world *w, const plain_source *reservoir, weir_coord c)
+{
+    const plain_down down = plain_find_down(&w->params);
+    const int64_t at = down.axis == 0 ? c.x : down.axis == 1 ? c.y : c.z;
+    const int64_t depth = down.sign > 0 ? (at + 1) * PLAIN_FULL - reservoir->level : reservoir->level - at * PLAIN_FULL;
+    return depth < 0 ? 0 : depth > PLAIN_FULL ? PLAIN_FULL : (int32_t)depth;
+}
+
+bool plain_wants_water(const plain_world *w, const plain_source *reservoir, int64_t brick)
+{
+    bool wants = false;
+    EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i)
+    {
+        const weir_coord c = plain_at(&w->grid, i);
+        wants |= w->open[i] && inside(reservoir->box, c) && drops_under(w, reservoir, c) > 0;
+    }
+    return wants;
+}
+
+void plain_fill(plain_world *w, plain_shape shape, float fill)
+{
+    const plain_amount amount = {.drops = (int32_t)(fill * PLAIN_FULL + 0.5f)};
+    shape.box = clip(w, shape.box);
+    if (amount.drops > 0) make_live(w, shape.box);
+    fill_shape(w, shape, amount);
+}
+
+static void fill_cells(plain_world *w, plain_shape shape, plain_amount amount)
 {
     EACH_COORD(shape.box, c)
     {
         int64_t i = plain_index(&w->grid, c);
+        const int32_t drops = amount.reservoir ? drops_under(w, amount.reservoir, c) : amount.drops;
         if (!w->open[i] || !in_shape(shape, c) || w->mass[i] == drops) continue;
         if (drops > w->mass[i])
             w->added += drops - w->mass[i];
@@ -313,7 +346,7 @@ static void fill_cells(plain_world *w, plain_shape shape, int32_t drops)
         w->mass[i] = drops;
         if (drops == 0) w->pressure[i] = 0.0f;
     }
-    if (drops == 0) EACH_COORD(shape.box, c) if (in_shape(shape, c)) still_dry_faces(w, plain_index(&w->grid, c));
+    if (amount.drops == 0) EACH_COORD(shape.box, c) if (in_shape(shape, c)) still_dry_faces(w, plain_index(&w->grid, c));
 }
 
 // A cell that becomes solid loses its water to the account and keeps nothing.
@@ -427,6 +460,30 @@ void plain_remove(plain_world *w, int32_t id)
     for (int32_t i = 0; i < w->source_count; i++)
         if (w->sources[i].id != id) w->sources[kept++] = w->sources[i];
     w->source_count = kept;
+}
+
+// The bricks that it puts water into are live; when it is added also those of which all cells there are solid.
+static void make_reservoir_live(plain_world *w, const plain_source *reservoir, bool added)
+{
+    const weir_box b = reservoir->box;
+    for (int32_t z = b.min.z & ~7; z < b.max.z; z += 8)
+        for (int32_t y = b.min.y & ~7; y < b.max.y; y += 8)
+            for (int32_t x = b.min.x & ~7; x < b.max.x; x += 8) {
+                const weir_box part = meet(b, (weir_box){{x, y, z}, {x + 8, y + 8, z + 8}});
+                bool wants = false;
+                EACH_COORD(part, c)
+                wants |= (added || w->open[plain_index(&w->grid, c)]) && drops_under(w, reservoir, c) > 0;
+                if (wants) make_live(w, part);
+            }
+}
+
+void plain_add_reservoir(plain_world *w, weir_box box, double level)
+{
+    plain_add(w, PLAIN_RESERVOIR, box, 0, (weir_vec){0, 0, 0});
+    plain_source *reservoir = &w->sources[w->source_count - 1];
+    reservoir->level = (int64_t)floor(level * PLAIN_FULL + 0.5);
+    make_reservoir_live(w, reservoir, true);
+    fill_shape(w, (plain_shape){.box = reservoir->box}, (plain_amount){.reservoir = reservoir});
 }
 
 // ---- Emitters and drains ---------------------------------------------------------------------------------------------------
@@ -586,11 +643,30 @@ static void list_bricks(plain_world *w)
     plain_grid_list_phase(&w->grid, w->sleep.phase, PLAIN_RIM);
 }
 
+// What is awake comes back to the level: cells are filled up to it, and what is over it is taken.
+static void keep(plain_world *w, const plain_source *reservoir)
+{
+    plain_sleep_forgive(w, reservoir->box);
+    EACH_COORD(reservoir->box, c)
+    {
+        const int64_t i = plain_index(&w->grid, c), brick = plain_brick_of(&w->grid, i);
+        if (!w->open[i] || !w->grid.live[brick] || w->sleep.phase[brick] != PLAIN_AWAKE) continue;
+        const int32_t drops = drops_under(w, reservoir, c);
+        if (drops == PLAIN_FULL && w->mass[i] > drops) continue;
+        *(drops > w->mass[i] ? &w->added : &w->removed) += abs(drops - w->mass[i]);
+        w->mass[i] = drops;
+    }
+}
+
 static void pour_sources(plain_world *w)
 {
     for (int32_t k = 0; k < w->source_count; k++) {
         plain_source *source = &w->sources[k];
         if (source->kind == PLAIN_FORCE) continue;
+        if (source->kind == PLAIN_RESERVOIR) {
+            keep(w, source);
+            continue;
+        }
         int64_t owed = source->owed + source->rate;
         source->owed = owed % 65536;
         if (owed / 65536 > 0) move_drops(w, source, owed / 65536);
@@ -615,6 +691,7 @@ void plain_step(plain_world *w)
     for (int32_t k = 0; k < w->source_count; k++) {
         plain_source *source = &w->sources[k];
         if (source->kind == PLAIN_EMITTER && (source->owed + source->rate) >> 16 > 0) make_live(w, source->box);
+        if (source->kind == PLAIN_RESERVOIR) make_reservoir_live(w, source, false);
     }
     plain_sleep_plan(w);
     pour_sources(w);

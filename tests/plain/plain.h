@@ -82,7 +82,7 @@ typedef struct plain_sleep {
     plain_sleep_counts counts;
 } plain_sleep;
 
-typedef enum plain_kind { PLAIN_EMITTER, PLAIN_DRAIN, PLAIN_FORCE } plain_kind;
+typedef enum plain_kind { PLAIN_EMITTER, PLAIN_DRAIN, PLAIN_FORCE, PLAIN_RESERVOIR } plain_kind;
 
 typedef struct plain_source {
     plain_kind kind;
@@ -90,6 +90,7 @@ typedef struct plain_source {
     weir_box box;
     int64_t rate, owed;  // 1/65536 drops
     weir_vec force;
+    int64_t level;  // drops of height
 } plain_source;
 
 typedef struct plain_world {
@@ -137,6 +138,7 @@ void plain_fill(plain_world *w, plain_shape shape, float fill);
 void plain_build(plain_world *w, plain_shape shape, uint8_t share);
 void plain_set_flow(plain_world *w, weir_box box, weir_vec flow);
 void plain_add(plain_world *w, plain_kind kind, weir_box box, float rate, weir_vec force);
+void plain_add_reservoir(plain_world *w, weir_box box, double level);
 void plain_remove(plain_world *w, int32_t id);
 void plain_set(plain_world *w, const char *name, double value);  // a parameter
 // Terrain is about to change in some of the cells of a box: for edits that come in pieces.
@@ -149,6 +151,9 @@ void plain_step(plain_world *w);
 void plain_momentum_update(plain_world *w);
 int32_t plain_substeps(const plain_world *w, float flow);
 void plain_classic_update(plain_world *w);
+
+// Whether a reservoir puts water into some cell of a brick.
+bool plain_wants_water(const plain_world *w, const plain_source *reservoir, int64_t brick);
 
 // What both solvers do after the move: open sides, viscosity (momentum), forces and noise.
 void plain_after_move(plain_world *w);
@@ -172,6 +177,8 @@ void plain_sleep_book(plain_world *w);
 void plain_sleep_trim(plain_world *w);
 void plain_sleep_unhide(plain_world *w);
 void plain_sleep_note(plain_world *w);
+// What the sleeping bodies are owed that reach into a box goes to the account.
+void plain_sleep_forgive(plain_world *w, weir_box box);
 // Wakes the bricks of a box of cells, and those around them.
 void plain_sleep_wake(plain_world *w, weir_box box);
 

@@ -564,14 +564,20 @@ static bool box_meets_brick(const plain_world *w, weir_box box, int64_t brick)
            box.max.z > c.z;
 }
 
-// Emitters and drains that move something keep the bricks of their boxes awake, forces those that are wet.
+// Emitters and drains that move something keep the bricks of their boxes awake, forces those that are wet, reservoirs those that are dry and should
+// not be.
 static void mark_sources(plain_world *w)
 {
     for (int32_t k = 0; k < w->source_count; k++) {
         const plain_source *source = &w->sources[k];
         const bool acts = (source->owed + source->rate) >> 16 > 0;
         EACH_LIVE(w, b)
-        if (box_meets_brick(w, source->box, b) && (source->kind == PLAIN_FORCE ? w->sleep.wet[b] : acts)) mark_around(w, b);
+        {
+            const bool marks = source->kind == PLAIN_FORCE       ? w->sleep.wet[b]
+                               : source->kind == PLAIN_RESERVOIR ? !w->sleep.wet[b] && plain_wants_water(w, source, b)
+                                                                 : acts;
+            if (box_meets_brick(w, source->box, b) && marks) mark_around(w, b);
+        }
     }
 }
 
@@ -587,6 +593,19 @@ static void find_awake(plain_world *w)
     }
     if (s->on) mark_sources(w);
     EACH_LIVE(w, b) if (s->awake[b] && s->wet[b]) mark_dry_around(w, b);
+}
+
+void plain_sleep_forgive(plain_world *w, weir_box box)
+{
+    plain_sleep *s = &w->sleep;
+    find_bodies(w, false);
+    EACH_LIVE(w, b)
+    {
+        if (!box_meets_brick(w, box, b) || !s->rest[b].asleep || s->body[b] == 0) continue;
+        const int64_t owed = sum_owed(w, s->body[b]);
+        *(owed > 0 ? &w->removed : &w->added) += llabs(owed);
+        EACH_MEMBER(w, s->body[b], m) s->rest[m].owed = 0;
+    }
 }
 
 // What a brick will know when it sleeps.

@@ -102,4 +102,5 @@ const solver_table solver_classic = {
     .destroy = destroy,
     .stats = cells_stats,
     .update = update,
+    .params_change = cells_params_change,
 };

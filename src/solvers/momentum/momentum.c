@@ -169,6 +169,10 @@ static void apply(void *state, const world_edit *edit)
 {
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);  // which tells how the last update went
+    if (edit->kind == EDIT_KEEP) {
+        cells_keep(&m->base.cells, edit);
+        return;
+    }
     wake(m, region_bricks(edit->place.box));
     if (edit->kind == EDIT_FLOW)
         set_flow(m, edit);
@@ -204,6 +208,7 @@ static void params_change(void *state, const weir_params *next)
 {
     momentum *m = state;
     const weir_vec now = m->base.cells.world->params.gravity, then = next->gravity;
+    cells_params_change(state, next);
     if (now.x == then.x && now.y == then.y && now.z == then.z) return;
     bricks_catch_up(&m->base.cells.pool);
     set_laws_of_sleep(m);

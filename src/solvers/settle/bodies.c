@@ -338,6 +338,23 @@ static int64_t count_above(const settle *s, const settle_body *b)
     return count;
 }
 
+int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells)
+{
+    int64_t holds = 0;
+    *cells = 0;
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next) {
+        int32_t layer;
+        const uint64_t above = cells_above(s, b, node_at(s, n));
+        const settle_brick *brick = &s->bricks[brick_above(s, b, node_at(s, n), &layer)];
+        *cells += __builtin_popcountll(above);
+        for (uint64_t left = above; left;) {
+            const int32_t over = level - (SETTLE_FULL - cell_capacity(brick, cell_of(layer, region_take(&left))));
+            holds += over > 0 ? over : 0;
+        }
+    }
+    return holds;
+}
+
 // Free water at the sides of the top layer. To be called while all cells of the layer are the body's.
 static void wake_shore(settle *s, const settle_body *b)
 {
@@ -345,7 +362,7 @@ static void wake_shore(settle *s, const settle_body *b)
         settle_wake_sides(s, node_at(s, n)->brick, b->top & 7, node_at(s, n)->cells.layer[b->top & 7]);
 }
 
-static void rise(settle *s, int32_t body)
+void settle_rise(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const bool next_bricks = (b->top & 7) == 7;
@@ -475,7 +492,7 @@ static void leave_through_top(settle *s, settle_body *b)
 }
 
 // Terrain may have taken all cells of the top layer: the highest that it has left is the top one then.
-static void leave_lost_layers(settle *s, settle_body *b)
+void settle_leave_lost_layers(settle *s, settle_body *b)
 {
     while (b->nodes > 0 && b->area == 0) next_layer_below(s, b);
 }
@@ -491,13 +508,13 @@ static bool find_layers(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     b->closed = false;
-    leave_lost_layers(s, b);
+    settle_leave_lost_layers(s, b);
     leave_through_top(s, b);
     while (b->volume > b->base + b->room) {
         const int64_t above = count_above(s, b);
         b->closed = above == 0;
         if (b->volume - b->base - b->room < above || above == 0 || s->nodes.budget < b->nodes) break;
-        rise(s, body);
+        settle_rise(s, body);
         b = body_at(s, body);
         leave_through_top(s, b);
     }
@@ -516,7 +533,8 @@ static void flag_surface(settle *s, const settle_body *b)
 static void level_body(settle *s, int32_t body)
 {
     const int32_t level = body_at(s, body)->level, top = body_at(s, body)->top;
-    if (!find_layers(s, body)) return;
+    const world_source *holder = settle_holder(s, body);
+    if (holder ? !settle_hold(s, body, holder) : !find_layers(s, body)) return;
     settle_body *b = body_at(s, body);
     settle_find_level(s, b);
     drop_histogram(s, b);
@@ -544,7 +562,7 @@ void settle_follow_volumes(settle *s)
     for (int32_t i = 0; i < s->changed_count; i++) {
         settle_body *b = body_at(s, s->changed[i]);
         const int32_t level = b->level, top = b->top;
-        leave_lost_layers(s, b);
+        settle_leave_lost_layers(s, b);
         drop_layers(s, s->changed[i]);
         settle_find_level(s, b);
         if (b->level != level || b->top != top) flag_surface(s, b);

@@ -82,7 +82,7 @@ weir_status settle_prepare(void *state, const world_edit *edit)
     if (status == WEIR_OK) status = settle_sync(s);
     if (status == WEIR_OK && s->share_count > 0)
         status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
-    if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) {
+    if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0)) {
         weir_box box = edit->place.box;
         status = settle_need_pages(s, box, false);
     }
@@ -91,8 +91,11 @@ weir_status settle_prepare(void *state, const world_edit *edit)
 
 void settle_apply(void *state, const world_edit *edit)
 {
+    // The update keeps reservoirs at their level.
+    if (edit->kind == EDIT_KEEP) return;
     settle_follow_volumes(state);
     cells_apply(state, edit);
+    if (edit->surface.up != 0) settle_note_box(state, edit->place.box);
 }
 
 // ---- Terrain -----------------------------------------------------------------------------------------------------------------

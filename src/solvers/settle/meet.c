@@ -231,6 +231,12 @@ static void run_over(settle *s, int32_t high, int32_t low, int64_t faces)
     settle_note_body(s, low);
 }
 
+// A body that is held does not give up its top layer to become one with another: that one rises to it first.
+static bool stands_over(const settle *s, int32_t high, int32_t low)
+{
+    return body_at(s, high)->top > body_at(s, low)->top && settle_holder(s, high);
+}
+
 void settle_meet(settle *s)
 {
     pair_list pairs = {.count = 0};
@@ -247,7 +253,7 @@ void settle_meet(settle *s)
         if (high == low) continue;
         if (body_height(body_at(s, high)) < body_height(body_at(s, low))) high = low, low = pairs.items[i].a;
         const int64_t head = body_height(body_at(s, high)) - body_height(body_at(s, low));
-        if (head > HEAD_MERGES && !body_at(s, low)->closed) {
+        if ((head > HEAD_MERGES || stands_over(s, high, low)) && !body_at(s, low)->closed) {
             run_over(s, high, low, pairs.items[i].faces);
             continue;
         }

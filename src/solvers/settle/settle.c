@@ -174,6 +174,7 @@ static weir_status update(void *state)
     const int32_t count = s->work_count;
     bricks_sort(&s->cells.pool, s->active, count);
     for (int32_t i = 0; i < count; i++) s->bricks[s->active[i]].worked = 1;
+    settle_keep_free(s);
     settle_level_bodies(s);
     settle_meet(s);
     settle_level_bodies(s);
@@ -282,6 +283,7 @@ const solver_table solver_settle = {
     .unit = SETTLE_UNIT,
     .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
     .cell_max = SETTLE_MOST * SETTLE_UNIT,
+    .falls = true,
     .solid_share = 255,
     .create = create,
     .destroy = destroy,

@@ -340,6 +340,12 @@ void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64
 int64_t settle_layer_holds(const settle *s, const settle_body *b, int32_t level);
 void settle_find_level(const settle *s, settle_body *b);
 void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
+// What a body would hold in the cells above its top layer at a level of theirs; *cells gets how many there are.
+int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells);
+// Gives a body the cells above its top layer.
+void settle_rise(settle *s, int32_t body);
+// Leaves top layers of which terrain has taken all cells.
+void settle_leave_lost_layers(settle *s, settle_body *b);
 // Takes the top layer away from a body; its volume stays.
 void settle_drop_layer(settle *s, int32_t body);
 // Brings the levels of bodies that changed down or up to their volumes, as far as the layers that they have allow.
@@ -350,6 +356,19 @@ void settle_level_bodies(settle *s);
 // Whether a comes before b, by the lowest brick and cell of each.
 int32_t settle_lowest_cell(const layer_mask *cells);
 bool settle_comes_before(const settle *s, int32_t a, int32_t b);
+
+// ---- reservoirs.c: what is held at a level ----
+
+// The reservoir that holds a body; NULL: none does.
+const world_source *settle_holder(const settle *s, int32_t body);
+// Gives a body that is held the layers and the volume of its reservoir's level, and books the difference. Returns whether it is still there.
+bool settle_hold(settle *s, int32_t body, const world_source *holder);
+// Brings the free cells of the worked bricks to the levels of reservoirs.
+void settle_keep_free(settle *s);
+// The bodies that reach into a box are levelled in the next update.
+void settle_note_box(settle *s, weir_box box);
+// Whether a newborn brick is one that a reservoir fills.
+bool settle_is_filled(const settle *s, int32_t brick);
 
 // ---- meet.c: bodies that touch or come apart ----
 

@@ -185,12 +185,14 @@ static int32_t next_unknown(const settle *s, int32_t brick)
     return brick;
 }
 
-// Water beside a new brick may have waited for it to come to be. All are looked at before the first wakes: their order is an accident.
+// Water beside a new brick may have waited for it to come to be, or a reservoir. All are looked at before the first wakes: their order is an
+// accident.
 static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         for (int32_t k = 0; k < 27; k++) s->bricks[bricks[i]].queued |= s->bricks[s->cells.pool.near[bricks[i]][k]].active;
     for (int32_t i = 0; i < count; i++) {
+        s->bricks[bricks[i]].queued |= settle_is_filled(s, bricks[i]);
         if (s->bricks[bricks[i]].queued) settle_wake(s, bricks[i]);
         s->bricks[bricks[i]].queued = 0;
     }
