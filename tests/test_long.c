@@ -2,6 +2,7 @@
 // exact, and when all water is gone nothing is left of it.
 //
 //     build/release/tests/test_long --updates 1000000 --seed 2      so many updates of each solver instead of some hundred
+//     --solver settle                                               of this solver only
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,13 @@
 enum { EDGE = 32, CAVES_LIFE = 400 };  // updates of one cave
 
 static int32_t updates_wanted;
+static const char *only_solver;  // NULL: all
 static uint32_t first_seed = 4711;
+
+static void pass_over_others(weir_solver solver)
+{
+    if (only_solver && strcmp(only_solver, weir_solver_name(solver)) != 0) skip();
+}
 
 static weir_box random_box(scene_random *random)
 {
@@ -115,11 +122,13 @@ static void live_long(weir_solver solver)
 
 static void momentum_keeps_its_account_through_a_long_life(void **state)
 {
+    pass_over_others(WEIR_SOLVER_MOMENTUM);
     live_long(WEIR_SOLVER_MOMENTUM);
 }
 
 static void classic_keeps_its_account_through_a_long_life(void **state)
 {
+    pass_over_others(WEIR_SOLVER_CLASSIC);
     live_long(WEIR_SOLVER_CLASSIC);
 }
 
@@ -177,12 +186,104 @@ static void live_in_caves(weir_solver solver)
 
 static void momentum_keeps_its_account_in_caves(void **state)
 {
+    pass_over_others(WEIR_SOLVER_MOMENTUM);
     live_in_caves(WEIR_SOLVER_MOMENTUM);
 }
 
 static void classic_keeps_its_account_in_caves(void **state)
 {
+    pass_over_others(WEIR_SOLVER_CLASSIC);
     live_in_caves(WEIR_SOLVER_CLASSIC);
+}
+
+// ---- Hills -----------------------------------------------------------------------------------------------------------------
+
+enum { HILLS = 64 };
+
+static weir_box random_place(scene_random *random, weir_box all)
+{
+    const int32_t most = scene_random_between(random, 0, 3) ? 6 : 20;
+    int32_t low[3];
+    const int32_t size[3] = {all.max.x, all.max.y, all.max.z};
+    for (int32_t axis = 0; axis < 3; axis++) low[axis] = scene_random_between(random, -2, size[axis] - 1);
+    return test_box(low[0], low[1], low[2], low[0] + scene_random_between(random, 3, most),
+                    low[1] + scene_random_between(random, 3, most), low[2] + scene_random_between(random, 3, most));
+}
+
+// What players do to a world of lakes and hills.
+static void edit_hills(weir_world *world, scene_random *random)
+{
+    const weir_box box = random_place(random, weir_world_bounds(world));
+    const weir_sphere sphere = {{box.min.x + 2, box.min.y + 2, box.min.z + 2}, 0.5 * scene_random_between(random, 3, 12)};
+    const float fill = (float)scene_random_between(random, 1, 64) / 64;
+    weir_source source;
+    switch (scene_random_between(random, 0, 11)) {
+    case 0: assert_ok(weir_world_fill(world, box, WEIR_WATER, 1.0f)); break;
+    case 1: assert_ok(weir_world_fill(world, box, WEIR_WATER, fill)); break;
+    case 2: assert_ok(weir_world_drain(world, box)); break;
+    case 3:
+    case 4: assert_ok(weir_world_dig(world, box)); break;
+    case 5: assert_ok(weir_world_dig_sphere(world, sphere)); break;
+    case 6:
+    case 7: assert_ok(weir_world_build(world, box, 255)); break;
+    case 8: assert_ok(weir_world_build(world, box, (uint8_t)scene_random_between(random, 1, 254))); break;
+    case 9: assert_ok(weir_world_build_sphere(world, sphere, 255)); break;
+    case 10:
+        if (weir_world_sources(world, NULL, 0) >= 6) break;
+        if (scene_random_between(random, 0, 1))
+            assert_ok(weir_world_add_emitter(world, box, WEIR_WATER, 4 * fill, NULL));
+        else
+            assert_ok(weir_world_add_drain(world, box, 4 * fill, NULL));
+        break;
+    default:
+        if (weir_world_sources(world, &source, 1) > 0) assert_ok(weir_world_remove(world, source.id));
+    }
+}
+
+static void reload(scene_run *run)
+{
+    size_t size;
+    const uint64_t hash = weir_world_hash(run->world);
+    assert_ok(weir_world_save_memory(run->world, NULL, 0, &size));
+    void *bytes = malloc(size);
+    assert_non_null(bytes);
+    assert_ok(weir_world_save_memory(run->world, bytes, size, &size));
+    assert_ok(weir_world_load_memory(run->world, bytes, size));
+    free(bytes);
+    assert_true(weir_world_hash(run->world) == hash);
+}
+
+// Springs of the scene run on while the ground is dug over and over.
+static void settle_keeps_its_account_on_hills(void **state)
+{
+    pass_over_others(WEIR_SOLVER_SETTLE);
+    scene_run *run = test_open("terrain", WEIR_SOLVER_SETTLE, HILLS, 0);
+    scene_random random = scene_random_seeded(first_seed);
+    int32_t edits = 0;
+    for (int32_t update = 0; update < updates_wanted; update++) {
+        while (scene_random_between(&random, 0, 2) == 0) {
+            edit_hills(run->world, &random);
+            edits++;
+        }
+        if (scene_random_between(&random, 0, 199) == 0) reload(run);
+        test_step(run->world, 1);
+        assert_exact(run->world);
+        if (update % 10000 == 9999)
+            print_message("%d updates, %d edits: %g cells of water, %d bricks awake\n", update + 1, edits,
+                          (double)weir_world_ledger(run->world).held / WEIR_FULL, weir_world_stats(run->world).awake_bricks);
+    }
+    weir_source source;
+    while (weir_world_sources(run->world, &source, 1) > 0) assert_ok(weir_world_remove(run->world, source.id));
+    // What is less than a unit per cell of a surface is in no cell, and comes when the body falls.
+    for (int32_t i = 0; i < 60 && weir_world_ledger(run->world).held > 0; i++) {
+        assert_ok(weir_world_drain(run->world, weir_world_bounds(run->world)));
+        test_step(run->world, 1);
+    }
+    test_step(run->world, 1);
+    assert_int_equal(weir_world_ledger(run->world).held, 0);
+    assert_exact(run->world);
+    assert_int_equal(weir_world_stats(run->world).bricks, 0);
+    scene_close(run);
 }
 
 int main(int argc, char **argv)
@@ -194,8 +295,10 @@ int main(int argc, char **argv)
             updates_wanted = number;
         } else if (strcmp(argv[i], "--seed") == 0 && number > 0) {
             first_seed = (uint32_t)number;
+        } else if (strcmp(argv[i], "--solver") == 0 && i + 1 < argc) {
+            only_solver = argv[i + 1];
         } else {
-            fprintf(stderr, "usage: test_long [--updates N] [--seed S]\n");
+            fprintf(stderr, "usage: test_long [--updates N] [--seed S] [--solver NAME]\n");
             return 2;
         }
     }
@@ -204,6 +307,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(classic_keeps_its_account_in_caves),
         cmocka_unit_test(momentum_keeps_its_account_through_a_long_life),
         cmocka_unit_test(classic_keeps_its_account_through_a_long_life),
+        cmocka_unit_test(settle_keeps_its_account_on_hills),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
