@@ -177,6 +177,28 @@ static void a_closed_body_joins_one_with_a_higher_top_layer(void **state)
     }
 }
 
+// A lake under a ceiling with one narrow way out, into which terrain is built: what it pushes aside rises further than the bricks reach
+// that are there in this update.
+static void water_that_is_pushed_up_a_shaft_rises_all_of_the_way(void **state)
+{
+    (void)state;
+    for (int32_t low = 5; low <= 8; low++) {
+        weir_world *world = make(16, 128, 16);
+        assert_ok(weir_world_build(world, test_box(0, 0, 0, 16, 128, 16), 255));
+        assert_ok(weir_world_dig(world, test_box(1, 0, 1, 15, low, 15)));
+        assert_ok(weir_world_dig(world, test_box(7, low, 7, 8, 128, 8)));
+        test_fill(world, test_box(1, 0, 1, 15, low, 15), 1.0f);
+        test_fill(world, test_box(7, low, 7, 8, low + 1, 8), 1.0f);
+        settle_down(world, 100);
+        assert_ok(weir_world_build(world, test_box(1, 0, 1, 7, 2, 6), 255));
+        test_step(world, 40);
+        assert_sound(world);
+        const int64_t in_shaft = weir_world_box_sum(world, test_box(7, low, 7, 8, 128, 8)).drops;
+        if (in_shaft < (int64_t)61 * WEIR_FULL) fail_msg("%g cells stand in the shaft", (double)in_shaft / WEIR_FULL);
+        weir_world_destroy(world);
+    }
+}
+
 // ---- Many bodies in a brick ----------------------------------------------------------------------------------------------------
 
 static void a_brick_of_many_puddles_goes_on_from_a_snapshot(void **state)
@@ -396,6 +418,7 @@ int main(void)
         cmocka_unit_test(water_finds_the_cells_that_a_lake_has_just_left),
         cmocka_unit_test(a_lake_whose_top_layer_is_built_over_goes_on_from_a_snapshot),
         cmocka_unit_test(a_closed_body_joins_one_with_a_higher_top_layer),
+        cmocka_unit_test(water_that_is_pushed_up_a_shaft_rises_all_of_the_way),
         cmocka_unit_test(a_brick_of_many_puddles_goes_on_from_a_snapshot),
         cmocka_unit_test(a_lake_leaves_a_puddle_in_each_of_many_hollows),
         cmocka_unit_test(water_that_rises_through_an_open_top_leaves_the_world),

@@ -179,7 +179,7 @@ static void make_live(plain_settle *w, weir_box box)
     plain_grid_list(&w->grid);
 }
 
-// Bricks that have come to be wake if one beside them is awake. All are looked at before the first wakes.
+// Bricks that have come to be wake if one beside them is awake, and bodies under them may rise into them. All are looked at before the first wakes.
 static void wake_newborn(plain_settle *w)
 {
     const int64_t all = w->grid.all_cells / 512;
@@ -189,6 +189,8 @@ static void wake_newborn(plain_settle *w)
             wakes[b] |= w->awake[brick_beside(w, b, k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1)];
     for (int64_t b = 0; b < all; b++) {
         if (wakes[b]) plain_settle_wake(w, b);
+        if (w->grid.live[b] && !w->known[b])
+            EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, b), i) if ((y_of(w, i) & 7) == 0) plain_settle_note_below(w, i);
         w->known[b] = w->grid.live[b];
     }
     free(wakes);

@@ -185,8 +185,8 @@ static int32_t next_unknown(const settle *s, int32_t brick)
     return brick;
 }
 
-// Water beside a new brick may have waited for it to come to be, or a reservoir. All are looked at before the first wakes: their order is an
-// accident.
+// Water beside a new brick may have waited for it to come to be, or a reservoir, and a body below to rise into it. All are looked at before
+// the first wakes: their order is an accident.
 static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
@@ -195,6 +195,7 @@ static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
         s->bricks[bricks[i]].queued |= settle_is_filled(s, bricks[i]);
         if (s->bricks[bricks[i]].queued) settle_wake(s, bricks[i]);
         s->bricks[bricks[i]].queued = 0;
+        settle_note_below(s, bricks[i], 0, ~UINT64_C(0));
     }
 }
 
