@@ -101,7 +101,10 @@ typedef struct weir_world_def {
     weir_simd simd;            // default: the widest the processor has
     float rate;                // updates per second for weir_world_advance; 0: 100
     int32_t updates_per_step;  // 0: 1
-    int32_t reserve_bricks;    // room made at the start; 0: none
+    // The time that an update of settle may take; what it has not come to the next ones do. 0: no limit. The clock decides then how far each
+    // comes, so that worlds with such a limit are not alike from run to run; `budget` of its parameters gives one that is.
+    int32_t update_microseconds;
+    int32_t reserve_bricks;  // room made at the start; 0: none
     // A fill, 0 to 1, so that water at rest, which goes on moving by a few drops, is not listed (weir_world_changed) and meshed for ever: an
     // update changes a brick only when one of its cells is so far from what it was when the brick last changed. Slow drift adds up and is
     // told. It is measured in steps of 1/16384, up to a fill of 4, and takes 2 bytes per cell. Edits, terrain and loads always count, and so
@@ -249,6 +252,9 @@ typedef struct weir_stats {
     int32_t bricks, peak_bricks;
     int32_t awake_bricks;                  // that the last update worked on; the others sleep
     int32_t cell_bytes, cell_state_bytes;  // of one cell in all channels of the solver, and in those that make up its state
+    // Where updates have a budget (weir_settle_params, weir_world_def.update_microseconds): bricks of the water's present turn that are
+    // still to be worked on, and updates that it has taken so far. Both 0: the last update finished what it began.
+    int32_t behind_bricks, behind_updates;
     int64_t bytes, peak_bytes;  // channels, brick tables, coarse levels and terrain; not the working memory of threads
     int32_t substeps;           // moves of the last update; 0 where there is no more than one ever
     int32_t cycles;             // V-cycles of the last update, or of the last of its substeps

@@ -150,6 +150,9 @@ static weir_status check_def(const weir_world_def *def)
                            (double)def->change_threshold);
     weir_status status = check_updates_per_step(def->updates_per_step, 0, " (default)");
     if (status != WEIR_OK) return status;
+    if (def->update_microseconds < 0)
+        return status_fail(WEIR_ERROR_ARGUMENT, "updates of %d microseconds; it must be 0 (no limit) or more",
+                           def->update_microseconds);
     if (def->checkpoint_every < -1)
         return status_fail(WEIR_ERROR_ARGUMENT, "a checkpoint every %d updates; it must be -1 (none), 0 (default) or more",
                            def->checkpoint_every);
@@ -206,6 +209,7 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
     world->params = params_plain(&params, world->solver);
     world->rate = def->rate > 0.0f ? def->rate : 100.0f;
     world->updates_per_step = def->updates_per_step > 0 ? def->updates_per_step : 1;
+    world->update_microseconds = def->update_microseconds;
     world->checkpoint_every = def->checkpoint_every;
     world->next_source_id = 1;
     materials_create(world->materials, &world->material_count);

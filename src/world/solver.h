@@ -37,6 +37,8 @@ struct solver_table {
     weir_status (*reserve)(void *state);
     // Fails only when a device is lost. What leaves through open sides it books as drained, in the ledger of its material.
     weir_status (*update)(void *state);
+    // Whether the next update only goes on with what earlier ones began, so that emitters and drains have to wait. NULL: never.
+    bool (*sources_wait)(const void *state);
 
     // ---- Edits, in the same two halves ----
     // EDIT_FILL, EDIT_FLOW, EDIT_CHANNEL, EDIT_POUR and EDIT_KEEP come here (edits.h). `prepare` does all that can fail, `apply` changes the fluid and

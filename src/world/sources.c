@@ -32,6 +32,8 @@ world_edit edit_of_reservoir(const weir_world *world, const world_source *source
 
 void world_apply_sources(weir_world *world)
 {
+    const solver_table *solver = world->solver;
+    if (solver->sources_wait && solver->sources_wait(world->state)) return;
     for (int32_t i = 0; i < world->source_count; i++) {
         world_source *source = &world->sources[i];
         if (source->kind == SOURCE_FORCE) continue;
@@ -47,6 +49,6 @@ void world_apply_sources(weir_world *world)
                            .place = {.box = source->box},
                            .material = source->material,
                            .amount = source->kind == SOURCE_DRAIN ? -drops : drops};
-        world->solver->apply(world->state, &edit);
+        solver->apply(world->state, &edit);
     }
 }

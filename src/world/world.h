@@ -86,6 +86,7 @@ struct weir_world {
     _Atomic int32_t next_source_id;  // an edit that waits takes one while the background step may keep a checkpoint
     float rate;
     int32_t updates_per_step;
+    int32_t update_microseconds;  // as in weir_world_def
     double updates_owed;     // time that weir_world_advance has been given and not used, in updates
     weir_advanced advanced;  // what the last advance did
     // Background step.

@@ -430,6 +430,7 @@ void settle_drop_layer(settle *s, int32_t body)
         const int32_t brick = node->brick;
         if (!cells) continue;
         node->cells.layer[layer] = 0;
+        settle_undo_around(s, brick);
         settle_note_below(s, brick, layer, cells);
         cells_flags(&s->cells)[brick] = s->cells.world->change;
         if (layers_empty(&node->cells)) settle_end_node(s, n);
@@ -562,6 +563,7 @@ void settle_follow_volumes(settle *s)
     for (int32_t i = 0; i < s->changed_count; i++) {
         settle_body *b = body_at(s, s->changed[i]);
         const int32_t level = b->level, top = b->top;
+        settle_keep_seen(s, b);
         settle_leave_lost_layers(s, b);
         drop_layers(s, s->changed[i]);
         settle_find_level(s, b);

@@ -102,8 +102,10 @@ static uint64_t bits_of_row(const uint8_t *bytes)
     return word * UINT64_C(0x0102040810204080) >> 56;
 }
 
-static settle_outcome take(settle_tile *t, settle_page *page, uint16_t calm, uint8_t patience)
+static uint8_t take(settle_tile *t, settle_page *page, bool waits, uint16_t calm, uint8_t patience)
 {
+    uint8_t *counters = waits ? page->pending->calm : page->calm;
+    if (waits) memcpy(counters, page->calm, BRICK_CELLS);
     const uint16_t *old = page->fill[page->now];
     uint16_t *new = page->fill[1 - page->now];
     layer_mask wet = {{0}}, full = {{0}}, settled = {{0}}, changed = {{0}};
@@ -111,7 +113,7 @@ static settle_outcome take(settle_tile *t, settle_page *page, uint16_t calm, uin
         for (int y = 0; y < 8; y++) {
             const int at = TILE_AT(0, y, z), cell = 8 * y + 64 * z;
             const uint16_t *restrict held = t->room + at, *restrict most = t->level + at, *restrict capacity = t->capacity + at;
-            uint8_t *restrict counter = page->calm + cell;
+            uint8_t *restrict counter = counters + cell;
             uint8_t is_wet[8], is_full[8], is_settled[8], is_changed[8], is_calm[8];
             memcpy(new + cell, held, 8 * sizeof *held);
             for (int x = 0; x < 8; x++) {
@@ -130,21 +132,24 @@ static settle_outcome take(settle_tile *t, settle_page *page, uint16_t calm, uin
             changed.layer[y] |= bits_of_row(is_changed) << 8 * z;
         }
     }
-    settle_outcome outcome = {0};
-    uint64_t any = 0;
+    uint64_t any = 0, uneasy = 0;
     for (int y = 0; y < 8; y++) {
         any |= changed.layer[y];
-        outcome.uneasy |= (wet.layer[y] & ~settled.layer[y]) != 0;
+        uneasy |= wet.layer[y] & ~settled.layer[y];
     }
     const uint64_t low_x = UINT64_C(0x0101010101010101);
-    outcome.changed = any != 0;
-    outcome.sides =
-        (uint8_t)(((any & low_x) != 0) | ((any & low_x << 7) != 0) << 1 | (changed.layer[0] != 0) << 2 |
-                  ((changed.layer[6] | changed.layer[7]) != 0) << 3 | ((any & 0xff) != 0) << 4 | (any >> 56 != 0) << 5);
-    page->wet = wet;
-    page->full = full;
-    page->settled = settled;
-    return outcome;
+    const int sides = ((any & low_x) != 0) | ((any & low_x << 7) != 0) << 1 | (changed.layer[0] != 0) << 2 |
+                      ((changed.layer[6] | changed.layer[7]) != 0) << 3 | ((any & 0xff) != 0) << 4 | (any >> 56 != 0) << 5;
+    if (waits) {
+        page->pending->wet = wet;
+        page->pending->full = full;
+        page->pending->settled = settled;
+    } else {
+        page->wet = wet;
+        page->full = full;
+        page->settled = settled;
+    }
+    return (uint8_t)((any ? OUTCOME_CHANGED : 0) | (uneasy ? OUTCOME_UNEASY : 0) | sides << OUTCOME_SIDES);
 }
 
 #define TABLE_OF(width) settle_kernels_##width

@@ -150,6 +150,7 @@ static void shut_bodies(settle *s, int32_t brick)
         settle_node *node = node_at(s, n);
         const int32_t body = node->body;
         next = node->next_in_brick;
+        settle_keep_seen(s, body_at(s, body));
         for (int32_t y = 0; y < 8; y++) {
             const uint64_t open = s->bricks[brick].open.layer[y];
             body_at(s, body)->may_be_split |= (node->cells.layer[y] & ~open) != 0;

@@ -169,7 +169,7 @@ int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64])
     return count;
 }
 
-static void join_brick(settle *s, int32_t brick)
+void settle_join(settle *s, int32_t brick)
 {
     int32_t bodies[NEIGHBOURS_MAX];
     const settle_page *page = s->bricks[brick].page;
@@ -222,7 +222,7 @@ static int32_t top_over(const settle *s, cell_place at)
     }
 }
 
-static void begin_bodies(settle *s, int32_t brick)
+void settle_begin_bodies(settle *s, int32_t brick)
 {
     const settle_limits limits = settle_get_limits(s);
     int32_t tries = SETTLE_SEEDS;
@@ -246,10 +246,4 @@ static void begin_bodies(settle *s, int32_t brick)
             seeds &= page->settled.layer[y];
         }
     }
-}
-
-void settle_join(settle *s, const int32_t *bricks, int32_t count)
-{
-    for (int32_t i = 0; i < count; i++) join_brick(s, bricks[i]);
-    for (int32_t i = 0; i < count; i++) begin_bodies(s, bricks[i]);
 }

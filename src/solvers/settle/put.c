@@ -25,6 +25,7 @@ static void leave_bodies(settle *s, int32_t brick)
         const int32_t n = s->bricks[brick].node, body = node_at(s, n)->body;
         settle_body *b = body_at(s, body);
         const layer_mask cells = node_at(s, n)->cells;
+        settle_keep_seen(s, b);
         for (int32_t y = 0; y < 8; y++) {
             if (!cells.layer[y]) continue;
             for (uint64_t left = cells.layer[y]; left;)
@@ -75,7 +76,8 @@ void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *
         assert(brick || from->material == WEIR_NOTHING);
         if (!brick) continue;
         put_brick(s, brick, from);
-        if (s->bricks[brick].page && layers_empty(&s->bricks[brick].page->wet)) settle_drop_page(s, brick);
+        const settle_brick *b = &s->bricks[brick];
+        if (b->page && !b->worked && layers_empty(&b->page->wet)) settle_drop_page(s, brick);
     }
     cells_topology(&s->cells);  // without memory it is done the next time
 }

@@ -72,6 +72,7 @@ void settle_wake(settle *s, int32_t brick)
     settle_brick *b = &s->bricks[brick];
     if (!brick) return;
     b->stirred = 1;
+    settle_undo(s, brick);
     if (b->active) return;
     b->active = 1;
     s->active[s->active_count++] = brick;

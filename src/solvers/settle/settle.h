@@ -32,12 +32,20 @@ typedef struct layer_mask {
     uint64_t layer[8];
 } layer_mask;
 
+// What is known of a brick's cells after a generation that is not finished yet.
+typedef struct settle_pending {
+    layer_mask wet, full, settled;
+    uint8_t calm[BRICK_CELLS];
+    int32_t gain, gain_count;  // of bodies, in the list of gains
+} settle_pending;
+
 typedef struct settle_page {
-    uint16_t fill[2][BRICK_CELLS];  // units in free cells, now and in the update under way
+    uint16_t fill[2][BRICK_CELLS];  // units in free cells, now and after the generation under way
     uint8_t calm[BRICK_CELLS];      // updates for which the cell has been calm
     layer_mask wet, full;           // free cells that hold something, and as much as fits
     layer_mask settled;             // wet and calm for long enough
     uint8_t now;                    // which of the two fills counts
+    settle_pending *pending;        // NULL unless a generation took more than one update
 } settle_page;
 
 typedef struct settle_brick {
@@ -46,7 +54,9 @@ typedef struct settle_brick {
     layer_mask open;    // cells that are not wholly solid
     int32_t node, outlet;
     uint8_t active;    // it is to be worked on, and listed
-    uint8_t worked;    // in an update: it is one of those that are worked on, and has a page
+    uint8_t worked;    // it is one of those that the generation under way works on, and has a page
+    uint8_t done;      // its fills after this generation are known
+    uint8_t outcome;   // what came of it: see OUTCOME_CHANGED
     uint8_t stirred;   // something changed in it or beside it since it was worked on
     uint8_t touching;  // bodies may touch in it
     uint8_t queued;    // of a flood under way
@@ -67,25 +77,33 @@ typedef struct settle_outlet {
     int64_t up, down;      // heights of the body's surface from which on, or down to which, the brick wakes
 } settle_outlet;
 
+// Of a body, as the laws see it.
+typedef struct settle_surface {
+    int32_t top, level;
+    bool closed;
+} settle_surface;
+
 typedef struct settle_body {
     int32_t link;  // while its number is free (settle_store)
     bool used;
     bool closed;        // it holds more than fits, and there is nowhere to rise to
     bool dirty;         // its volume or its cells changed
     bool may_be_split;  // cells were taken out of it
-    int64_t volume;     // units
-    int64_t base;       // that fit below the top layer
-    int64_t room;       // and in it
-    int32_t top;        // y of the top layer
-    int32_t area;       // cells in it
-    int32_t level;      // of the surface above the bottom of the top layer, units
+    bool seen_kept;     // an edit changed its level while bricks are worked on, which go on with `seen`
+    settle_surface seen;
+    int64_t volume;  // units
+    int64_t base;    // that fit below the top layer
+    int64_t room;    // and in it
+    int32_t top;     // y of the top layer
+    int32_t area;    // cells in it
+    int32_t level;   // of the surface above the bottom of the top layer, units
     int32_t nodes;
     int32_t first[2], outlet;
     int32_t lowest;               // its node in the lowest brick by coordinate; 0: not known
     int64_t least_up, most_down;  // of its outlets
     int32_t partly;               // cells of the top layer that are partly solid
     int32_t histogram;            // of their shares; 0: there are none
-    _Atomic int64_t gained;       // in the update under way
+    _Atomic int64_t gained;       // in the generation under way
 } settle_body;
 
 // The partly solid cells of a body's top layer by their solid share. Most bodies have none.
@@ -93,12 +111,30 @@ typedef struct settle_histogram {
     int32_t count[256];  // the first is the link while it is free: of no share are wholly open cells
 } settle_histogram;
 
-// What the kernel tells of a brick.
-typedef struct settle_outcome {
-    bool changed;
-    bool uneasy;    // a wet cell has not been calm for long enough
-    uint8_t sides;  // where something changed near: bit 0 x = 0, 1 x = 7, 2 y = 0, 3 y = 6 or 7, 4 z = 0, 5 z = 7
-} settle_outcome;
+// What the kernel tells of a brick. Behind these two where something changed near: x = 0, x = 7, y = 0, y = 6 or 7, z = 0, z = 7.
+enum {
+    OUTCOME_CHANGED = 1,
+    OUTCOME_UNEASY = 2,  // a wet cell has not been calm for long enough
+    OUTCOME_SIDES = 2    // bits below those of the sides
+};
+
+// What a body gets from, or gives to, the free cells of a brick.
+typedef struct settle_gain {
+    int32_t body, units;
+} settle_gain;
+
+// Where a generation stands: generation.c.
+typedef enum settle_stage {
+    STAGE_BEGIN,
+    STAGE_WORK,
+    STAGE_LEVEL,
+    STAGE_JOIN,
+    STAGE_SEED,
+    STAGE_LEVEL_AGAIN,
+    STAGE_WAKE,
+    STAGE_REST,
+    STAGE_COUNT
+} settle_stage;
 
 // Numbered things in one array, some of them free.
 typedef struct settle_store {
@@ -108,6 +144,21 @@ typedef struct settle_store {
     // How many may be taken in this update. It follows from how many there are, never from the room, so that all machines stop alike.
     int32_t budget;
 } settle_store;
+
+// What the parts of an update cost, about in proportion to their time: a budget of one brick pays for one that goes through all stages.
+enum {
+    SETTLE_COST_WORK = 8,   // the laws
+    SETTLE_COST_VISIT = 1,  // a stage after them
+    SETTLE_COST_BRICK = SETTLE_COST_WORK + 4 * SETTLE_COST_VISIT
+};
+
+// What an update may still do, and what it did.
+typedef struct settle_work_left {
+    int64_t units;
+    double until;  // by the clock, in seconds; 0: no limit
+    int64_t spent;
+    int32_t bricks;  // that the laws were applied to
+} settle_work_left;
 
 typedef struct settle_kernels settle_kernels;
 
@@ -130,10 +181,26 @@ typedef struct settle {
     const settle_kernels *kernels;
     char *scratch;
     int32_t workers;
-    int32_t work_count;               // of the active ones, that the update under way works on
-    int64_t page_count, share_count;  // that there are
-    settle_outcome *outcome;          // of the bricks worked on
-    int32_t outcome_room;
+    int64_t page_count, share_count, pending_count;  // that there are
+    // The generation under way.
+    settle_stage stage;
+    int32_t
+        work_count;  // of the active ones, the first ones, that it works on: in the order of coordinates, 0 for one that rests
+    int32_t cursor;  // as far as the stage has come with them
+    int32_t late;    // updates that began with nothing but `redo` to do
+    int32_t age;     // updates that it has taken before this one
+    int32_t *redo;   // bricks that had been worked on before an edit changed something near them; room for every one
+    int32_t redo_count;
+    settle_gain *gains;
+    int32_t gain_room;
+    _Atomic int32_t gain_count;
+    bool sliced;     // this update goes on with the laws, over the bricks of the slice
+    int32_t *slice;  // room for every brick
+    // How many; of them, in this order, those whose results were lost and those at the cursor, the others having been undone.
+    int32_t slice_count, slice_lost, slice_first;
+    bool lost;             // it comes from a snapshot, and the results of bricks that are done are to be found again
+    double brick_seconds;  // that the laws take of a brick, where there is a limit of time
+    settle_work_left left;
     struct settle *frozen;  // a copy for reading, while a background step runs; its pool is that of the cells' frozen one
 } settle;
 
@@ -207,17 +274,33 @@ static inline int32_t cell_capacity(const settle_brick *brick, int32_t cell)
 }
 
 // The fill of a body's cell in layer y of the world.
-static inline int32_t body_fill(const settle_body *body, int32_t y, int32_t capacity)
+static inline int32_t surface_fill(settle_surface surface, int32_t y, int32_t capacity)
 {
-    if (y < body->top) return capacity;
-    const int32_t above_floor = body->level - (SETTLE_FULL - capacity);
+    if (y < surface.top) return capacity;
+    const int32_t above_floor = y > surface.top ? 0 : surface.level - (SETTLE_FULL - capacity);
     return above_floor < 0 ? 0 : above_floor < capacity ? above_floor : capacity;
 }
 
+static inline int32_t body_fill(const settle_body *body, int32_t y, int32_t capacity)
+{
+    return surface_fill((settle_surface){body->top, body->level, body->closed}, y, capacity);
+}
+
+// A body as the laws see it.
+static inline settle_surface settle_seen(const settle_body *body)
+{
+    return body->seen_kept ? body->seen : (settle_surface){body->top, body->level, body->closed};
+}
+
 // The height of a body's surface, in units from y = 0 on. One that is closed presses as if a layer more were full.
+static inline int64_t surface_height(settle_surface surface)
+{
+    return (int64_t)surface.top * SETTLE_FULL + surface.level + (surface.closed ? SETTLE_FULL : 0);
+}
+
 static inline int64_t body_height(const settle_body *body)
 {
-    return (int64_t)body->top * SETTLE_FULL + body->level + (body->closed ? SETTLE_FULL : 0);
+    return surface_height((settle_surface){body->top, body->level, body->closed});
 }
 
 // The parameters in units.
@@ -260,8 +343,8 @@ typedef struct settle_tile {
 struct settle_kernels {
     // Works out what crosses faces in a tile that has been filled in, and what its cells then hold.
     void (*flows)(settle_tile *t, bool bodies, uint16_t film);
-    // The new fills of a brick's free cells, and what is calm.
-    settle_outcome (*take)(settle_tile *t, settle_page *page, uint16_t calm, uint8_t patience);
+    // The new fills of a brick's free cells, and what is calm: its page's own notes, or those that wait, whose counts are the page's yet.
+    uint8_t (*take)(settle_tile *t, settle_page *page, bool waits, uint16_t calm, uint8_t patience);
 };
 
 extern const settle_kernels settle_kernels_scalar, settle_kernels_avx2, settle_kernels_avx512;
@@ -270,7 +353,6 @@ extern const settle_kernels settle_kernels_scalar, settle_kernels_avx2, settle_k
 
 // A state without bricks, of which nothing can have failed yet.
 void settle_begin(settle *s, weir_world *world);
-weir_status settle_reserve_stores(settle *s);
 
 // ---- tables.c: bricks, pages, and stores of numbered things ----
 
@@ -283,8 +365,10 @@ void settle_free_tables(settle *s);
 int64_t settle_bytes(const settle *s);
 // A page for a brick that may have none.
 weir_status settle_need_page(settle *s, int32_t brick);
+// Room for what it will hold, with a page.
+weir_status settle_need_pending(settle *s, int32_t brick);
 void settle_drop_page(settle *s, int32_t brick);
-// Notes anew which free cells are wet and full.
+// Notes anew which free cells are wet, full and settled.
 void settle_look_at_page(settle *s, int32_t brick);
 // Room for the shares of a brick's cells, which may be between.
 weir_status settle_need_shares(settle *s, int32_t brick);
@@ -304,8 +388,25 @@ void store_give(settle_store *store, int32_t item);
 
 // ---- tile.c: the laws over a brick ----
 
-// Works on bricks, which have pages: their new fills, and what bodies gain. `outcome` gets what became of each.
-void settle_work(settle *s, const int32_t *bricks, int32_t count, settle_outcome *outcome);
+// Works on bricks, which have pages: their new fills, and what bodies gain. If it waits, both are kept with the bricks, for which there is
+// room.
+void settle_work(settle *s, const int32_t *bricks, int32_t count, bool waits);
+// How many bodies may gain from a brick.
+int32_t settle_count_gains(const settle *s, int32_t brick);
+
+// ---- generation.c: what an update does ----
+
+weir_status settle_reserve_stores(settle *s);
+weir_status settle_reserve(void *state);
+weir_status settle_update(void *state);
+bool settle_sources_wait(const void *state);
+// Whether there is time for so much more work; it is spent then.
+bool settle_spend(settle *s, int64_t cost);
+// Something changed that the laws see in a brick: what it was going to hold is found again.
+void settle_undo(settle *s, int32_t brick);
+void settle_undo_around(settle *s, int32_t brick);
+// The level of a body is about to change.
+void settle_keep_seen(settle *s, settle_body *body);
 
 // ---- bodies.c: one body: its cells, level and layers ----
 
@@ -386,8 +487,10 @@ int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK
 
 // ---- join.c: free water that becomes still ----
 
-// Lets the free water around the worked bricks join bodies, and bodies begin.
-void settle_join(settle *s, const int32_t *bricks, int32_t count);
+// Lets the free water around a brick join bodies.
+void settle_join(settle *s, int32_t brick);
+// Lets bodies begin in it.
+void settle_begin_bodies(settle *s, int32_t brick);
 // The bodies that have cells in a brick or at its faces. Returns how many there are, of which the first 64 are listed.
 int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64]);
 // The cells of a brick that lie beside a body's cells in the bricks around it.

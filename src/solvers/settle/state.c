@@ -3,10 +3,12 @@
 // In a snapshot: bricks in coordinate order, each as
 //
 //     coordinate | flags | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts
+//     | of the generation under way: what came of it
 //     | each node, by its lowest cell: number of its body, eight layers of 8 bytes
 //     | each outlet: number of its body, the two heights of 8 bytes
 //
-// then the bodies, numbered in the order in which they come: volume of 8 bytes, level of 4, flags. All live bricks are there, also dry
+// then the bodies, numbered in the order in which they come: volume of 8 bytes, level of 4, flags, and what the laws see of it if that is
+// something else: level and top layer of 4 bytes. Where a generation stands comes first. All live bricks are there, also dry
 // ones: one that comes to be is worked on if a neighbour is, so it matters which have been there before.
 #include "base/hash.h"
 #include "solvers/settle/settle.h"
@@ -19,9 +21,14 @@ enum {
     FLAG_FREE = 2,  // it has free water
     FLAG_TOUCHING = 4,
     FLAG_WET_SEEN = 8,  // as the topology saw it last
-    FLAG_CLOSED = 1,    // of a body
+    FLAG_WORKED = 16,
+    FLAG_DONE = 32,
+    FLAG_STIRRED = 64,
+    FLAG_CLOSED = 1,  // of a body
     FLAG_DIRTY = 2,
     FLAG_SPLIT = 4,
+    FLAG_SEEN = 8,
+    FLAG_SEEN_CLOSED = 16,
     HASH_GRAIN = 64
 };
 
@@ -97,7 +104,7 @@ static bool copy_brick(settle *copy, int32_t brick, const settle_brick *from)
     to->page = NULL;
     to->shares = NULL;
     if (from->page && settle_need_page(copy, brick) != WEIR_OK) return false;
-    if (from->page) *to->page = *from->page;
+    if (from->page) *to->page = *from->page, to->page->pending = NULL;
     if (from->shares && settle_need_shares(copy, brick) != WEIR_OK) return false;
     if (from->shares) memcpy(to->shares, from->shares, BRICK_CELLS);
     return true;
@@ -116,6 +123,9 @@ weir_status settle_freeze(void *state)
         settle_begin(copy, s->cells.world);
         copy->cells.pool = s->cells.frozen;
         copy->cells.material = s->cells.material;
+        copy->stage = s->stage;
+        copy->cursor = s->cursor;
+        copy->late = s->late;
         enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
                  copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->histograms, &copy->histograms);
     }
@@ -140,13 +150,28 @@ static bool is_partly_solid(const settle_brick *b)
     return partly;
 }
 
+// Where a brick stands in the generation under way: its flags, and what came of it as soon as that will not be found again.
+static uint32_t place_of(const settle *s, const settle_brick *b)
+{
+    if (s->stage == STAGE_BEGIN) return 0;
+    const int32_t outcome = b->worked && s->stage > STAGE_WORK ? b->outcome : 0;
+    return (uint32_t)((b->worked ? FLAG_WORKED : 0) | (b->done ? FLAG_DONE : 0) | (b->stirred ? FLAG_STIRRED : 0) |
+                      outcome << 8);
+}
+
+// Bricks that have been let rest, or kept, are in the list no more when it is read again.
+static int32_t cursor_of(const settle *s)
+{
+    return s->stage == STAGE_REST ? 0 : s->cursor;
+}
+
 // A dry brick at rest counts nothing.
 static uint64_t hash_brick(const settle *s, int32_t brick)
 {
     const settle_brick *b = &s->bricks[brick];
     const bool free = b->page && !layers_empty(&b->page->wet);
     if (!b->active && !free && !b->node) return 0;
-    uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active);
+    uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active | (uint64_t)place_of(s, b) << 1);
     hash = hash_bytes(&b->open, sizeof b->open, hash);
     if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
     if (!free) return hash;
@@ -164,6 +189,10 @@ static uint64_t hash_body(const settle *s, int32_t body)
             const uint64_t place = hash_bytes(&s->cells.pool.coord[node->brick], sizeof(weir_coord), 0);
             cells += hash_bytes(&node->cells, sizeof node->cells, place);
         }
+    }
+    if (b->seen_kept) {
+        const int32_t seen[3] = {b->seen.top, b->seen.level, b->seen.closed};
+        cells += hash_bytes(seen, sizeof seen, 1);
     }
     return hash_bytes(&b->volume, sizeof b->volume, cells);
 }
@@ -189,6 +218,10 @@ uint64_t settle_hash(const void *state, bool frozen)
     uint64_t sum = atomic_load(&job.sum);
     for (int32_t body = 1; body < s->bodies.end; body++)
         if (body_at(s, body)->used) sum += hash_body(s, body);
+    if (s->stage != STAGE_BEGIN) {
+        const int32_t place[3] = {(int32_t)s->stage, cursor_of(s), s->late};
+        sum += hash_bytes(place, sizeof place, 1);
+    }
     return sum;
 }
 
@@ -235,7 +268,7 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_
     snapshot_put_coord(w, s->cells.pool.coord[brick]);
     snapshot_put_number(w,
                         (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
-                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0),
+                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff),
                         1);
     snapshot_put_number(w, (uint32_t)count, 2);
     snapshot_put_number(w, (uint32_t)count_outlets(s, brick), 1);
@@ -243,6 +276,7 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_
         snapshot_put_values(w, page_fill(b->page), BRICK_CELLS, 2);
         snapshot_put_values(w, b->page->calm, BRICK_CELLS, 1);
     }
+    if (place_of(s, b) & FLAG_WORKED) snapshot_put_number(w, place_of(s, b) >> 8, 1);
     for (int32_t i = 0; i < count; i++) {
         save_number(w, numbers, node_at(s, nodes[i])->body);
         for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node_at(s, nodes[i])->cells.layer[y], 8);
@@ -254,7 +288,22 @@ static void save_body(snapshot_writer *w, const settle_body *b)
 {
     snapshot_put_number(w, (uint64_t)b->volume, 8);
     snapshot_put_number(w, (uint32_t)b->level, 4);
-    snapshot_put_number(w, (b->closed ? FLAG_CLOSED : 0) | (b->dirty ? FLAG_DIRTY : 0) | (b->may_be_split ? FLAG_SPLIT : 0), 1);
+    snapshot_put_number(w,
+                        (b->closed ? FLAG_CLOSED : 0) | (b->dirty ? FLAG_DIRTY : 0) | (b->may_be_split ? FLAG_SPLIT : 0) |
+                            (b->seen_kept ? FLAG_SEEN | (b->seen.closed ? FLAG_SEEN_CLOSED : 0) : 0),
+                        1);
+    if (!b->seen_kept) return;
+    snapshot_put_number(w, (uint32_t)b->seen.level, 4);
+    snapshot_put_number(w, (uint32_t)b->seen.top, 4);
+}
+
+static void save_stage(const settle *s, snapshot_writer *w)
+{
+    snapshot_put_number(w, s->stage, 1);
+    if (s->stage == STAGE_BEGIN) return;
+    snapshot_put_number(w, (uint32_t)cursor_of(s), 4);
+    snapshot_put_number(w, (uint32_t)s->late, 4);
+    snapshot_put_number(w, (uint32_t)s->age, 4);
 }
 
 void settle_save(const void *state, snapshot_writer *w)
@@ -270,6 +319,7 @@ void settle_save(const void *state, snapshot_writer *w)
         memset(numbers.of, 0, bodies * sizeof *numbers.of);
         bricks_sorted(pool, bricks);
         for (int32_t i = 0; i < pool->live; i++) known += bricks[i] < s->brick_room && s->known[bricks[i]];
+        save_stage(s, w);
         snapshot_put_number(w, pool->topology_dirty, 1);
         snapshot_put_number(w, (uint32_t)known, 4);
         for (int32_t i = 0; i < pool->live; i++)
@@ -365,14 +415,22 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, b
     if (bricks_find(&a->cells.pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
     if (!terrain_open(t, at, &open) && !dirty)
         return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
-    if (flags >= 2 * FLAG_WET_SEEN || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS || (outlets > 0 && flags & FLAG_ACTIVE))
+    const bool worked = flags & FLAG_WORKED;
+    if (flags >= 2 * FLAG_STIRRED || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS || (outlets > 0 && flags & FLAG_ACTIVE) ||
+        (worked && (a->stage == STAGE_BEGIN || !(flags & FLAG_ACTIVE))) ||
+        (flags & FLAG_DONE && !(worked && a->stage == STAGE_WORK)))
         return snapshot_damaged(r, "the brick (%d, %d, %d) makes no sense", at.x, at.y, at.z);
     const int32_t brick = bricks_born(&a->cells.pool, at, &open);
     weir_status status = settle_learn(a, brick, t);
+    if (status == WEIR_OK && worked) status = settle_need_page(a, brick);
     if (status == WEIR_OK && flags & FLAG_FREE) status = load_free(a, r, brick);
+    if (worked) a->bricks[brick].outcome = (uint8_t)snapshot_get_number(r, 1);
     for (int32_t i = 0; i < nodes && status == WEIR_OK; i++) status = load_node(a, r, brick);
     for (int32_t i = 0; i < outlets && status == WEIR_OK; i++) status = load_outlet(a, r, brick);
     if (status == WEIR_OK && flags & FLAG_ACTIVE) settle_wake(a, brick);
+    a->bricks[brick].worked = worked;
+    a->bricks[brick].done = (flags & FLAG_DONE) != 0;
+    a->bricks[brick].stirred = (flags & FLAG_STIRRED) != 0 || (a->stage == STAGE_BEGIN && a->bricks[brick].stirred);
     if (status == WEIR_OK && flags & FLAG_TOUCHING) {
         a->bricks[brick].touching = 1;
         a->touching[a->touching_count++] = brick;
@@ -380,6 +438,18 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, b
     a->cells.pool.wet_seen[brick] = (flags & FLAG_WET_SEEN) != 0;
     a->cells.pool.wet[brick] = flags & FLAG_FREE || nodes > 0;
     return status;
+}
+
+static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, bool closed)
+{
+    b->seen.level = (int32_t)snapshot_get_number(r, 4);
+    b->seen.top = (int32_t)snapshot_get_number(r, 4);
+    b->seen.closed = closed;
+    b->seen_kept = true;
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    const bool sound = b->seen.level >= 0 && b->seen.level <= SETTLE_FULL && b->seen.top >= -WEIR_COORD_LIMIT &&
+                       b->seen.top <= WEIR_COORD_LIMIT;
+    return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
 static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
@@ -395,7 +465,8 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
         if (snapshot_ended(r)) return snapshot_ends_early(r);
         settle_body *b = body_at(a, body);
         if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - *held / SETTLE_UNIT || level < 0 || level > SETTLE_FULL ||
-            flags >= 2 * FLAG_SPLIT || b->nodes == 0)
+            flags >= 2 * FLAG_SEEN_CLOSED || (flags & FLAG_SEEN && !(flags & FLAG_DIRTY && a->stage == STAGE_WORK)) ||
+            b->nodes == 0)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->volume = volume;
         settle_recount(a, body);
@@ -406,10 +477,50 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
         b->level = level;
         b->closed = flags & FLAG_CLOSED;
         b->may_be_split = flags & FLAG_SPLIT;
+        if (flags & FLAG_SEEN) status = load_seen(r, b, body, flags & FLAG_SEEN_CLOSED);
         if (!(flags & FLAG_DIRTY)) settle_forget_body(a, body);
         *held += volume * SETTLE_UNIT;
     }
     return status;
+}
+
+static weir_status load_stage(settle *a, snapshot_reader *r)
+{
+    const uint64_t stage = snapshot_get_number(r, 1);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    if (stage >= STAGE_COUNT) return snapshot_damaged(r, "its water is at a stage %d", (int)stage);
+    a->stage = (settle_stage)stage;
+    if (a->stage == STAGE_BEGIN) return WEIR_OK;
+    a->cursor = (int32_t)snapshot_get_number(r, 4);
+    a->late = (int32_t)snapshot_get_number(r, 4);
+    a->age = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    return a->cursor >= 0 && a->late >= 0 && a->age > 0
+               ? WEIR_OK
+               : snapshot_damaged(r, "its water has come to brick %d in %d updates", a->cursor, a->age);
+}
+
+// The bricks of the generation under way come first, and those that edits undid are listed.
+static weir_status list_worked(settle *a, snapshot_reader *r)
+{
+    int32_t others = 0;
+    a->lost = a->stage == STAGE_WORK;
+    for (int32_t i = 0; i < a->active_count; i++) {
+        const int32_t brick = a->active[i];
+        if (a->bricks[brick].worked)
+            a->active[a->work_count++] = brick;
+        else
+            a->queue[others++] = brick;
+    }
+    memcpy(a->active + a->work_count, a->queue, (size_t)others * sizeof *a->active);
+    if (a->cursor > a->work_count) return snapshot_damaged(r, "its water has come to brick %d of %d", a->cursor, a->work_count);
+    for (int32_t i = 0; i < a->work_count && a->lost; i++) {
+        const int32_t brick = a->active[i];
+        if (i >= a->cursor && a->bricks[brick].done)
+            return snapshot_damaged(r, "its water has come to brick %d of %d, and further", a->cursor, a->work_count);
+        if (i < a->cursor && !a->bricks[brick].done) a->redo[a->redo_count++] = brick;
+    }
+    return WEIR_OK;
 }
 
 weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
@@ -418,6 +529,8 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
     settle *a = *arrival = memory_alloc_zero(&s->cells.world->mem, sizeof *a);
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     settle_begin(a, s->cells.world);
+    const weir_status stage = load_stage(a, r);
+    if (stage != WEIR_OK) return stage;
     const bool dirty = snapshot_get_number(r, 1);
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
@@ -429,6 +542,7 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
         bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
     if (status == WEIR_OK) status = settle_sync(a);
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, dirty);
+    if (status == WEIR_OK) status = list_worked(a, r);
     if (status == WEIR_OK) status = load_bodies(a, r, &held[s->cells.material]);
     if (status != WEIR_OK) return status;
     for (int32_t b = 1; b < a->cells.pool.end; b++)
@@ -451,10 +565,13 @@ void settle_adopt(void *state, void *arrival)
     SWAP(nodes)
     SWAP(bodies)
     SWAP(outlets)
-    SWAP(histograms) SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed)
-        SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(outcome) SWAP(outcome_room) SWAP(page_count)
-            SWAP(share_count)
+    SWAP(histograms)
+    SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed)
+        SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(page_count) SWAP(share_count)
+            SWAP(pending_count) SWAP(stage) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(age) SWAP(redo) SWAP(redo_count)
+                SWAP(slice) SWAP(lost)
 #undef SWAP
+                    atomic_store(&s->gain_count, 0);
 }
 
 void settle_discard(void *state, void *arrival)

@@ -72,10 +72,24 @@ weir_status settle_need_page(settle *s, int32_t brick)
     return WEIR_OK;
 }
 
+weir_status settle_need_pending(settle *s, int32_t brick)
+{
+    settle_page *page = s->bricks[brick].page;
+    if (page->pending) return WEIR_OK;
+    page->pending = memory_alloc(&s->cells.world->mem, sizeof *page->pending);
+    if (!page->pending) return status_fail(WEIR_ERROR_MEMORY, "no memory for what one more brick is going to hold");
+    s->pending_count++;
+    return WEIR_OK;
+}
+
 void settle_drop_page(settle *s, int32_t brick)
 {
     settle_brick *b = &s->bricks[brick];
     if (!b->page) return;
+    if (b->page->pending) {
+        memory_free(&s->cells.world->mem, b->page->pending, sizeof *b->page->pending);
+        s->pending_count--;
+    }
     memory_free(&s->cells.world->mem, b->page, sizeof *b->page);
     b->page = NULL;
     s->page_count--;
@@ -86,13 +100,14 @@ void settle_look_at_page(settle *s, int32_t brick)
     settle_brick *b = &s->bricks[brick];
     settle_page *page = b->page;
     if (!page) return;
-    page->wet = page->full = (layer_mask){{0}};
+    const int32_t patience = settle_get_limits(s).patience;
+    page->wet = page->full = page->settled = (layer_mask){{0}};
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const int32_t fill = page_fill(page)[cell], capacity = cell_capacity(b, cell), y = layer_of(cell);
         if (fill > 0) page->wet.layer[y] |= bit_of(cell);
         if (fill > 0 && fill >= capacity) page->full.layer[y] |= bit_of(cell);
+        if (fill > 0 && page->calm[cell] >= patience) page->settled.layer[y] |= bit_of(cell);
     }
-    for (int32_t y = 0; y < 8; y++) page->settled.layer[y] &= page->wet.layer[y];
 }
 
 // ---- Bricks ----------------------------------------------------------------------------------------------------------------
@@ -149,7 +164,7 @@ static void *longer(memory *mem, const void *old, size_t old_count, size_t count
     return table;
 }
 
-#define TABLES(ITEM) ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue) ITEM(order)
+#define TABLES(ITEM) ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue) ITEM(order) ITEM(redo) ITEM(slice)
 
 // All tables or none.
 weir_status settle_grow(settle *s, int32_t room)
@@ -199,11 +214,23 @@ static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
     }
 }
 
-static void strike(int32_t *list, int32_t *count, int32_t item)
+// Returns where it was.
+static int32_t strike(int32_t *list, int32_t *count, int32_t item)
 {
     int32_t i = 0;
     while (list[i] != item) i++;
-    list[i] = list[--*count];
+    memmove(list + i, list + i + 1, (size_t)(--*count - i) * sizeof *list);
+    return i;
+}
+
+// The generation under way goes on without it.
+static void leave_generation(settle *s, int32_t brick)
+{
+    const bool redo = s->stage == STAGE_WORK && s->bricks[brick].worked && !s->bricks[brick].done;
+    const int32_t at = strike(s->active, &s->active_count, brick);
+    if (at < s->work_count) s->work_count--;
+    if (redo && at < s->cursor) strike(s->redo, &s->redo_count, brick);
+    if (at < s->cursor) s->cursor--;
 }
 
 weir_status settle_sync(settle *s)
@@ -243,7 +270,8 @@ void settle_brick_ended(fluid_cells *c, int32_t brick)
     settle_end_outlets(s, brick);
     settle_drop_page(s, brick);
     drop_shares(s, brick);
-    if (b->active) strike(s->active, &s->active_count, brick);
+    settle_undo_around(s, brick);
+    if (b->active) leave_generation(s, brick);
     if (b->touching) strike(s->touching, &s->touching_count, brick);
     *b = (settle_brick){0};
     s->known[brick] = 0;
@@ -252,12 +280,13 @@ void settle_brick_ended(fluid_cells *c, int32_t brick)
 int64_t settle_bytes(const settle *s)
 {
     const settle_store *stores[] = {&s->nodes, &s->bodies, &s->outlets, &s->histograms};
-    int64_t bytes = s->page_count * (int64_t)sizeof(settle_page) + s->share_count * BRICK_CELLS;
+    int64_t bytes = s->page_count * (int64_t)sizeof(settle_page) + s->pending_count * (int64_t)sizeof(settle_pending) +
+                    s->share_count * BRICK_CELLS;
     for (int32_t i = 0; i < 4; i++) bytes += (int64_t)stores[i]->room * (int64_t)stores[i]->size;
 #define ADD(table) bytes += (int64_t)s->brick_room * (int64_t)sizeof *s->table;
     TABLES(ADD)
 #undef ADD
-    bytes += s->changed_room * (int64_t)sizeof *s->changed + s->outcome_room * (int64_t)sizeof *s->outcome;
+    bytes += s->changed_room * (int64_t)sizeof *s->changed + s->gain_room * (int64_t)sizeof *s->gains;
     return bytes + settle_part_bytes(s);
 }
 
@@ -282,8 +311,8 @@ void settle_free_tables(settle *s)
     memory_free(mem, s->changed, (size_t)s->changed_room * sizeof *s->changed);
     s->changed = NULL;
     s->changed_room = 0;
-    memory_free(mem, s->outcome, (size_t)s->outcome_room * sizeof *s->outcome);
-    s->outcome = NULL;
-    s->outcome_room = 0;
+    memory_free(mem, s->gains, (size_t)s->gain_room * sizeof *s->gains);
+    s->gains = NULL;
+    s->gain_room = 0;
     settle_free_parts(s);
 }

@@ -13,7 +13,7 @@ enum { WORK_GRAIN = 4 };
 typedef struct work_job {
     settle *s;
     const int32_t *bricks;
-    settle_outcome *outcome;
+    bool waits;
     settle_limits limits;
 } work_job;
 
@@ -37,15 +37,15 @@ static void copy_cell(const settle_brick *b, int32_t cell, uint16_t *fill, uint1
 }
 
 // Puts the cells of a body in a row into the tile.
-static void put_body_row(settle_tile *t, const settle_brick *b, const settle_body *body, int32_t y, uint64_t cells,
-                         int32_t cell, int at)
+static void put_body_row(settle_tile *t, const settle_brick *b, settle_surface body, int32_t y, uint64_t cells, int32_t cell,
+                         int at)
 {
-    const int64_t head = body_height(body) - ((int64_t)y + 1) * SETTLE_FULL;
-    const uint16_t pressed = rule_settle_mask(head >= 0), top = rule_settle_mask(y == body->top);
+    const int64_t head = surface_height(body) - ((int64_t)y + 1) * SETTLE_FULL;
+    const uint16_t pressed = rule_settle_mask(head >= 0), top = rule_settle_mask(y >= body.top);
     while (cells) {
         const int32_t x = region_take(&cells), i = at + x;
         const int32_t capacity = cell_capacity(b, cell + x);
-        t->fill[i] = (uint16_t)body_fill(body, y, capacity);
+        t->fill[i] = (uint16_t)surface_fill(body, y, capacity);
         t->capacity[i] = (uint16_t)capacity;
         t->body[i] = 0xffff;
         t->top[i] = top;
@@ -67,7 +67,7 @@ static bool load_row(const settle *s, settle_tile *t, int32_t brick, int32_t y, 
         const uint64_t cells = node->cells.layer[y & 7] >> (8 * (z & 7) + x0) & ((1u << count) - 1);
         if (!cells) continue;
         const int32_t layer = 8 * s->cells.pool.coord[brick].y + (y & 7);
-        put_body_row(t, b, body_at(s, node->body), layer, cells, cell, at);
+        put_body_row(t, b, settle_seen(body_at(s, node->body)), layer, cells, cell, at);
         bodies = true;
     }
     return bodies;
@@ -107,8 +107,23 @@ static int32_t crosses(const settle_tile *t, int i, int32_t side)
     }
 }
 
-// Books what the bodies gain from the brick's free cells.
-static void book(const settle *s, int32_t brick, const settle_tile *t, const layer_mask *free)
+// What the bodies around a brick gain from it.
+enum { GAINS_MAX = BRICK_CELLS + 6 * 64 };  // each cell of it and beside it in another
+
+typedef struct gain_list {
+    settle_gain items[GAINS_MAX];
+    int32_t count;
+} gain_list;
+
+static void add_gain(gain_list *list, int32_t body, int32_t units)
+{
+    int32_t i = list->count - 1;  // mostly the last one
+    while (i >= 0 && list->items[i].body != body) i--;
+    if (i < 0) list->items[i = list->count++] = (settle_gain){body, 0};
+    list->items[i].units += units;
+}
+
+static void find_gains(const settle *s, int32_t brick, const settle_tile *t, const layer_mask *free, gain_list *gains)
 {
     static const int step[6] = {-1, 1, -TILE_ROW, TILE_ROW, -TILE_PLANE, TILE_PLANE};
     for (int32_t y = 0; y < 8; y++) {
@@ -123,34 +138,68 @@ static void book(const settle *s, int32_t brick, const settle_tile *t, const lay
                                                  side & 1 ? 1 : -1, &next);
                 const int32_t body = settle_body_of(s, there, next);
                 assert(body);
-                atomic_fetch_add_explicit(&body_at(s, body)->gained, gain, memory_order_relaxed);
+                add_gain(gains, body, gain);
             }
         }
     }
 }
 
-static void work_brick(const work_job *job, int32_t i, settle_tile *t)
+// Gives the bodies what they gain, or keeps it with the brick.
+static void book(settle *s, const gain_list *gains, settle_pending *pending)
+{
+    if (!pending) {
+        for (int32_t i = 0; i < gains->count; i++)
+            atomic_fetch_add_explicit(&body_at(s, gains->items[i].body)->gained, gains->items[i].units, memory_order_relaxed);
+        return;
+    }
+    pending->gain_count = gains->count;
+    pending->gain = atomic_fetch_add_explicit(&s->gain_count, gains->count, memory_order_relaxed);
+    assert(pending->gain + gains->count <= s->gain_room);
+    for (int32_t i = 0; i < gains->count; i++) s->gains[pending->gain + i] = gains->items[i];
+}
+
+static void work_brick(const work_job *job, int32_t brick, settle_tile *t)
 {
     settle *s = job->s;
-    const int32_t brick = job->bricks[i];
     settle_brick *b = &s->bricks[brick];
-    layer_mask free = settle_taken(s, brick);
-    for (int32_t y = 0; y < 8; y++) free.layer[y] = b->open.layer[y] & ~free.layer[y];
+    gain_list gains;
+    gains.count = 0;
     const bool bodies = load_tile(s, brick, t);
     s->kernels->flows(t, bodies, (uint16_t)job->limits.film);
-    job->outcome[i] = s->kernels->take(t, b->page, (uint16_t)job->limits.calm, (uint8_t)job->limits.patience);
-    if (bodies) book(s, brick, t, &free);
+    b->outcome = s->kernels->take(t, b->page, job->waits, (uint16_t)job->limits.calm, (uint8_t)job->limits.patience);
+    if (bodies) {
+        layer_mask free = settle_taken(s, brick);
+        for (int32_t y = 0; y < 8; y++) free.layer[y] = b->open.layer[y] & ~free.layer[y];
+        find_gains(s, brick, t, &free, &gains);
+    }
+    if (bodies || job->waits) book(s, &gains, job->waits ? b->page->pending : NULL);
 }
 
 static void work(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     const work_job *job = context;
     settle_tile *t = (settle_tile *)(void *)(job->s->scratch + (size_t)worker * sizeof(settle_tile));
-    for (int32_t i = begin; i < end; i++) work_brick(job, i, t);
+    for (int32_t i = begin; i < end; i++) work_brick(job, job->bricks[i], t);
 }
 
-void settle_work(settle *s, const int32_t *bricks, int32_t count, settle_outcome *outcome)
+void settle_work(settle *s, const int32_t *bricks, int32_t count, bool waits)
 {
-    work_job job = {s, bricks, outcome, settle_get_limits(s)};
+    work_job job = {s, bricks, waits, settle_get_limits(s)};
     workers_run(s->cells.world->workers, work, &job, count, WORK_GRAIN);
+}
+
+static int32_t count_nodes(const settle *s, int32_t brick)
+{
+    int32_t count = 0;
+    for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick) count++;
+    return count;
+}
+
+int32_t settle_count_gains(const settle *s, int32_t brick)
+{
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    int32_t count = count_nodes(s, brick);
+    for (int32_t f = 0; f < 6; f++) count += count_nodes(s, s->cells.pool.near[brick][faces[f]]);
+    return count;
 }

@@ -53,7 +53,10 @@ static const char *validate_brick(const settle *s, int32_t brick, int64_t *units
     if (!wrong && b->page) wrong = validate_page(s, brick, &taken, units);
     const bool wet = s->cells.store->wet(&s->cells, brick);
     if (!wrong && wet != (s->cells.pool.wet[brick] != 0)) wrong = broken("brick %d is noted as %s", brick, wet ? "dry" : "wet");
-    if (!wrong && (b->worked || b->queued)) wrong = broken("brick %d is still listed", brick);
+    if (!wrong && (b->queued || (b->worked && (s->stage == STAGE_BEGIN || !b->active || !b->page))))
+        wrong = broken("brick %d is still listed", brick);
+    if (!wrong && b->done && (s->stage != STAGE_WORK || !b->worked))
+        wrong = broken("brick %d is done and not worked on", brick);
     return wrong;
 }
 
@@ -107,16 +110,34 @@ static const char *validate_body(const settle *s, int32_t body)
     return NULL;
 }
 
+// The bricks of the generation under way: those that are done lie before the cursor, and the others there are listed to be done again.
+static const char *validate_generation(const settle *s)
+{
+    int32_t redo = 0;
+    if (s->stage == STAGE_BEGIN) return s->work_count || s->redo_count ? broken("a generation has ended and has bricks") : NULL;
+    if (s->work_count > s->active_count || s->cursor > s->work_count) return broken("the generation has come too far");
+    for (int32_t i = 0; i < s->work_count && s->stage == STAGE_WORK; i++) {
+        const settle_brick *b = &s->bricks[s->active[i]];
+        if (!b->worked || (b->done && i >= s->cursor)) return broken("brick %d is done too early", s->active[i]);
+        redo += i < s->cursor && !b->done;
+    }
+    return redo == s->redo_count ? NULL : broken("%d bricks are to be done again and %d listed", redo, s->redo_count);
+}
+
 static const char *validate_lists(const settle *s)
 {
     int32_t active = 0;
     // Where there was no memory for larger tables, the last bricks are not in them.
     for (int32_t b = 1; b < s->cells.pool.end && b < s->brick_room; b++)
         active += s->cells.pool.alive[b] && s->bricks[b].active;
+    for (int32_t i = 0; i < s->active_count; i++) {
+        const int32_t brick = s->active[i];
+        const bool rests = brick == 0 && s->stage == STAGE_REST && i < s->cursor;
+        active += rests;
+        if (!rests && !s->bricks[brick].active) return broken("brick %d is listed and not active", brick);
+    }
     if (active != s->active_count) return broken("%d bricks are active and %d listed", active, s->active_count);
-    for (int32_t i = 0; i < s->active_count; i++)
-        if (!s->bricks[s->active[i]].active) return broken("brick %d is listed and not active", s->active[i]);
-    return NULL;
+    return validate_generation(s);
 }
 
 const char *settle_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here)

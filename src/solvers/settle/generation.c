@@ -1,0 +1,474 @@
+// An update of the settling automaton, and how it is spread over several.
+//
+// A generation applies all laws once to the bricks that were awake when it began. It goes through stages, each of which walks over those
+// bricks in the order of coordinates and can stop at any of them: what an update may do is counted, and when that is spent the next update
+// goes on from there. Without a budget every update is a generation.
+//
+//     begin   levels and contacts of bodies            join    free water joins bodies         wake   what lies near changes
+//     work    the laws, all from the same old state    seed    bodies begin                    rest   bricks with nothing to do
+//     level   levels of bodies
+//
+// Bricks that have been worked on keep their new fills to themselves until all are: then they count at once, and so does what bodies gain. So
+// no brick ever sees another's new water beside its own old one, and a face is open or closed for both. Until then each result is a
+// function of the old state alone: an edit changes the old state, and what it was near is worked on again. Nothing that an update leaves is
+// half of something: bodies, fills and levels hold as they are, and only the place in the generation has to be remembered.
+#include "solvers/settle/settle.h"
+
+#include "base/clock.h"
+#include <assert.h>
+#include <string.h>
+
+enum {
+    SPARE = 256,        // nodes, bodies and outlets that an update may take besides those that its bricks ask for
+    OUTLETS_USUAL = 4,  // that a brick asks for; where more are needed some bricks rest later
+    FACES_AND_SELF = 7,
+    WORK_AT_ONCE = 64  // bricks between two looks at the clock
+};
+
+// Seconds that the laws take of a brick, before that has been measured.
+#define BRICK_SECONDS 1e-5
+
+// ---- What an update may do ---------------------------------------------------------------------------------------------------
+
+static int64_t budget_units(const settle *s)
+{
+    const int32_t budget = s->cells.world->params.settle.budget;
+    return budget > 0 ? (int64_t)budget * SETTLE_COST_BRICK : INT64_MAX;
+}
+
+static void begin_update(settle *s)
+{
+    const weir_world *world = s->cells.world;
+    s->left = (settle_work_left){.units = budget_units(s)};
+    if (world->update_microseconds > 0) s->left.until = clock_seconds() + 1e-6 * world->update_microseconds;
+}
+
+static bool time_is_over(const settle *s)
+{
+    return s->left.until > 0 && s->left.spent > 0 && clock_seconds() > s->left.until;
+}
+
+bool settle_spend(settle *s, int64_t cost)
+{
+    if (s->left.units < cost || time_is_over(s)) return false;
+    s->left.units -= cost;
+    s->left.spent += cost;
+    return true;
+}
+
+// ---- Room --------------------------------------------------------------------------------------------------------------------
+
+static int32_t times(int32_t a, int32_t b)
+{
+    return a > (INT32_MAX / 8) / b ? INT32_MAX / 8 : a * b;
+}
+
+static weir_status reserve_lists(settle *s)
+{
+    memory *mem = &s->cells.world->mem;
+    if (s->changed_room >= s->bodies.room) return WEIR_OK;
+    const size_t size = sizeof *s->changed;
+    int32_t *list = memory_resize(mem, s->changed, (size_t)s->changed_room * size, (size_t)s->bodies.room * size);
+    if (!list) return status_fail(WEIR_ERROR_MEMORY, "no memory to list %d bodies of water", s->bodies.room);
+    s->changed = list;
+    s->changed_room = s->bodies.room;
+    return WEIR_OK;
+}
+
+// In how many bricks bodies may begin in the next update. One that goes on with a generation begins none before all bricks of it have been
+// worked on, and comes no further than its budget.
+static int32_t count_seeding(const settle *s)
+{
+    const int32_t patience = s->cells.world->params.settle.patience;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->active_count && s->stage == STAGE_BEGIN; i++) {
+        const settle_page *page = s->bricks[s->active[i]].page;
+        uint8_t calmest = 0;
+        for (int32_t cell = 0; cell < BRICK_CELLS && page; cell++)
+            calmest = page->calm[cell] > calmest ? page->calm[cell] : calmest;
+        count += page && calmest + 1 >= patience;
+    }
+    const int32_t first = s->stage == STAGE_SEED ? s->cursor : 0;
+    const int64_t most = budget_units(s) / SETTLE_COST_VISIT;
+    for (int32_t i = first; i < s->work_count && i - first < most && s->stage > STAGE_WORK && s->stage <= STAGE_SEED; i++)
+        count += !layers_empty(&s->bricks[s->active[i]].page->settled);
+    return count;
+}
+
+// Of each as many as there can be a use for, by the water that there is: a body may begin where it has settled, and takes in what is awake; what
+// comes to rest beside bodies has outlets; bodies have histograms where terrain is partly solid.
+weir_status settle_reserve_stores(settle *s)
+{
+    const int32_t active = s->active_count, parts = settle_count_parts(s), seeding = count_seeding(s);
+    const int32_t nodes = store_used(&s->nodes), bodies = store_used(&s->bodies);
+    const int32_t beside = times(nodes, FACES_AND_SELF) < active ? times(nodes, FACES_AND_SELF) : active;
+    weir_status status =
+        store_reserve(s, &s->nodes, times(nodes, 2) + times(active, 2) + times(seeding, 6) + times(parts, 2) + SPARE);
+    if (status == WEIR_OK) status = store_reserve(s, &s->bodies, bodies + times(seeding, SETTLE_SEEDS) + parts + SPARE);
+    if (status == WEIR_OK) status = store_reserve(s, &s->outlets, times(beside, OUTLETS_USUAL) + SPARE);
+    if (status == WEIR_OK && s->share_count > 0)
+        status = store_reserve(s, &s->histograms, bodies + s->bodies.budget - store_used(&s->histograms));
+    if (status == WEIR_OK) status = settle_reserve_parts(s);
+    return status == WEIR_OK ? reserve_lists(s) : status;
+}
+
+// Pages for the bricks that will be worked on, and for what is poured in.
+static weir_status reserve_pages(settle *s)
+{
+    const weir_world *world = s->cells.world;
+    weir_status status = WEIR_OK;
+    bool drains = false;
+    for (int32_t i = 0; i < world->source_count; i++) drains |= world->sources[i].kind == SOURCE_DRAIN;
+    for (int32_t i = 0; i < s->active_count && status == WEIR_OK; i++) status = settle_need_page(s, s->active[i]);
+    for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
+        if (world->sources[i].kind == SOURCE_EMITTER && world_source_acts(world, &world->sources[i]))
+            status = settle_need_pages(s, world->sources[i].box, drains);
+    return status;
+}
+
+// The bricks that this update works on: those whose results went with a snapshot, which count nothing, so many at the cursor, and with what
+// is then left those that edits have undone. Where edits undo as much in every update, more of them with each, so that it ends.
+static void choose_slice(settle *s)
+{
+    const int64_t units = budget_units(s), most = units == INT64_MAX ? INT32_MAX : units / SETTLE_COST_WORK;
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->cursor && s->lost; i++)
+        if (s->bricks[s->active[i]].done) s->slice[count++] = s->active[i];
+    s->slice_lost = count;
+    const int32_t behind = s->work_count - s->cursor, first = behind < most ? behind : (int32_t)most;
+    for (int32_t i = 0; i < first; i++) s->slice[count++] = s->active[s->cursor + i];
+    s->slice_first = first;
+    const int64_t more = behind > 0 ? most - first : most * (1 + (int64_t)s->late);
+    bricks_sort(&s->cells.pool, s->redo, s->redo_count);
+    for (int32_t i = 0; i < s->redo_count && i < more; i++) s->slice[count++] = s->redo[i];
+    s->slice_count = count;
+}
+
+// Room for what the bricks of the slice will hold, and for what bodies gain from them.
+static weir_status reserve_slice(settle *s)
+{
+    memory *mem = &s->cells.world->mem;
+    weir_status status = WEIR_OK;
+    int64_t gains = atomic_load(&s->gain_count);
+    choose_slice(s);
+    s->sliced = true;
+    for (int32_t i = 0; i < s->slice_count && status == WEIR_OK; i++) {
+        status = settle_need_pending(s, s->slice[i]);
+        gains += settle_count_gains(s, s->slice[i]);
+    }
+    if (status != WEIR_OK || gains <= s->gain_room) return status;
+    const int64_t room = 2 * gains;
+    settle_gain *list = room > INT32_MAX
+                            ? NULL
+                            : memory_resize(mem, s->gains, (size_t)s->gain_room * sizeof *list, (size_t)room * sizeof *list);
+    if (!list) return status_fail(WEIR_ERROR_MEMORY, "no memory for what bodies of water gain");
+    s->gains = list;
+    s->gain_room = (int32_t)room;
+    return WEIR_OK;
+}
+
+weir_status settle_reserve(void *state)
+{
+    settle *s = state;
+    const bool begins = s->stage == STAGE_BEGIN;
+    // Bricks come and go between generations.
+    weir_status status = begins ? cells_reserve(state) : WEIR_OK;
+    const int32_t awake = s->active_count;
+    if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK && begins) status = reserve_pages(s);
+    if (status == WEIR_OK) status = settle_reserve_stores(s);
+    if (status == WEIR_OK && s->stage == STAGE_WORK) status = reserve_slice(s);
+    if (status != WEIR_OK) settle_forget_newborn(s, awake);
+    // What wakes from here on is for the next generation.
+    if (begins) s->work_count = status == WEIR_OK ? s->active_count : 0;
+    return status;
+}
+
+bool settle_sources_wait(const void *state)
+{
+    return ((const settle *)state)->stage != STAGE_BEGIN;
+}
+
+// ---- Work --------------------------------------------------------------------------------------------------------------------
+
+void settle_undo(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    if (s->stage != STAGE_WORK || !b->done) return;
+    b->done = 0;
+    s->redo[s->redo_count++] = brick;
+}
+
+void settle_undo_around(settle *s, int32_t brick)
+{
+    if (s->stage != STAGE_WORK) return;
+    for (int32_t k = 0; k < 27; k++) settle_undo(s, s->cells.pool.near[brick][k]);
+}
+
+void settle_keep_seen(settle *s, settle_body *body)
+{
+    if (s->stage != STAGE_WORK || body->seen_kept) return;
+    body->seen = settle_seen(body);
+    body->seen_kept = true;
+}
+
+// From here on the laws see bodies as they are. Those of which they saw anything else are listed as changed.
+static void forget_seen(settle *s)
+{
+    for (int32_t i = 0; i < s->changed_count; i++) body_at(s, s->changed[i])->seen_kept = false;
+}
+
+static bool begin(settle *s)
+{
+    bricks_sort(&s->cells.pool, s->active, s->work_count);
+    for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].worked = 1;
+    settle_keep_free(s);
+    settle_level_bodies(s);
+    settle_meet(s);
+    settle_level_bodies(s);
+    for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].stirred = 0;
+    return true;
+}
+
+// What lies behind open sides leaves the world.
+static void drain_sides(settle *s, int32_t brick)
+{
+    const weir_world *world = s->cells.world;
+    settle_page *page = s->bricks[brick].page;
+    bool any = false;
+    if (!world->terrain.open_sides || layers_empty(&page->wet)) return;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t units = page_fill(page)[cell];
+        if (units == 0 || terrain_inside(&world->terrain, brick_cell(s->cells.pool.coord[brick], cell))) continue;
+        cells_ledger(&s->cells)->drained += (int64_t)units * SETTLE_UNIT;
+        page_fill(page)[cell] = 0;
+        page->calm[cell] = 0;
+        any = true;
+    }
+    if (any) settle_look_at_page(s, brick);
+}
+
+static bool is_wet(const settle *s, int32_t brick)
+{
+    return s->cells.store->wet(&s->cells, brick);
+}
+
+static void take_gain(settle *s, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    const int64_t gained = atomic_load_explicit(&b->gained, memory_order_relaxed);
+    if (gained == 0) return;
+    b->volume += gained;
+    atomic_store_explicit(&b->gained, 0, memory_order_relaxed);
+    assert(b->volume >= 0);
+    settle_note_body(s, body);
+}
+
+// The new fills count from now on.
+static void commit(settle *s, bool waited)
+{
+    for (int32_t i = 0; i < s->work_count; i++) {
+        const int32_t brick = s->active[i];
+        settle_brick *b = &s->bricks[brick];
+        settle_page *page = b->page;
+        page->now ^= 1;
+        if (waited) {
+            page->wet = page->pending->wet;
+            page->full = page->pending->full;
+            page->settled = page->pending->settled;
+            memcpy(page->calm, page->pending->calm, BRICK_CELLS);
+        }
+        b->done = 0;
+        drain_sides(s, brick);
+        s->cells.pool.wet[brick] = is_wet(s, brick);
+        if (b->outcome & OUTCOME_CHANGED) cells_flags(&s->cells)[brick] = s->cells.world->change;
+    }
+}
+
+// Adds up what bodies gain. False if an edit has taken so much out of one meanwhile that it cannot give what it was to.
+static bool add_gains(settle *s)
+{
+    bool enough = true;
+    for (int32_t i = 0; i < s->work_count; i++) {
+        const settle_pending *pending = s->bricks[s->active[i]].page->pending;
+        for (int32_t k = 0; k < pending->gain_count; k++) {
+            const settle_gain *gain = &s->gains[pending->gain + k];
+            atomic_fetch_add_explicit(&body_at(s, gain->body)->gained, gain->units, memory_order_relaxed);
+        }
+    }
+    for (int32_t i = 0; i < s->changed_count; i++) {
+        const settle_body *b = body_at(s, s->changed[i]);
+        enough &= b->volume + atomic_load_explicit(&b->gained, memory_order_relaxed) >= 0;
+    }
+    return enough;
+}
+
+// All is worked on again, with bodies as they are now. Each time one of them has less than the time before, so this ends.
+static void begin_work_again(settle *s)
+{
+    for (int32_t i = 0; i < s->work_count; i++) {
+        const settle_pending *pending = s->bricks[s->active[i]].page->pending;
+        for (int32_t k = 0; k < pending->gain_count; k++)
+            atomic_store_explicit(&body_at(s, s->gains[pending->gain + k].body)->gained, 0, memory_order_relaxed);
+        s->bricks[s->active[i]].done = 0;
+    }
+    atomic_store(&s->gain_count, 0);
+    s->cursor = 0;
+    forget_seen(s);
+}
+
+static void work_on(settle *s, const int32_t *bricks, int32_t count, bool waits)
+{
+    const double start = s->left.until > 0 ? clock_seconds() : 0;
+    settle_work(s, bricks, count, waits);
+    s->left.bricks += count;
+    if (start > 0 && count > 0) s->brick_seconds = (s->brick_seconds + (clock_seconds() - start) / count) / 2;
+}
+
+// All bricks in one go, if that is within what the update may do.
+static bool work_at_once(settle *s)
+{
+    const double seconds = s->work_count * (s->brick_seconds > 0 ? s->brick_seconds : BRICK_SECONDS);
+    if (s->left.until > 0 && s->work_count > 0 && clock_seconds() + seconds > s->left.until) return false;
+    if (!settle_spend(s, (int64_t)s->work_count * SETTLE_COST_WORK)) return false;
+    work_on(s, s->active, s->work_count, false);
+    commit(s, false);
+    for (int32_t body = 1; body < s->bodies.end && s->work_count > 0; body++)
+        if (body_at(s, body)->used) take_gain(s, body);
+    return true;
+}
+
+// Some of the bricks of the slice. Returns how many have been worked on.
+static int32_t work_on_slice(settle *s, const int32_t *bricks, int32_t count, bool counts)
+{
+    int32_t done = 0;
+    while (done < count && !(counts && time_is_over(s))) {
+        const int32_t some = !counts || s->left.until == 0 || count - done < WORK_AT_ONCE ? count - done : WORK_AT_ONCE;
+        work_on(s, bricks + done, some, true);
+        for (int32_t i = done; i < done + some; i++) s->bricks[bricks[i]].done = 1;
+        if (counts) s->left.units -= (int64_t)some * SETTLE_COST_WORK, s->left.spent += (int64_t)some * SETTLE_COST_WORK;
+        done += some;
+    }
+    return done;
+}
+
+static bool work(settle *s)
+{
+    if (!s->sliced) return work_at_once(s);
+    const int32_t *slice = s->slice;
+    const bool only_redo = s->cursor == s->work_count;
+    work_on_slice(s, slice, s->slice_lost, false);
+    s->lost = false;
+    slice += s->slice_lost;
+    s->cursor += work_on_slice(s, slice, s->slice_first, true);
+    slice += s->slice_first;
+    const int32_t again = work_on_slice(s, slice, s->slice_count - s->slice_lost - s->slice_first, true);
+    memmove(s->redo, s->redo + again, (size_t)(s->redo_count - again) * sizeof *s->redo);
+    s->redo_count -= again;
+    s->slice_count = s->slice_lost = s->slice_first = 0;
+    if (s->cursor < s->work_count || s->redo_count > 0) {
+        s->late += only_redo;
+        return false;
+    }
+    if (!add_gains(s)) {
+        begin_work_again(s);
+        return false;
+    }
+    forget_seen(s);
+    commit(s, true);
+    for (int32_t i = 0; i < atomic_load(&s->gain_count); i++)
+        if (body_at(s, s->gains[i].body)->used) take_gain(s, s->gains[i].body);
+    atomic_store(&s->gain_count, 0);
+    return true;
+}
+
+// ---- After it ----------------------------------------------------------------------------------------------------------------
+
+static bool level(settle *s)
+{
+    settle_level_bodies(s);
+    return true;
+}
+
+// Bricks near which something changed are worked on in the next generation.
+static void wake_beside(settle *s, int32_t brick)
+{
+    const int32_t outcome = s->bricks[brick].outcome, sides = outcome >> OUTCOME_SIDES;
+    for (int32_t k = 0; k < 27 && outcome & OUTCOME_CHANGED; k++) {
+        const int32_t x = k % 3 - 1, y = k / 3 % 3 - 1, z = k / 9 - 1;
+        const bool near = (x == 0 || sides >> (x > 0) & 1) && (y == 0 || sides >> (2 + (y > 0)) & 1) &&
+                          (z == 0 || sides >> (4 + (z > 0)) & 1);
+        if (near) settle_wake(s, s->cells.pool.near[brick][k]);
+    }
+}
+
+// Walks on over the bricks of the generation. Returns whether it has come to the end.
+static bool walk(settle *s, void (*visit)(settle *s, int32_t brick))
+{
+    for (; s->cursor < s->work_count; s->cursor++) {
+        if (!settle_spend(s, SETTLE_COST_VISIT)) return false;
+        visit(s, s->active[s->cursor]);
+    }
+    return true;
+}
+
+static bool join(settle *s)
+{
+    return walk(s, settle_join);
+}
+
+static bool seed(settle *s)
+{
+    return walk(s, settle_begin_bodies);
+}
+
+static bool wake(settle *s)
+{
+    return walk(s, wake_beside);
+}
+
+// Lets a brick rest in which nothing goes on.
+static void visit_rest(settle *s, int32_t brick)
+{
+    settle_brick *b = &s->bricks[brick];
+    const bool goes_on = b->outcome & (OUTCOME_CHANGED | OUTCOME_UNEASY) || b->stirred;
+    b->stirred = b->worked = b->outcome = 0;
+    if (!goes_on && settle_rest(s, brick)) s->active[s->cursor] = 0;
+}
+
+static bool rest(settle *s)
+{
+    if (!walk(s, visit_rest)) return false;
+    int32_t kept = 0;
+    for (int32_t i = 0; i < s->active_count; i++)
+        if (s->active[i]) s->active[kept++] = s->active[i];
+    s->active_count = kept;
+    for (int32_t i = 0; i < kept; i++) s->cells.pool.wet[s->active[i]] = is_wet(s, s->active[i]);
+    return true;
+}
+
+// ---- The update --------------------------------------------------------------------------------------------------------------
+
+weir_status settle_update(void *state)
+{
+    static bool (*const stages[STAGE_COUNT])(settle * s) = {
+        [STAGE_BEGIN] = begin, [STAGE_WORK] = work,         [STAGE_LEVEL] = level, [STAGE_JOIN] = join,
+        [STAGE_SEED] = seed,   [STAGE_LEVEL_AGAIN] = level, [STAGE_WAKE] = wake,   [STAGE_REST] = rest};
+    settle *s = state;
+    begin_update(s);
+    bool goes_on = true;
+    while (goes_on && stages[s->stage](s)) {
+        s->stage++;
+        s->cursor = 0;
+        goes_on = s->stage < STAGE_COUNT && !(s->sliced && s->stage == STAGE_LEVEL);  // for which room is to be made first
+    }
+    s->sliced = false;
+    s->age++;
+    if (s->stage == STAGE_COUNT) {
+        s->stage = STAGE_BEGIN;
+        s->work_count = s->late = s->age = 0;
+    }
+    cells_report_changes(&s->cells);
+    cells_count_bytes(&s->cells, settle_bytes(s));
+    return WEIR_OK;
+}

@@ -1,0 +1,316 @@
+// The budget of the settling automaton: what an update may do, what it leaves for the next ones, and that the water cannot tell.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_memory.h"
+
+#include "settle_edits.h"
+#include "solvers/settle/settle.h"
+#include "test_world.h"
+
+enum { HALF = 24, SIZE = 2 * HALF };
+
+typedef struct way {
+    int32_t budget;
+    weir_simd simd;
+    int32_t threads;
+    int32_t reload_every;  // updates; 0: never
+} way;
+
+static weir_world *make_way(const way *w, uint32_t seed, test_memory *hooks)
+{
+    weir_params params = weir_params_default();
+    params.settle.budget = w->budget;
+    weir_world_def def = weir_world_def_default();
+    def.solver = WEIR_SOLVER_SETTLE;
+    if (seed % 3 != 0) def.bounds = test_box(-HALF, -HALF, -HALF, HALF, HALF, HALF);
+    if (seed % 3 == 1) def.open_sides = WEIR_SIDE_X_MAX | WEIR_SIDE_Y_MIN;
+    def.params = &params;
+    def.simd = w->simd;
+    def.threads = w->threads;
+    if (hooks) def.allocator = test_memory_hooks(hooks);
+    weir_world *world = test_make(&def);
+    if (seed % 3 == 0) assert_ok(weir_world_build(world, test_box(-HALF, -HALF - 1, -HALF, HALF, -HALF, HALF), 255));
+    return world;
+}
+
+// Of the water alone: not of the budget and the number of the update.
+static uint64_t water_hash(const weir_world *world)
+{
+    return world->solver->hash(world->state, false);
+}
+
+static const settle *inside(const weir_world *world)
+{
+    return world->state;
+}
+
+static void assert_sound(weir_world *world)
+{
+    assert_exact(world);
+    const char *wrong = world_validate(world, false);
+    if (wrong) fail_msg("%s", wrong);
+}
+
+static void *save(const weir_world *world, size_t *size)
+{
+    assert_ok(weir_world_save_memory(world, NULL, 0, size));
+    void *bytes = malloc(*size);
+    assert_non_null(bytes);
+    assert_ok(weir_world_save_memory(world, bytes, *size, size));
+    return bytes;
+}
+
+static weir_world *reload(weir_world *world, const way *w, uint32_t seed)
+{
+    size_t size;
+    void *bytes = save(world, &size);
+    const uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    world = make_way(w, seed, NULL);
+    assert_ok(weir_world_load_memory(world, bytes, size));
+    free(bytes);
+    assert_true(weir_world_hash(world) == hash);
+    return world;
+}
+
+// Updates until the water has had its turn. Returns how many.
+static int32_t finish_turn(weir_world *world)
+{
+    int32_t updates = 0;
+    do {
+        test_step(world, 1);
+        if (updates++ % 16 == 0) assert_sound(world);
+        if (updates > 100000) fail_msg("a turn does not end");
+    } while (weir_world_stats(world).behind_updates > 0);
+    assert_int_equal(weir_world_stats(world).behind_bricks, 0);
+    return updates;
+}
+
+// ---- The same water --------------------------------------------------------------------------------------------------------------
+
+static int64_t play_turns(uint32_t seed, int32_t budget, int32_t turns)
+{
+    const way plain = {0, WEIR_SIMD_AUTO, 1, 0}, sliced = {budget, WEIR_SIMD_AUTO, 1, 0};
+    weir_world *whole = make_way(&plain, seed, NULL), *slow = make_way(&sliced, seed, NULL);
+    uint32_t random = seed, same = seed;
+    int64_t updates = 0;
+    for (int32_t turn = 0; turn < turns; turn++) {
+        if (turn % 5 == 0) random_edit(whole, &random, SIZE), random_edit(slow, &same, SIZE);
+        test_step(whole, 1);
+        updates += finish_turn(slow);
+        if (water_hash(whole) != water_hash(slow))
+            fail_msg("seed %u, budget %d: other water after turn %d", seed, budget, turn);
+    }
+    weir_world_destroy(whole);
+    weir_world_destroy(slow);
+    return updates;
+}
+
+static void a_turn_over_many_updates_ends_as_one_over_a_single_one(void **state)
+{
+    (void)state;
+    static const int32_t budgets[] = {1, 7, 64}, turns[] = {60, 150, 200}, slow_turns[] = {20, 40, 60};
+    for (uint32_t seed = 1; seed <= (uint32_t)test_length(3, 1); seed++) {
+        for (int32_t i = 0; i < 3; i++) {
+            const int32_t count = test_length(turns[i], slow_turns[i]);
+            if (play_turns(seed, budgets[i], count) <= count) fail_msg("a budget of %d was never too small", budgets[i]);
+        }
+    }
+}
+
+// ---- Edits, snapshots, threads -----------------------------------------------------------------------------------------------------
+
+static void play_any_time(uint32_t seed, int32_t budget, int32_t updates)
+{
+    const way ways[] = {{budget, WEIR_SIMD_SCALAR, 1, 0}, {budget, WEIR_SIMD_AUTO, 4, 0}, {budget, WEIR_SIMD_AUTO, 2, 3}};
+    enum { WAYS = sizeof ways / sizeof *ways };
+    weir_world *world[WAYS];
+    uint32_t random[WAYS];
+    for (int32_t i = 0; i < WAYS; i++) world[i] = make_way(&ways[i], seed, NULL), random[i] = seed;
+    for (int32_t update = 0; update < updates; update++) {
+        for (int32_t i = 0; i < WAYS; i++) {
+            if (update % 4 == 0) random_edit(world[i], &random[i], SIZE);
+            assert_sound(world[i]);
+            test_step(world[i], 1);
+            if (ways[i].reload_every && update % ways[i].reload_every == 0) world[i] = reload(world[i], &ways[i], seed);
+            assert_sound(world[i]);
+            if (weir_world_hash(world[i]) != weir_world_hash(world[0]))
+                fail_msg("seed %u, budget %d: way %d differs after update %d", seed, budget, i, update);
+        }
+    }
+    for (int32_t i = 0; i < WAYS; i++) weir_world_destroy(world[i]);
+}
+
+static void edits_and_snapshots_within_a_turn_are_exact_and_alike_on_every_path(void **state)
+{
+    (void)state;
+    const char *from = getenv("WEIR_LIVES_FROM"), *count = getenv("WEIR_LIVES");
+    const uint32_t first = from ? (uint32_t)atoi(from) : 1, lives = count ? (uint32_t)atoi(count) : (uint32_t)test_length(3, 1);
+    for (uint32_t seed = first; seed < first + lives; seed++) {
+        play_any_time(seed, 1, test_length(250, 60));
+        play_any_time(seed, 7, test_length(250, 60));
+        play_any_time(seed, 20, test_length(250, 60));
+    }
+}
+
+// ---- What an update does -----------------------------------------------------------------------------------------------------------
+
+static void assert_within_budget(const weir_world *world, int32_t budget)
+{
+    const settle_work_left *left = &inside(world)->left;
+    if (left->spent > (int64_t)budget * SETTLE_COST_BRICK)
+        fail_msg("an update spent %lld of %lld", (long long)left->spent, (long long)budget * SETTLE_COST_BRICK);
+    assert_true(left->bricks <= budget * SETTLE_COST_BRICK / SETTLE_COST_WORK);
+}
+
+static void no_update_does_more_than_its_budget(void **state)
+{
+    (void)state;
+    for (int32_t budget = 1; budget <= 64; budget *= 4) {
+        const way w = {budget, WEIR_SIMD_AUTO, 1, 0};
+        weir_world *world = make_way(&w, 1, NULL);
+        test_fill(world, test_box(-20, 0, -20, 20, 12, 20), 0.7f);
+        for (int32_t i = 0; i < 400; i++) {
+            test_step(world, 1);
+            assert_within_budget(world, budget);
+        }
+        weir_world_destroy(world);
+    }
+}
+
+static void the_state_says_how_far_behind_the_water_is(void **state)
+{
+    (void)state;
+    const way w = {8, WEIR_SIMD_AUTO, 1, 0};
+    weir_world *world = make_way(&w, 2, NULL);
+    test_fill(world, test_box(-20, 0, -20, 20, 12, 20), 0.7f);
+    test_step(world, 1);
+    const int32_t all = weir_world_stats(world).behind_bricks;
+    assert_true(all >= 25);
+    assert_int_equal(weir_world_stats(world).behind_updates, 1);
+    test_step(world, 1);
+    assert_int_equal(weir_world_stats(world).behind_bricks, all - 12);
+    assert_int_equal(weir_world_stats(world).behind_updates, 2);
+    assert_true(finish_turn(world) > all / 12);
+    weir_world_destroy(world);
+}
+
+// A turn ends although the game edits what has been worked on in every update of it.
+static void water_goes_on_under_edits_in_every_update(void **state)
+{
+    (void)state;
+    const way w = {4, WEIR_SIMD_AUTO, 1, 0};
+    weir_world *world = make_way(&w, 2, NULL);
+    test_fill(world, test_box(-20, -24, -20, 20, -12, 20), 0.7f);
+    int32_t turns = 0, longest = 0;
+    for (int32_t i = 0; i < test_length(1500, 400); i++) {
+        const int32_t x = i * 7 % 40 - 20, z = i * 11 % 40 - 20;
+        const weir_box place = test_box(x, -22, z, x + 1, -18, z + 1);
+        assert_ok(i % 3 == 0   ? weir_world_build(world, place, 255)
+                  : i % 3 == 1 ? weir_world_fill(world, place, WEIR_WATER, (float)(i % 2))
+                               : weir_world_dig(world, place));
+        test_step(world, 1);
+        assert_sound(world);
+        const int32_t behind = weir_world_stats(world).behind_updates;
+        turns += behind == 0;
+        if (behind > longest) longest = behind;
+    }
+    if (turns < 10 || longest > 100) fail_msg("%d turns, the longest of %d updates", turns, longest);
+    weir_world_destroy(world);
+}
+
+// Bodies whose bricks have been worked on lose their water before that counts.
+static void a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has(void **state)
+{
+    (void)state;
+    const way w = {1, WEIR_SIMD_AUTO, 1, 0};
+    weir_world *world = make_way(&w, 2, NULL);
+    assert_ok(weir_world_build(world, test_box(-HALF, -HALF, -HALF, HALF, 0, HALF), 255));
+    assert_ok(weir_world_dig(world, test_box(-10, -1, -10, 10, 0, 10)));
+    test_fill(world, test_box(-10, -1, -10, 10, 0, 10), 1.0f);
+    for (int32_t i = 0; i < 300 && weir_world_stats(world).awake_bricks > 0; i++) finish_turn(world);
+    int32_t again = 0;
+    for (int32_t turn = 0; turn < 60; turn++) {
+        assert_ok(weir_world_dig(world, test_box(10, -3, -10 + turn % 20, 14, 0, -9 + turn % 20)));
+        do {
+            test_step(world, 1);
+            again += inside(world)->stage == STAGE_WORK && inside(world)->cursor == 0 && inside(world)->age > 2;
+            if (inside(world)->stage == STAGE_WORK && inside(world)->cursor + 1 == inside(world)->work_count)
+                assert_ok(weir_world_drain(world, test_box(-10, -1, -10, 10, 0, 10)));
+            assert_sound(world);
+        } while (weir_world_stats(world).behind_updates > 0);
+        test_fill(world, test_box(-10, -1, -10, 10, 0, 10), 0.5f);
+    }
+    assert_true(again > 0);
+    weir_world_destroy(world);
+}
+
+// ---- Time ----------------------------------------------------------------------------------------------------------------------------
+
+static void water_with_a_limit_of_time_comes_to_rest_all_the_same(void **state)
+{
+    (void)state;
+    weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 40, 32, 40);
+    def.update_microseconds = 20;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 10, 0, 20, 30, 20), 1.0f);
+    int32_t updates = 0;
+    for (; updates < 200000 && weir_world_stats(world).awake_bricks > 0; updates++) test_step(world, 1);
+    assert_sound(world);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    weir_world_destroy(world);
+    def.update_microseconds = -1;
+    assert_int_equal(weir_world_create(&def, &world), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "microseconds"));
+}
+
+// ---- Memory --------------------------------------------------------------------------------------------------------------------------
+
+static uint64_t live_short(int64_t fail_at, bool *failed)
+{
+    test_memory account = {0};
+    const way w = {6, WEIR_SIMD_AUTO, 1, 0};
+    weir_world *world = make_way(&w, 2, &account);
+    test_fill(world, test_box(-20, 0, -20, 20, 9, 20), 0.9f);
+    account.fail_at = fail_at ? account.calls + fail_at : 0;
+    for (int32_t update = 0; update < 40; update++) {
+        if (update == 11)
+            while (weir_world_dig(world, test_box(-4, -24, -4, 4, -20, 4)) != WEIR_OK) continue;
+        while (weir_world_step(world) != WEIR_OK) assert_sound(world);
+    }
+    assert_sound(world);
+    *failed = account.failures > 0;
+    const uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    assert_int_equal(account.bytes, 0);
+    return hash;
+}
+
+static void an_update_without_memory_is_made_again(void **state)
+{
+    (void)state;
+    bool failed = true;
+    const uint64_t hash = live_short(0, &failed);
+    failed = true;
+    for (int64_t n = 1; failed; n += test_length(3, 23)) assert_true(live_short(n, &failed) == hash);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turn_over_many_updates_ends_as_one_over_a_single_one),
+        cmocka_unit_test(edits_and_snapshots_within_a_turn_are_exact_and_alike_on_every_path),
+        cmocka_unit_test(no_update_does_more_than_its_budget),
+        cmocka_unit_test(the_state_says_how_far_behind_the_water_is),
+        cmocka_unit_test(water_goes_on_under_edits_in_every_update),
+        cmocka_unit_test(a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has),
+        cmocka_unit_test(water_with_a_limit_of_time_comes_to_rest_all_the_same),
+        cmocka_unit_test(an_update_without_memory_is_made_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
