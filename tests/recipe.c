@@ -636,10 +636,20 @@ static void settle_source(maker *m, step_kind kind)
     m->added++;
 }
 
+static void settle_reservoir(maker *m)
+{
+    chance *c = m->c;
+    recipe_step *step = add(m, STEP_RESERVOIR);
+    const weir_box b = step->shape.box = some_box(m, one_in(c, 3) ? 12 : 3);
+    step->count = one_in(c, 4) ? whole(c, m->room.min.y - 1, m->room.max.y) : whole(c, b.min.y - 1, b.max.y);
+    step->value = one_in(c, 3) ? 0.0f : number(c, 0, 1);
+    m->added++;
+}
+
 static void make_settle_edit(maker *m)
 {
     chance *c = m->c;
-    switch (whole(c, 0, 19)) {
+    switch (whole(c, 0, 20)) {
     case 0: fill_layers(m); break;
     case 1: fill(m); break;
     case 2:
@@ -679,6 +689,7 @@ static void make_settle_edit(maker *m)
         break;
     }
     case 18: settle_source(m, one_in(c, 3) ? STEP_DRAIN : STEP_EMITTER); break;
+    case 19: settle_reservoir(m); break;
     default: add(m, STEP_RELOAD); break;
     }
 }
@@ -715,6 +726,7 @@ void recipe_make_settle(recipe *r, uint64_t seed)
         else
             fill(&m);
     if (one_in(&c, 3)) settle_source(&m, STEP_EMITTER);
+    if (one_in(&c, 6)) settle_reservoir(&m);
     int32_t updates = 0;
     for (int32_t left = bounded ? whole(&c, 20, one_in(&c, 5) ? 300 : 120) : whole(&c, 10, 40); left > 0;) {
         int32_t part = whole(&c, 1, one_in(&c, 3) ? 40 : 12);
@@ -898,6 +910,7 @@ void recipe_apply_plain_settle(const recipe_step *step, plain_settle *w)
     case STEP_PATTERN: plain_settle_build(w, *s, step->share, shares); break;
     case STEP_EMITTER: plain_settle_add(w, PLAIN_EMITTER, s->box, step->value); break;
     case STEP_DRAIN: plain_settle_add(w, PLAIN_DRAIN, s->box, step->value); break;
+    case STEP_RESERVOIR: plain_settle_add_reservoir(w, s->box, (double)step->count + (double)step->value); break;
     default: break;
     }
     free(shares);

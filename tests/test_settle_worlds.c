@@ -361,7 +361,7 @@ static bool read_number(const char *word, uint64_t *number)
 int main(int argc, char **argv)
 {
     bool print = false, one = false;
-    uint64_t worlds = (uint64_t)test_length(getenv("WEIR_TEST_SHORT") ? 40 : 150, 10);
+    uint64_t worlds = (uint64_t)test_length(getenv("WEIR_TEST_SHORT") ? 40 : 120, 10);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--print") == 0) {

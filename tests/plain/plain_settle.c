@@ -1,6 +1,7 @@
 // The plain reading of settle: which bricks live and are awake, edits, sources, and the order of an update. See plain_settle.h.
 #include "plain/plain_settle_inside.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,77 @@ void plain_settle_wake_shores(plain_settle *w, int32_t body, bool all)
     }
 }
 
+// ---- Reservoirs ------------------------------------------------------------------------------------------------------------
+
+void plain_settle_book(plain_settle *w, int64_t units)
+{
+    *(units > 0 ? &w->added : &w->removed) += llabs(units) * PLAIN_UNIT;
+}
+
+static int64_t floor_of(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+plain_surface plain_settle_surface(const plain_source *reservoir)
+{
+    const int64_t units = floor_of(reservoir->level + PLAIN_UNIT / 2, PLAIN_UNIT), top = floor_of(units - 1, FULL);
+    return (plain_surface){(int32_t)top, (int32_t)(units - top * FULL)};
+}
+
+const plain_source *plain_settle_holder(const plain_settle *w, int32_t body)
+{
+    for (int32_t k = 0; k < w->source_count; k++) {
+        if (w->sources[k].kind != PLAIN_RESERVOIR) continue;
+        EACH_COORD(w->sources[k].box, c) if (w->body[plain_index(&w->grid, c)] == body) return &w->sources[k];
+    }
+    return NULL;
+}
+
+// What a fill up to the level puts into a cell, were it open.
+static int32_t units_under(const plain_source *reservoir, int32_t y)
+{
+    const int64_t depth = reservoir->level - (int64_t)y * PLAIN_FULL;
+    return (int32_t)((lesser64(depth > 0 ? depth : 0, PLAIN_FULL) + PLAIN_UNIT / 2) / PLAIN_UNIT);
+}
+
+// Whether it puts water into some cell of a brick; `added`: or would into one that is solid.
+static bool is_filled(const plain_settle *w, const plain_source *reservoir, int64_t brick, bool added)
+{
+    bool filled = false;
+    const weir_coord low = plain_at(&w->grid, plain_first_of(&w->grid, brick));
+    const weir_box b = reservoir->box;
+    if (!inside((weir_box){{b.min.x & ~7, b.min.y & ~7, b.min.z & ~7}, b.max}, low)) return false;
+    EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i)
+    filled |=
+        (added || w->fits[i] > 0) && inside(reservoir->box, plain_at(&w->grid, i)) && units_under(reservoir, y_of(w, i)) > 0;
+    return filled;
+}
+
+// Free water in bricks that are worked on comes to the level.
+static void keep_free(plain_settle *w, const plain_source *reservoir)
+{
+    const plain_surface surface = plain_settle_surface(reservoir);
+    const plain_pool like = {.top = surface.top, .level = surface.level};
+    for (int32_t n = 0; n < w->grid.bricks; n++) {
+        const int64_t brick = plain_brick_of(&w->grid, w->grid.brick[n]);
+        int64_t given = 0;
+        bool any = false;
+        EACH_CELL_OF(&w->grid, w->grid.brick[n], i)
+        {
+            if (!w->worked[brick] || !is_free(w, i) || !inside(reservoir->box, plain_at(&w->grid, i))) continue;
+            const int32_t y = y_of(w, i), wanted = y > like.top ? 0 : plain_settle_still_fill(&like, y, w->fits[i]);
+            if (wanted == w->fill[i] || (wanted < w->fill[i] && wanted == w->fits[i])) continue;
+            given += wanted - w->fill[i];
+            w->fill[i] = wanted;
+            w->calm[i] = 0;
+            any = true;
+        }
+        plain_settle_book(w, given);
+        if (any) wake_around(w, brick);
+    }
+}
+
 // ---- Which bricks live -----------------------------------------------------------------------------------------------------
 
 static bool any_open(const plain_settle *w, int64_t brick)
@@ -179,6 +251,14 @@ static void make_live(plain_settle *w, weir_box box)
     plain_grid_list(&w->grid);
 }
 
+// The bricks that a reservoir puts water into.
+static void make_reservoir_live(plain_settle *w, const plain_source *reservoir, bool added)
+{
+    for (int64_t b = 0; b < w->grid.all_cells / 512; b++)
+        if (is_filled(w, reservoir, b, added) && any_open(w, b)) w->grid.live[b] = 1;
+    plain_grid_list(&w->grid);
+}
+
 // Bricks that have come to be wake if one beside them is awake, and bodies under them may rise into them. All are looked at before the first wakes.
 static void wake_newborn(plain_settle *w)
 {
@@ -187,6 +267,9 @@ static void wake_newborn(plain_settle *w)
     for (int64_t b = 0; b < all; b++)
         for (int32_t k = 0; w->grid.live[b] && !w->known[b] && k < 27; k++)
             wakes[b] |= w->awake[brick_beside(w, b, k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1)];
+    for (int32_t k = 0; k < w->source_count; k++)
+        for (int64_t b = 0; b < all && w->sources[k].kind == PLAIN_RESERVOIR; b++)
+            wakes[b] |= w->grid.live[b] && !w->known[b] && is_filled(w, &w->sources[k], b, false);
     for (int64_t b = 0; b < all; b++) {
         if (wakes[b]) plain_settle_wake(w, b);
         if (w->grid.live[b] && !w->known[b])
@@ -362,6 +445,28 @@ void plain_settle_add(plain_settle *w, plain_kind kind, weir_box box, float rate
         .kind = kind, .id = w->next_id++, .box = clip(w, box), .rate = (int64_t)((double)rate * 65536.0 * PLAIN_FULL + 0.5)};
 }
 
+void plain_settle_add_reservoir(plain_settle *w, weir_box box, double level)
+{
+    plain_settle_add(w, PLAIN_RESERVOIR, box, 0);
+    plain_source reservoir = w->sources[--w->source_count];  // which is filled before it is there
+    reservoir.level = (int64_t)floor(level * PLAIN_FULL + 0.5);
+    make_reservoir_live(w, &reservoir, true);
+    wake_newborn(w);
+    plain_settle_follow_volumes(w);
+    EACH_COORD(reservoir.box, c)
+    {
+        const int64_t i = plain_index(&w->grid, c);
+        if (!is_live(w, i) || w->fits[i] == 0) continue;
+        change_cell(w, i, lesser(units_under(&reservoir, c.y), w->fits[i]) - plain_settle_units(w, i));
+    }
+    EACH_COORD(reservoir.box, c)
+    {
+        const int32_t body = w->body[plain_index(&w->grid, c)];
+        if (body) w->bodies[body].changed = true;
+    }
+    w->sources[w->source_count++] = reservoir;
+}
+
 void plain_settle_remove(plain_settle *w, int32_t id)
 {
     int32_t kept = 0;
@@ -421,6 +526,7 @@ static void pour_sources(plain_settle *w)
 {
     for (int32_t k = 0; k < w->source_count; k++) {
         plain_source *source = &w->sources[k];
+        if (source->kind == PLAIN_RESERVOIR) continue;
         const int64_t units = due(source);
         source->owed += source->rate - units * PLAIN_UNIT * 65536;
         if (units == 0) continue;
@@ -437,9 +543,13 @@ void plain_settle_step(plain_settle *w)
     find_live(w);
     for (int32_t k = 0; k < w->source_count; k++)
         if (w->sources[k].kind == PLAIN_EMITTER && due(&w->sources[k]) > 0) make_live(w, w->sources[k].box);
+    for (int32_t k = 0; k < w->source_count; k++)
+        if (w->sources[k].kind == PLAIN_RESERVOIR) make_reservoir_live(w, &w->sources[k], false);
     wake_newborn(w);
     memcpy(w->worked, w->awake, bricks);  // what wakes from now on is for the next update
     pour_sources(w);
+    for (int32_t k = 0; k < w->source_count; k++)
+        if (w->sources[k].kind == PLAIN_RESERVOIR) keep_free(w, &w->sources[k]);
     plain_settle_level_bodies(w);
     plain_settle_meet(w);
     plain_settle_level_bodies(w);

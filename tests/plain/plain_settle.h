@@ -77,6 +77,7 @@ void plain_settle_fill(plain_settle *w, plain_shape shape, float fill);
 // `shares`: of every cell of the shape's box, x fastest, 0 for those that stay as they are; NULL: all get `share`.
 void plain_settle_build(plain_settle *w, plain_shape shape, uint8_t share, const uint8_t *shares);
 void plain_settle_add(plain_settle *w, plain_kind kind, weir_box box, float rate);
+void plain_settle_add_reservoir(plain_settle *w, weir_box box, double level);
 void plain_settle_remove(plain_settle *w, int32_t id);
 void plain_settle_set(plain_settle *w, const char *name, double value);
 void plain_settle_step(plain_settle *w);

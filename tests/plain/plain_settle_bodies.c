@@ -185,6 +185,51 @@ static bool find_layers(plain_settle *w, int32_t body)
     return b->there;
 }
 
+// ---- Reservoirs ------------------------------------------------------------------------------------------------------------
+
+static bool ends_at_top(const plain_settle *w, int32_t body)
+{
+    return w->bounded && w->open_sides & WEIR_SIDE_Y_MAX && w->bodies[body].top + 1 == w->bounds.max.y;
+}
+
+// As many layers as the level asks for and terrain allows.
+static void rise_to(plain_settle *w, int32_t body, plain_surface surface)
+{
+    plain_pool *b = &w->bodies[body];
+    while (b->top < surface.top && !ends_at_top(w, body)) {
+        const plain_pool above = {.top = b->top + 1, .level = b->top + 1 == surface.top ? surface.level : FULL};
+        int64_t holds = 0, cells = 0;
+        EACH_CELL(&w->grid, i)
+        {
+            const int64_t j = beside(w, i, 3);
+            if (w->body[i] != body || y_of(w, i) != b->top || !can_rise_into(w, j)) continue;
+            holds += plain_settle_still_fill(&above, above.top, w->fits[j]);
+            cells++;
+        }
+        b->closed = cells == 0;
+        if (cells == 0 || holds < cells) return;
+        rise(w, body);
+    }
+}
+
+// A body that is held has the volume that follows from the level, and the difference is booked. Returns whether it is still there.
+static bool hold(plain_settle *w, int32_t body, plain_surface surface)
+{
+    plain_pool *b = &w->bodies[body];
+    b->closed = false;
+    leave_lost_layers(w, body);
+    while (plain_settle_count_body(w, body).cells > 0 && b->top > surface.top) drop_layer(w, body);
+    if (plain_settle_count_body(w, body).cells > 0) rise_to(w, body, surface);
+    const plain_sums s = plain_settle_count_body(w, body);
+    int64_t volume = s.cells == 0 ? 0 : s.base + (b->top == surface.top ? layer_holds(w, body, surface.level) : s.room);
+    if (volume == 0 && s.cells > 0) drop_layer(w, body);
+    plain_settle_book(w, volume - b->volume);
+    b->volume = volume;
+    if (volume > 0) return true;
+    plain_settle_end_body(w, body);
+    return false;
+}
+
 // ---- Order -----------------------------------------------------------------------------------------------------------------
 
 // Where a body comes first: bricks by coordinate, and in a brick as EACH_CELL_UP goes.
@@ -292,7 +337,8 @@ static void split(plain_settle *w, int32_t body)
 static void level_body(plain_settle *w, int32_t body)
 {
     w->bodies[body].changed = false;
-    if (find_layers(w, body)) {
+    const plain_source *holder = plain_settle_holder(w, body);
+    if (holder ? hold(w, body, plain_settle_surface(holder)) : find_layers(w, body)) {
         find_level(w, body);
         plain_settle_wake_shores(w, body, false);
     }
@@ -433,7 +479,10 @@ void plain_settle_meet(plain_settle *w)
         if (p.a == p.b) continue;
         const bool a_high = plain_settle_height(&w->bodies[p.a]) >= plain_settle_height(&w->bodies[p.b]);
         const int32_t high = a_high ? p.a : p.b, low = a_high ? p.b : p.a;
-        if (plain_settle_height(&w->bodies[high]) - plain_settle_height(&w->bodies[low]) > FULL && !w->bodies[low].closed) {
+        // One that is held gives no layer up: the other rises to it.
+        const bool stands_over = w->bodies[high].top > w->bodies[low].top && plain_settle_holder(w, high);
+        const int64_t apart = plain_settle_height(&w->bodies[high]) - plain_settle_height(&w->bodies[low]);
+        if ((apart > FULL || stands_over) && !w->bodies[low].closed) {
             run_over(w, high, low, p.faces);
             continue;
         }

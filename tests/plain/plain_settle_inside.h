@@ -107,6 +107,16 @@ void plain_settle_wake_sides(plain_settle *w, int64_t i);
 void plain_settle_wake_top_sides(plain_settle *w, int32_t body);
 void plain_settle_wake_shores(plain_settle *w, int32_t body, bool all);
 
+// A reservoir's surface: the layer that it is in, and its level above the bottom of that, from 1 to a full cell.
+typedef struct plain_surface {
+    int32_t top, level;
+} plain_surface;
+
+plain_surface plain_settle_surface(const plain_source *reservoir);
+// The first reservoir in whose box a body has a cell; NULL: none.
+const plain_source *plain_settle_holder(const plain_settle *w, int32_t body);
+void plain_settle_book(plain_settle *w, int64_t units);
+
 // ---- plain_settle_bodies.c: levels, coming apart, contacts, joining ----
 
 void plain_settle_level_bodies(plain_settle *w);
