@@ -5,7 +5,7 @@
 //                                   .##~~##.
 //                           .#.   .##########   lakes in the hollows, a cell below where they would spill over
 //      ~~~~~~~~~~~~~~~~~~~~~####~############
-//      ~~~~~~~~~~~~~~~~~~.###################   ocean, one and a quarter of a block high
+//      ~~~~~~~~~~~~~~~~~~.###################   ocean, one and a quarter of a block high, a reservoir at its far end
 //      #.~~~~~~~~.###########################
 //      #####[ ]##############################   hole, dug at HOLE_AT into the deepest place: a quarter of a block
 //      ######################################   wide and deep
@@ -52,6 +52,9 @@ static void set_up(scene_run *run)
     if (!hills_make(&def, run, &ground)) return;
     hills_build(run, &ground, run->size);
     hills_fill(run, &ground);
+    // The ocean comes in at x = 0: what is wet there holds all of it at its level.
+    const weir_box shore = scene_box(0, 1, ground.sea - 1, ground.sea, 0, ground.width);
+    if (run->status == WEIR_OK) run->status = weir_world_add_reservoir(run->world, shore, WEIR_WATER, ground.sea, NULL);
     hills_free(&ground);
 }
 

@@ -25,6 +25,7 @@
     ITEM(terrain)        \
     ITEM(waterfall)      \
     ITEM(digunderwater)  \
+    ITEM(ocean)          \
     ITEM(locus)          \
     ITEM(random)         \
     ITEM(block)

@@ -12,7 +12,8 @@
 #include "test_world.h"
 #include <math.h>
 
-static const char *const SETTLING[] = {"ground", "downhill", "ubend", "terrain", "waterfall", "digunderwater", "locus"};
+static const char *const SETTLING[] = {"ground",    "downhill",      "ubend", "terrain",
+                                       "waterfall", "digunderwater", "ocean", "locus"};
 enum { SETTLING_COUNT = sizeof SETTLING / sizeof SETTLING[0] };
 
 #define UNIT (1.0 / 16384)  // of settle, cells
@@ -208,6 +209,18 @@ static void holes_under_water_fill_and_water_without_support_falls(void **state)
     scene_close(run);
 }
 
+// What happens to it in the first 100 updates takes some 600 until all is at rest.
+static void an_ocean_stays_at_its_level(void **state)
+{
+    scene_run *run = play("ocean", 0, test_length(0, 300));
+    assert_true(scene_probe(run, "moved") == 0);
+    assert_true(scene_probe(run, "hole_fill") == 1);
+    assert_true(scene_probe(run, "taken") == 64);
+    assert_between("basin_level", scene_probe(run, "basin_level"), test_length(24, 19), 24);
+    if (test_length(1, 0)) assert_true(scene_probe(run, "awake") == 0);
+    scene_close(run);
+}
+
 static void a_hole_in_the_oceans_floor_fills(void **state)
 {
     scene_run *run = play("locus", 16, test_length(160, 50));
@@ -234,6 +247,7 @@ int main(void)
         cmocka_unit_test(lakes_take_in_what_springs_give_and_stay_level),
         cmocka_unit_test(a_pool_under_a_fall_rises_everywhere),
         cmocka_unit_test(holes_under_water_fill_and_water_without_support_falls),
+        cmocka_unit_test(an_ocean_stays_at_its_level),
         cmocka_unit_test(a_hole_in_the_oceans_floor_fills),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
