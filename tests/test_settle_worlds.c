@@ -2,11 +2,11 @@
 // cell, after every update.
 //
 // A world is a recipe (recipe.h), played at once on the plain reading (plain/plain_settle.h) and on a world per path: each width of SIMD
-// this processor has, on one thread and on some. One that differs is cut down to what is needed for that, and printed as a scene in Lua.
+// this processor has, on one thread and on some; and one with a budget, turn by turn. One that differs is cut down to what is needed for that, and printed as a scene in Lua.
 //
 //     build/release/tests/test_settle_worlds --worlds 10000 --seed 1      so many worlds, from this seed on
 //     build/release/tests/test_settle_worlds --seed 4711 --print          one world, as a scene
-//     --one                                                               only the first path
+//     --paths 2                                                           only the first ones: without SIMD, and with a budget
 //     --whole                                                             worlds that differ are not cut down
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 #include "world/world.h"
 #include <stdio.h>
 
-enum { PATHS_MAX = 6, FINDING_SIZE = 512 };
+enum { PATHS_MAX = 7, FINDING_SIZE = 512 };
 
 // ---- Paths -----------------------------------------------------------------------------------------------------------------
 
@@ -30,17 +30,19 @@ typedef struct path {
     weir_simd simd;
     int32_t threads;  // 0: from 2 to 4, by the world's seed
     const char *name;
+    bool budget;  // it has one, of some bricks by the world's seed: an update of the plain reading is a turn of it
 } path;
 
 static path paths[PATHS_MAX];
 static int32_t path_count;
 
-static void find_paths(bool one)
+static void find_paths(int32_t wanted)
 {
-    static const path all[PATHS_MAX] = {{WEIR_SIMD_SCALAR, 1, "scalar"},  {WEIR_SIMD_AVX2, 0, "AVX2"},
-                                        {WEIR_SIMD_AVX512, 1, "AVX-512"}, {WEIR_SIMD_SCALAR, 0, "scalar"},
-                                        {WEIR_SIMD_AVX2, 1, "AVX2"},      {WEIR_SIMD_AVX512, 0, "AVX-512"}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && !(one && path_count > 0); i++) {
+    static const path all[PATHS_MAX] = {{WEIR_SIMD_SCALAR, 1, "scalar", false}, {WEIR_SIMD_AUTO, 0, "a budget", true},
+                                        {WEIR_SIMD_AVX2, 0, "AVX2", false},     {WEIR_SIMD_AVX512, 1, "AVX-512", false},
+                                        {WEIR_SIMD_SCALAR, 0, "scalar", false}, {WEIR_SIMD_AVX2, 1, "AVX2", false},
+                                        {WEIR_SIMD_AVX512, 0, "AVX-512", false}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && path_count < wanted; i++) {
         weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 8, 8, 8);
         def.simd = all[i].simd;
         weir_world *world;
@@ -52,6 +54,11 @@ static void find_paths(bool one)
 static int32_t threads_of(const path *p, uint64_t seed)
 {
     return p->threads > 0 ? p->threads : 2 + (int32_t)((seed * 2654435761u + (uint64_t)p->simd * 5) % 3);
+}
+
+static int32_t budget_of(const path *p, uint64_t seed)
+{
+    return p->budget ? 1 + (int32_t)((seed * 2246822519u >> 7) % 12) : 0;
 }
 
 // ---- Comparing -------------------------------------------------------------------------------------------------------------
@@ -198,12 +205,21 @@ typedef struct play {
     weir_world *worlds[PATHS_MAX];  // NULL: a path that is not asked
 } play;
 
+static void set_budget(const play *p, int32_t k, weir_world *world)
+{
+    weir_params params = weir_world_params(world);
+    params.settle.budget = budget_of(&paths[k], p->r->seed);
+    assert_ok(weir_world_set_params(world, &params));
+}
+
 static weir_world *make_world(const play *p, int32_t k)
 {
     weir_world_def def = recipe_def(p->r);
     def.simd = paths[k].simd;
     def.threads = threads_of(&paths[k], p->r->seed);
-    return test_make(&def);
+    weir_world *world = test_make(&def);
+    set_budget(p, k, world);
+    return world;
 }
 
 // Saves the world of one path, and goes on with worlds that load it; the first one goes on as it is.
@@ -220,9 +236,34 @@ static bool reload(play *p, finding *f)
         p->worlds[k] = make_world(p, k);
         done = weir_world_load_memory(p->worlds[k], bytes, size) == WEIR_OK;
         if (!done) found(f, k, "it cannot be loaded: %s", weir_error_message());
+        if (done) set_budget(p, k, p->worlds[k]);
     }
     free(bytes);
     return done;
+}
+
+// An update, or as many as a turn takes, in some of which the world is saved and loaded.
+static bool step(play *p, int32_t k, finding *f)
+{
+    for (int32_t n = 1;; n++) {
+        if (weir_world_step(p->worlds[k]) != WEIR_OK) return found(f, k, "a step failed: %s", weir_error_message());
+        if (weir_world_stats(p->worlds[k]).behind_updates == 0) return true;
+        if (n > 100000) return found(f, k, "update %lld: a turn does not end", (long long)p->plain->update);
+        if ((p->r->seed + (uint64_t)p->plain->update) % 7 || n != 2) continue;
+        size_t size;
+        assert_ok(weir_world_save_memory(p->worlds[k], NULL, 0, &size));
+        void *bytes = malloc(size);
+        assert_ok(weir_world_save_memory(p->worlds[k], bytes, size, &size));
+        const bool done = weir_world_load_memory(p->worlds[k], bytes, size) == WEIR_OK;
+        free(bytes);
+        if (!done) return found(f, k, "it cannot be loaded within a turn: %s", weir_error_message());
+    }
+}
+
+// Of the water alone: not of the budget and the number of updates.
+static uint64_t hash_of(const weir_world *world)
+{
+    return world->solver->hash(world->state, false);
 }
 
 static bool update_all(play *p, finding *f)
@@ -231,10 +272,10 @@ static bool update_all(play *p, finding *f)
     plain_settle_step(p->plain);
     for (int32_t k = 0; k < path_count; k++) {
         if (!p->worlds[k]) continue;
-        if (weir_world_step(p->worlds[k]) != WEIR_OK) return found(f, k, "a step failed: %s", weir_error_message());
+        if (!step(p, k, f)) return false;
         // The first path is compared cell by cell, and the others are what it is.
         if (k == 0 && !compare(p->plain, p->worlds[k], k, f)) return false;
-        const uint64_t hash = weir_world_hash(p->worlds[k]);
+        const uint64_t hash = hash_of(p->worlds[k]);
         if (k == 0) first = hash;
         if (hash != first && !compare(p->plain, p->worlds[k], k, f)) return false;
         if (hash != first)
@@ -248,16 +289,16 @@ static bool play_steps(play *p, finding *f)
 {
     const recipe *r = p->r;
     for (int32_t i = 0; i < r->count; i++) {
-        const recipe_step *step = &r->steps[i];
-        if (step->kind == STEP_RELOAD) {
+        const recipe_step *next = &r->steps[i];
+        if (next->kind == STEP_RELOAD) {
             if (!reload(p, f)) return false;
-        } else if (step->kind == STEP_UPDATES) {
-            for (int32_t n = 1; n <= step->count; n++)
+        } else if (next->kind == STEP_UPDATES) {
+            for (int32_t n = 1; n <= next->count; n++)
                 if (!update_all(p, f)) return false;
         } else {
-            recipe_apply_plain_settle(step, p->plain);
+            recipe_apply_plain_settle(next, p->plain);
             for (int32_t k = 0; k < path_count; k++)
-                if (p->worlds[k] && recipe_apply(step, p->worlds[k]) != WEIR_OK)
+                if (p->worlds[k] && recipe_apply(next, p->worlds[k]) != WEIR_OK)
                     return found(f, k, "step %d is refused: %s", i + 1, weir_error_message());
         }
     }
@@ -346,7 +387,7 @@ static void random_worlds_are_as_the_plain_reading_has_them(void **state)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: test_settle_worlds [--worlds N] [--seed S] [--one] [--whole] [--print]\n");
+    fprintf(stderr, "usage: test_settle_worlds [--worlds N] [--seed S] [--paths N] [--whole] [--print]\n");
     return 2;
 }
 
@@ -360,7 +401,8 @@ static bool read_number(const char *word, uint64_t *number)
 
 int main(int argc, char **argv)
 {
-    bool print = false, one = false;
+    bool print = false;
+    uint64_t wanted = PATHS_MAX;
     uint64_t worlds = (uint64_t)test_length(getenv("WEIR_TEST_SHORT") ? 40 : 120, 10);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -368,8 +410,8 @@ int main(int argc, char **argv)
             print = true;
         } else if (strcmp(argv[i], "--whole") == 0) {
             whole = true;
-        } else if (strcmp(argv[i], "--one") == 0) {
-            one = true;
+        } else if (strcmp(argv[i], "--paths") == 0 && read_number(value, &wanted) && wanted <= PATHS_MAX) {
+            i++;
         } else if (strcmp(argv[i], "--worlds") == 0 && read_number(value, &worlds) && worlds <= INT32_MAX) {
             i++;
         } else if (strcmp(argv[i], "--seed") == 0 && read_number(value, &first_seed)) {
@@ -386,7 +428,7 @@ int main(int argc, char **argv)
         free(r);
         return 0;
     }
-    find_paths(one);
+    find_paths((int32_t)wanted);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_worlds_are_as_the_plain_reading_has_them),
     };
