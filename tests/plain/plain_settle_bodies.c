@@ -624,13 +624,17 @@ static int32_t top_over(const plain_settle *w, int64_t i)
 
 void plain_settle_begin_bodies(plain_settle *w, int64_t brick)
 {
-    int32_t tries = SEEDS;
+    bool firm[64] = {false};  // under the cells of a layer, before the first of them begins a body
+    int32_t tries = SEEDS, n = 0;
     EACH_CELL_UP(w, brick, i)
     {
-        if (tries == 0 || !is_settled(w, i) || !is_firm(w, beside(w, i, 2)) || w->fill[i] < LEAST_FILL) continue;
+        for (int32_t k = 0; n % 64 == 0 && k < 64; k++)
+            firm[k] = is_firm(w, beside(w, i + (k & 7) + (k >> 3) * w->grid.step[2], 2));
+        const bool stands = firm[n++ % 64];
+        if (tries == 0 || !is_settled(w, i) || !stands || w->fill[i] < LEAST_FILL) continue;
         const int32_t top = top_over(w, i);
         tries--;
-        if (!is_enough(w, i, top, w->params.settle.body_cells)) continue;
+        if (!can_join(w, i, top) || !is_enough(w, i, top, w->params.settle.body_cells)) continue;
         const int32_t body = plain_settle_new_body(w);
         w->bodies[body].top = top;
         w->bodies[body].changed = true;
