@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const weir_material_def OIL = {"oil", 0.9f, 80, {0.3f, 0.25f, 0.1f}};
+static const weir_material_def HONEY = {"honey", 1.4f, 5000, {0.8f, 0.5f, 0.1f}};
 
 static weir_world *make_world(void)
 {
@@ -28,16 +28,16 @@ static void a_world_has_water_and_what_the_game_adds(void **state)
     assert_string_equal(def.name, "water");
     assert_true(def.density == 1 && def.viscosity == 1);
 
-    weir_material oil;
-    assert_ok(weir_world_add_material(world, &OIL, &oil));
-    assert_int_equal(oil, WEIR_MATERIALS_BUILT_IN);
-    assert_int_equal(weir_world_find_material(world, "oil"), oil);
-    assert_int_equal(weir_world_find_material(world, "lava"), WEIR_NOTHING);
-    assert_true(weir_world_material(world, oil, &def));
-    assert_string_equal(def.name, "oil");
-    assert_true(def.name != OIL.name && def.density == 0.9f && def.viscosity == 80 && def.colour[1] == 0.25f);
+    weir_material honey;
+    assert_ok(weir_world_add_material(world, &HONEY, &honey));
+    assert_int_equal(honey, WEIR_MATERIALS_BUILT_IN);
+    assert_int_equal(weir_world_find_material(world, "honey"), honey);
+    assert_int_equal(weir_world_find_material(world, "tar"), WEIR_NOTHING);
+    assert_true(weir_world_material(world, honey, &def));
+    assert_string_equal(def.name, "honey");
+    assert_true(def.name != HONEY.name && def.density == 1.4f && def.viscosity == 5000 && def.colour[1] == 0.5f);
     assert_false(weir_world_material(world, WEIR_NOTHING, &def));
-    assert_false(weir_world_material(world, oil + 1, &def));
+    assert_false(weir_world_material(world, honey + 1, &def));
     assert_false(weir_world_material(world, -1, &def));
     weir_world_destroy(world);
 }
@@ -71,10 +71,10 @@ static void a_material_that_makes_no_sense_is_refused(void **state)
         snprintf(name, sizeof name, "m%d", i);
         assert_ok(weir_world_add_material(world, &(weir_material_def){name, 1, 1, {0}}, NULL));
     }
-    assert_int_equal(weir_world_add_material(world, &OIL, NULL), WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_add_material(world, &HONEY, NULL), WEIR_ERROR_LIMIT);
     assert_int_equal(weir_world_material_count(world), WEIR_MATERIAL_MAX);
     assert_ok(weir_world_step_begin(world));
-    assert_int_equal(weir_world_add_material(world, &OIL, NULL), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_add_material(world, &HONEY, NULL), WEIR_ERROR_BUSY);
     assert_ok(weir_world_step_end(world));
     weir_world_destroy(world);
 }
@@ -83,16 +83,16 @@ static void a_solver_refuses_what_it_cannot_hold(void **state)
 {
     (void)state;
     weir_world *world = make_world();
-    weir_material oil;
+    weir_material honey;
     const weir_box box = test_box(0, 0, 0, 8, 8, 8);
-    assert_ok(weir_world_add_material(world, &OIL, &oil));
-    assert_int_equal(weir_world_fill(world, box, oil, 1), WEIR_ERROR_UNSUPPORTED);
-    assert_string_equal(weir_error_message(), "a world of momentum cannot hold oil");
-    assert_int_equal(weir_world_add_emitter(world, box, oil, 1, NULL), WEIR_ERROR_UNSUPPORTED);
-    assert_int_equal(weir_world_fill(world, box, oil + 1, 1), WEIR_ERROR_ARGUMENT);
-    assert_non_null(strstr(weir_error_message(), "no material 3 in this world; the last is 2, oil"));
+    assert_ok(weir_world_add_material(world, &HONEY, &honey));
+    assert_int_equal(weir_world_fill(world, box, honey, 1), WEIR_ERROR_UNSUPPORTED);
+    assert_string_equal(weir_error_message(), "a world of momentum cannot hold honey");
+    assert_int_equal(weir_world_add_emitter(world, box, honey, 1, NULL), WEIR_ERROR_UNSUPPORTED);
+    assert_int_equal(weir_world_fill(world, box, honey + 1, 1), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "no material 5 in this world; the last is 4, honey"));
     assert_int_equal(weir_world_fill(world, box, WEIR_NOTHING, 1), WEIR_ERROR_ARGUMENT);
-    assert_ok(weir_world_fill(world, box, oil, 0));  // nothing is of any material
+    assert_ok(weir_world_fill(world, box, honey, 0));  // nothing is of any material
     weir_world_destroy(world);
 }
 
@@ -100,8 +100,8 @@ static void each_material_has_its_account(void **state)
 {
     (void)state;
     weir_world *world = make_world();
-    weir_material oil;
-    assert_ok(weir_world_add_material(world, &OIL, &oil));
+    weir_material honey;
+    assert_ok(weir_world_add_material(world, &HONEY, &honey));
     test_fill(world, test_box(0, 0, 0, 8, 8, 8), 1);
     assert_ok(weir_world_drain(world, test_box(0, 0, 0, 8, 1, 8)));
     test_step(world, 3);
@@ -111,9 +111,9 @@ static void each_material_has_its_account(void **state)
         assert_memory_equal(&all, &water, sizeof all);
         assert_true(water.added == (int64_t)512 * WEIR_FULL && water.removed == (int64_t)64 * WEIR_FULL && water.drift == 0);
         assert_true(water.held == (int64_t)448 * WEIR_FULL);
-        const weir_ledger none = {0}, of_oil = weir_world_material_ledger(world, oil);
+        const weir_ledger none = {0}, of_oil = weir_world_material_ledger(world, honey);
         assert_memory_equal(&of_oil, &none, sizeof none);
-        const weir_ledger of_nobody = weir_world_material_ledger(world, oil + 1);
+        const weir_ledger of_nobody = weir_world_material_ledger(world, honey + 1);
         assert_memory_equal(&of_nobody, &none, sizeof none);
     }
     assert_ok(weir_world_step_end(world));
@@ -126,8 +126,8 @@ static void materials_are_part_of_the_state(void **state)
     weir_world *world = make_world(), *other = make_world();
     test_fill(world, test_box(0, 0, 0, 8, 8, 8), 1);
     const uint64_t before = weir_world_hash(world);
-    weir_material oil;
-    assert_ok(weir_world_add_material(world, &OIL, &oil));
+    weir_material honey;
+    assert_ok(weir_world_add_material(world, &HONEY, &honey));
     assert_true(weir_world_hash(world) != before);
 
     static uint8_t bytes[1 << 20];
@@ -138,8 +138,8 @@ static void materials_are_part_of_the_state(void **state)
     assert_true(weir_world_hash(other) == weir_world_hash(world));
     assert_int_equal(weir_world_find_material(other, "tar"), WEIR_NOTHING);
     weir_material_def def;
-    assert_true(weir_world_material(other, weir_world_find_material(other, "oil"), &def));
-    assert_true(def.density == 0.9f && def.colour[2] == 0.1f);
+    assert_true(weir_world_material(other, weir_world_find_material(other, "honey"), &def));
+    assert_true(def.density == 1.4f && def.colour[2] == 0.1f);
     test_step(other, 2);
     assert_int_equal(weir_world_ledger(other).drift, 0);
     weir_world_destroy(world);

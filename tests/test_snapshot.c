@@ -94,7 +94,7 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     uint8_t *file = malloc(HEADER + size);
     assert_non_null(file);
     memcpy(file, "WEIRSNAP", 8);
-    put_at(file + 8, 4, 4);
+    put_at(file + 8, 5, 4);
     put_at(file + 12, 0, 4);
     put_at(file + 16, size, 8);
     put_at(file + 24, size, 8);
@@ -119,7 +119,7 @@ enum {
     AT_UPDATE = AT_FIRST_PARAM + 3 * PARAM_BYTES("gravity.x") WEIR_SHARED_PARAMS(PLUS_BYTES) WEIR_MOMENTUM_PARAMS(PLUS_BYTES),
     AT_MATERIALS = AT_UPDATE + 16,
     AT_ADDED = AT_MATERIALS + 4,
-    AT_CYCLES_NEXT = AT_ADDED + 32,
+    AT_CYCLES_NEXT = AT_ADDED + 32 * (WEIR_MATERIALS_BUILT_IN - 1),
     AT_NEXT_ID = AT_CYCLES_NEXT + 4,
     AT_SOURCE_COUNT = AT_NEXT_ID + 4,
     AT_SOURCES = AT_SOURCE_COUNT + 4,
@@ -436,7 +436,7 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
     bool covered[AT_TERRAIN] = {false};
     cover(covered, AT_SOLVER, 9);
     cover(covered, AT_SOURCE_COUNT, 4);
-    cover(covered, AT_UPDATE + 8, 8 + 4 + 4 * 8);
+    cover(covered, AT_UPDATE + 8, 8 + 4 + 32 * (WEIR_MATERIALS_BUILT_IN - 1));
     cover(covered, AT_PARAMS, AT_UPDATE - AT_PARAMS);  // below
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) cover(covered, fields[i].at, fields[i].size);
     for (size_t at = 0; at < AT_TERRAIN; at++)
@@ -622,7 +622,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
         {AT_MATERIALS, (uint32_t)-1, 4, "claims -1 materials"},
         {AT_MATERIALS, 31, 4, "claims 31 materials"},
-        {AT_MATERIALS, 1, 4, "material 2 has no sound name"},
+        {AT_MATERIALS, 1, 4, "material 4 has no sound name"},
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
         {AT_ADDED, 12345, 8, "account says"},
@@ -735,9 +735,9 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     assert_non_null(strstr(weir_error_message(), "classic"));
     save_scene(path);
     bytes file = read_file(path);
-    const char *const sentences[] = {"snapshot of version 3", "snapshot of version 5"};
+    const char *const sentences[] = {"snapshot of version 4", "snapshot of version 6"};
     for (uint64_t k = 0; k < 2; k++) {
-        put_at(file.data + 8, 3 + 2 * k, 4);
+        put_at(file.data + 8, 4 + 2 * k, 4);
         write_file(path, file.data, file.size);
         assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
         assert_non_null(strstr(weir_error_message(), sentences[k]));

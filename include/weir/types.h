@@ -44,9 +44,9 @@ typedef struct weir_sphere {
     double radius;
 } weir_sphere;
 
-// What a fluid is, by its number in a world: water is built in, others a game adds (weir_world_add_material).
+// What a fluid is, by its number in a world: some are built in, others a game adds (weir_world_add_material).
 typedef int32_t weir_material;
-enum { WEIR_NOTHING, WEIR_WATER, WEIR_MATERIALS_BUILT_IN };
+enum { WEIR_NOTHING, WEIR_WATER, WEIR_OIL, WEIR_LAVA, WEIR_MATERIALS_BUILT_IN };
 #define WEIR_MATERIAL_MAX 32  // numbers that a world has, WEIR_NOTHING among them
 
 typedef struct weir_material_def {

@@ -65,8 +65,8 @@ WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
-// A world has water from the beginning. Which materials its fluid can be is up to its solver: those there are move water alone, and
-// refuse to be filled with another.
+// A world has water, oil and lava from the beginning. Which of them its fluid can be is up to its solver: settle moves any number of them side
+// by side, the others move water alone and refuse to be filled with another.
 
 // Adds a material; its number is the next one. Names must differ. Fails while a background step runs.
 WEIR_API weir_status weir_world_add_material(weir_world *world, const weir_material_def *def, weir_material *material);
@@ -112,7 +112,7 @@ WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_v
 
 // The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
 // Fills may be as large as a cell of this solver can hold, which the sentence of a refusal tells; what is
-// written into solid cells has no effect. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
+// written into solid cells has no effect. A fill is of what the cell holds already, and of water where it is dry. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
 // the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
 // the cell and the value.
 WEIR_API weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill);
@@ -164,6 +164,7 @@ WEIR_API weir_box_sum weir_world_box_sum(const weir_world *world, weir_box box);
 WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill);
 WEIR_API weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow);
 WEIR_API weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure);
+WEIR_API weir_status weir_world_read_material(const weir_world *world, weir_box box, uint8_t *materials);
 WEIR_API weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares);
 
 // All emitters, drains, forces and reservoirs in the order of their numbers: writes up to `room` of them and returns how many there are. What was

@@ -168,10 +168,17 @@ int32_t *cells_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick
     return room;
 }
 
-void cells_put_drops(fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops)
+uint8_t *cells_materials(const fluid_cells *c, int32_t brick, uint8_t room[BRICK_CELLS])
+{
+    if (!c->store || !c->store->materials) return NULL;
+    c->store->materials(c, brick, room);
+    return room;
+}
+
+void cells_put_drops(fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops, const uint8_t *materials)
 {
     if (c->store) {
-        c->store->put(c, brick, drops);
+        c->store->put(c, brick, drops, materials);
         return;
     }
     void *values = bricks_values(pool, c->layout->mass, brick);
@@ -224,9 +231,9 @@ static void fetch(const fluid_view *view, const int32_t *bricks, int32_t count)
     bricks_fetch(&c->pool, bricks, count);
 }
 
-static int64_t read_owed(const fluid_view *view)
+static int64_t read_owed(const fluid_view *view, weir_material material)
 {
-    return cells_owed(cells_viewed(view));
+    return material == view->material ? cells_owed(cells_viewed(view)) : 0;
 }
 
 void cells_view(const void *state, bool frozen, fluid_view *view)

@@ -47,7 +47,10 @@ typedef struct fluid_cells fluid_cells;
 typedef struct cell_store {
     // Of the bricks that there are, or of the frozen ones.
     void (*read)(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t drops[BRICK_CELLS]);
-    void (*put)(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS]);
+    // `materials` is what `materials` gave, with those of cells that got something else; NULL where it is.
+    void (*put)(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS], const uint8_t *materials);
+    // Of what cells hold, 0 in dry ones. NULL: all is of one material.
+    void (*materials)(const fluid_cells *c, int32_t brick, uint8_t materials[BRICK_CELLS]);
     int32_t (*full)(const fluid_cells *c, int32_t brick, int32_t cell);  // drops that a cell holds when it is full
     bool (*wet)(const fluid_cells *c, int32_t brick);                    // whether a brick holds any
 } cell_store;
@@ -55,7 +58,7 @@ typedef struct cell_store {
 struct fluid_cells {
     weir_world *world;
     const cell_layout *layout;
-    weir_material material;  // of all its fluid
+    weir_material material;  // of all its fluid, unless the store knows of several
     brick_pool pool;
     brick_pool frozen;  // for reading only, while a background step runs
     brick_deaths deaths, frozen_deaths;
@@ -130,12 +133,26 @@ static inline double cells_value(channel_type type, int32_t bytes, const void *v
 
 // The drops of a brick, in the channel itself if it counts them one by one or else in `room`; and back, for what was written there.
 int32_t *cells_drops(const fluid_cells *c, const brick_pool *pool, int32_t brick, int32_t room[BRICK_CELLS]);
-void cells_put_drops(fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops);
+// `materials` is what cells_materials gave, or changed.
+void cells_put_drops(fluid_cells *c, const brick_pool *pool, int32_t brick, const int32_t *drops, const uint8_t *materials);
+
+// The materials of a brick's cells in `room`, 0 in dry ones; NULL if all of the fluid is of one.
+uint8_t *cells_materials(const fluid_cells *c, int32_t brick, uint8_t room[BRICK_CELLS]);
 
 // The account of its fluid.
 static inline world_ledger *cells_ledger(const fluid_cells *c)
 {
     return &c->world->ledger[c->material];
+}
+
+// Books drops of a material that an edit added, or removed if they are negative.
+static inline void cells_book(const fluid_cells *c, weir_material material, int64_t drops)
+{
+    world_ledger *ledger = &c->world->ledger[material];
+    if (drops > 0)
+        ledger->added += drops;
+    else
+        ledger->removed -= drops;
 }
 
 // The drops of a full cell.

@@ -67,24 +67,27 @@ static void fill_brick(fluid_cells *c, int32_t brick, const brick_mask *mask, co
     weir_world *world = c->world;
     bricks_write(pool, brick);
     int32_t room[BRICK_CELLS], *mass = cells_drops(c, pool, brick, room);
+    uint8_t room_of_materials[BRICK_CELLS], *materials = cells_materials(c, brick, room_of_materials);
     float *pressure = c->layout->pressure == CHANNEL_NONE ? NULL : bricks_floats(pool, c->layout->pressure, brick);
     bool touched = false;
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         for (uint64_t left = mask->plane[z] & pool->open[brick].plane[z]; left;) {
             int32_t cell = region_take(&left) + 64 * z;
-            const int32_t drops = cells_wanted(c, edit, brick, cell), more = drops - mass[cell];
-            if (more == 0) continue;
-            if (more > 0)
-                cells_ledger(c)->added += more;
-            else
-                cells_ledger(c)->removed -= more;
+            const int32_t drops = cells_wanted(c, edit, brick, cell);
+            const weir_material had = materials ? materials[cell] : mass[cell] > 0 ? c->material : WEIR_NOTHING;
+            // Fills of their own are of what is there.
+            const weir_material gets = drops == 0 ? WEIR_NOTHING : edit->values && had ? had : edit->material;
+            if (drops == mass[cell] && gets == had) continue;
+            if (had && had != gets) cells_book(c, had, -mass[cell]);
+            if (gets) cells_book(c, gets, drops - (had == gets ? mass[cell] : 0));
+            if (materials) materials[cell] = (uint8_t)gets;
             mass[cell] = drops;
             if (drops == 0 && pressure) pressure[cell] = 0;
             touched = true;
         }
     }
     if (!touched) return;
-    cells_put_drops(c, pool, brick, mass);
+    cells_put_drops(c, pool, brick, mass, materials);
     cells_count_brick(c, pool, brick);
     pool->changed[brick] = world->change;
 }

@@ -12,14 +12,16 @@ typedef struct pour {
     const fluid_cells *cells;
     fluid_view view;
     weir_box box;
-    int32_t sign;  // -1: taken out
+    int32_t sign;            // -1: taken out
+    weir_material material;  // of what is poured in; whatever there is is taken out
 } pour;
 
-// What a cell can take in or give away.
-static int32_t capacity(const pour *p, int32_t brick, int32_t cell, int32_t drops)
+// What a cell can take in or give away: a cell that holds another material takes nothing.
+static int32_t capacity(const pour *p, int32_t brick, int32_t cell, int32_t drops, const uint8_t *materials)
 {
     const int32_t unit = p->cells->world->solver->unit;
     if (p->sign < 0) return drops / unit;
+    if (materials && materials[cell] && materials[cell] != p->material) return 0;
     const int32_t full = cells_full(p->cells, brick, cell);
     return drops < full ? (full - drops) / unit : 0;
 }
@@ -31,14 +33,16 @@ static int64_t moved_at(const pour *p, int64_t level, int64_t *more)
     *more = 0;
     brick_mask mask;
     int32_t room[BRICK_CELLS];
+    uint8_t room_of_materials[BRICK_CELLS];
     region_walk walk = region_walk_live(&p->view, p->box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (!region_box_mask(p->box, p->view.coord[brick], &mask)) continue;
         const int32_t *mass = fluid_drops(&p->view, brick, room);
+        const uint8_t *materials = cells_materials(p->cells, brick, room_of_materials);
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = mask.plane[z] & p->view.open[brick].plane[z]; left;) {
                 const int32_t cell = region_take(&left) + 64 * z;
-                int32_t most = capacity(p, brick, cell, mass[cell]);
+                int32_t most = capacity(p, brick, cell, mass[cell], materials);
                 sum += most < level ? most : level;
                 *more += most > level;
             }
@@ -74,34 +78,36 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
     weir_world *world = c->world;
     brick_pool *pool = &c->pool;
     const int32_t unit = world->solver->unit;
-    pour p = {.cells = c, .box = edit->place.box, .sign = edit->amount < 0 ? -1 : 1};
+    pour p = {.cells = c, .box = edit->place.box, .sign = edit->amount < 0 ? -1 : 1, .material = edit->material};
     cells_view(c, false, &p.view);
     region_fetch(&p.view, p.box);
     int64_t rest, level = find_level(&p, p.sign * edit->amount / unit, &rest);
     brick_mask mask;
     int32_t room[BRICK_CELLS];
+    uint8_t room_of_materials[BRICK_CELLS];
     region_walk walk = region_walk_ordered(&p.view, p.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (!region_box_mask(p.box, pool->coord[brick], &mask)) continue;
         bricks_write(pool, brick);
         int32_t *mass = cells_drops(c, pool, brick, room);
-        int64_t moved = 0;
+        uint8_t *materials = cells_materials(c, brick, room_of_materials);
+        bool moved = false;
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
             for (uint64_t left = mask.plane[z] & pool->open[brick].plane[z]; left;) {
                 int32_t cell = region_take(&left) + 64 * z;
-                int32_t most = capacity(&p, brick, cell, mass[cell]);
+                int32_t most = capacity(&p, brick, cell, mass[cell], materials);
                 int32_t part = most < level ? most : (int32_t)level;
                 if (most > level && rest > 0) part++, rest--;
+                if (part == 0) continue;
+                const weir_material of = p.sign > 0 ? p.material : materials ? materials[cell] : c->material;
                 mass[cell] += p.sign * part * unit;
-                moved += part;
+                cells_book(c, of, (int64_t)p.sign * part * unit);
+                if (materials) materials[cell] = (uint8_t)(mass[cell] > 0 ? of : WEIR_NOTHING);
+                moved = true;
             }
         }
-        if (moved == 0) continue;
-        cells_put_drops(c, pool, brick, mass);
-        if (p.sign < 0)
-            cells_ledger(c)->removed += moved * unit;
-        else
-            cells_ledger(c)->added += moved * unit;
+        if (!moved) continue;
+        cells_put_drops(c, pool, brick, mass, materials);
         cells_count_brick(c, pool, brick);
         cells_flags(c)[brick] = world->change;
     }

@@ -42,7 +42,7 @@ static bool put_drops(fluid_cells *c, int32_t brick, const fluid_brick *from)
         mass[cell] = from->drops[cell];
         if (pressure && mass[cell] == 0) pressure[cell] = 0;
     }
-    cells_put_drops(c, pool, brick, mass);
+    cells_put_drops(c, pool, brick, mass, NULL);
     return true;
 }
 

@@ -100,7 +100,7 @@ static void keep_brick(fluid_cells *c, int32_t brick, const brick_mask *cells, c
         }
     }
     if (!changed) return;
-    cells_put_drops(c, pool, brick, mass);
+    cells_put_drops(c, pool, brick, mass, NULL);
     cells_count_brick(c, pool, brick);
     cells_flags(c)[brick] = c->world->change;
 }

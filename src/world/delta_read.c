@@ -181,7 +181,8 @@ static bool get_brick(delta_bricks *d, fluid_brick *brick)
     const int64_t cell_most = d->world->solver->cell_max / d->head.unit;
     brick->at = flags & DELTA_NEXT ? (weir_coord){d->last.x + 1, d->last.y, d->last.z} : get_coord(r, d->last);
     if (flags & DELTA_MATERIAL) d->material = (weir_material)get_count(r, WEIR_MATERIAL_MAX - 1);
-    if (flags >= 2 * DELTA_STILL || (flags & DELTA_DRY && flags & DELTA_MATERIAL) || (!d->head.flow && !(flags & DELTA_STILL)))
+    if (flags >= 2 * DELTA_MIXED || (flags & (DELTA_DRY | DELTA_MIXED) && flags & DELTA_MATERIAL) ||
+        (flags & DELTA_DRY && flags & DELTA_MIXED) || (!d->head.flow && !(flags & DELTA_STILL)))
         r->wrong = true;
     brick->material = flags & DELTA_DRY ? WEIR_NOTHING : d->material;
     brick->flows = d->head.flow;
@@ -191,6 +192,13 @@ static bool get_brick(delta_bricks *d, fluid_brick *brick)
         for (int32_t i = 0; i < BRICK_CELLS && !r->wrong; i++) brick->drops[delta_cell(i)] = (int32_t)values[i] * d->head.unit;
     } else {
         memset(brick->drops, 0, sizeof brick->drops);
+    }
+    if (flags & DELTA_MIXED) get_values(r, values, 0, WEIR_MATERIAL_MAX - 1);
+    for (int32_t i = 0; i < BRICK_CELLS && !r->wrong; i++) {
+        const int32_t cell = delta_cell(i);
+        const weir_material of_cell = flags & DELTA_MIXED ? (weir_material)values[i] : d->material;
+        if (flags & DELTA_MIXED && (brick->drops[cell] > 0) != (of_cell != WEIR_NOTHING)) r->wrong = true;
+        brick->materials[cell] = (uint8_t)(brick->drops[cell] > 0 ? of_cell : WEIR_NOTHING);
     }
     for (int32_t axis = 0; axis < 3; axis++) {
         memset(values, 0, sizeof values);
@@ -214,6 +222,7 @@ static bool find_open(const weir_world *world, const fluid_view *view, weir_coor
 static weir_status check_cells(const weir_world *world, const fluid_view *view, const fluid_brick *brick)
 {
     brick_mask open = {{0}};
+    weir_material known = WEIR_NOTHING;  // that it can hold
     if (brick->material == WEIR_NOTHING) return WEIR_OK;
     find_open(world, view, brick->at, &open);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
@@ -222,6 +231,11 @@ static weir_status check_cells(const weir_world *world, const fluid_view *view, 
         if (drops % world->solver->unit != 0)
             return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has %d drops in the cell (%d, %d, %d), and %s counts by %d",
                                drops, c.x, c.y, c.z, world->solver->name, world->solver->unit);
+        const weir_material material = brick->materials[cell];
+        if (drops > 0 && material != known && !materials_can_hold(world, world->materials, world->material_count, material))
+            return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has material %d, which a world of %s cannot hold", material,
+                               world->solver->name);
+        if (drops > 0) known = material;
         if (drops > 0 && !mask_has(&open, cell))
             return status_fail(
                 WEIR_ERROR_ARGUMENT,
@@ -240,9 +254,6 @@ static weir_status check_brick(delta_bricks *d, const fluid_view *view, weir_coo
     if (!snapshot_brick_sound(at)) return damaged("the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
     if (d->done > 0 && coord_compare(listed[d->done - 1], at) >= 0)
         return damaged("the brick (%d, %d, %d) is out of order", at.x, at.y, at.z);
-    if (brick->material != WEIR_NOTHING && !materials_can_hold(world, world->materials, world->material_count, brick->material))
-        return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has material %d, which a world of %s cannot hold",
-                           brick->material, world->solver->name);
     listed[d->done++] = at;
     return check_cells(world, view, brick);
 }
@@ -283,6 +294,7 @@ static bool next_brick(void *source, fluid_brick *brick)
         brick->material = WEIR_NOTHING;
         brick->flows = false;
         memset(brick->drops, 0, sizeof brick->drops);
+        memset(brick->materials, WEIR_NOTHING, sizeof brick->materials);
         return true;
     }
     return false;

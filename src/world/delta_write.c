@@ -192,25 +192,45 @@ static void fetch_listed(const fluid_view *view, const brick_list *list)
     }
 }
 
+// The materials of a brick that is wet, in the order of a delta, 0 in dry cells. Returns the material, or WEIR_NOTHING if there are several.
+static weir_material read_materials(const fluid_view *view, int32_t brick, const uint32_t units[BRICK_CELLS],
+                                    uint32_t materials[BRICK_CELLS])
+{
+    uint8_t of_cells[BRICK_CELLS];
+    weir_material all = WEIR_NOTHING;
+    bool several = false;
+    fluid_materials(view, brick, 0, BRICK_CELLS, of_cells);
+    for (int32_t i = 0; i < BRICK_CELLS; i++) {
+        materials[i] = units[i] > 0 ? of_cells[delta_cell(i)] : WEIR_NOTHING;
+        if (materials[i] == WEIR_NOTHING) continue;
+        several |= all != WEIR_NOTHING && all != (weir_material)materials[i];
+        all = (weir_material)materials[i];
+    }
+    return several ? WEIR_NOTHING : all;
+}
+
 static void put_brick(delta_bytes *to, const fluid_view *view, const listed_brick *item, const weir_coord *last, int32_t unit,
                       bool flow, weir_material *material)
 {
-    uint32_t units[BRICK_CELLS], steps[3][BRICK_CELLS];
+    uint32_t units[BRICK_CELLS], materials[BRICK_CELLS], steps[3][BRICK_CELLS];
     const weir_coord at = item->at;
     const bool there = item->brick != BRICK_NOTHING, wet = there && read_units(view, item->brick, unit, units);
     bool flows = false;  // also of one that is dry: its low faces may be those of wet cells
     for (int32_t axis = 0; axis < 3 && there && flow; axis++) flows |= read_steps(view, item->brick, axis, steps[axis]);
 
-    const bool next = at.z == last->z && at.y == last->y && at.x == last->x + 1, told = wet && view->material != *material;
+    const weir_material all = wet ? read_materials(view, item->brick, units, materials) : WEIR_NOTHING;
+    const bool next = at.z == last->z && at.y == last->y && at.x == last->x + 1, mixed = wet && all == WEIR_NOTHING,
+               told = wet && !mixed && all != *material;
     put_byte(to, (uint8_t)((next ? DELTA_NEXT : 0) | (wet ? 0 : DELTA_DRY) | (told ? DELTA_MATERIAL : 0) |
-                           (flows ? 0 : DELTA_STILL)));
+                           (flows ? 0 : DELTA_STILL) | (mixed ? DELTA_MIXED : 0)));
     if (!next) {
         put_number(to, delta_folded((int64_t)at.x - last->x));
         put_number(to, delta_folded((int64_t)at.y - last->y));
         put_number(to, delta_folded((int64_t)at.z - last->z));
     }
-    if (told) put_number(to, (uint64_t)(*material = view->material));
+    if (told) put_number(to, (uint64_t)(*material = all));
     if (wet) put_values(to, units, (uint32_t)(WEIR_FULL / unit));
+    if (mixed) put_values(to, materials, 0);
     for (int32_t axis = 0; axis < 3 && flows; axis++) put_values(to, steps[axis], 0);
 }
 

@@ -37,7 +37,10 @@ struct fluid_view {
     int32_t gone_end;
     int64_t gone_forgotten;  // number of the last change of which some may be missing here; 0: none are
 
-    weir_material material;           // of all of it
+    weir_material material;  // of all of it, unless read_materials tells
+    // Writes the materials of some cells of a brick; what it writes of dry ones means nothing. NULL: all of the fluid is of one. Called from
+    // several threads at once.
+    void (*read_materials)(const fluid_view *view, int32_t brick, int32_t first, int32_t count, uint8_t *materials);
     float speed;                      // cells per update that a flow of 1 moves
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
     // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.
@@ -45,8 +48,8 @@ struct fluid_view {
     // With a threshold of what counts as a change (weir_world_def.change_threshold): the drops of a brick's 512 cells as they were when it
     // last counted. Meshes are made of these, so that those of bricks side by side fit although some have drifted. NULL: as they are.
     void (*read_reported)(const fluid_view *view, int32_t brick, int32_t *drops);
-    // Drops that there are besides those in cells, or less than none; NULL: there are none.
-    int64_t (*owed)(const fluid_view *view);
+    // Drops of a material that there are besides those in cells, or less than none; NULL: there are none.
+    int64_t (*owed)(const fluid_view *view, weir_material material);
     // Fetches the values of bricks that a device has, before they are read; NULL: they are here.
     void (*fetch)(const fluid_view *view, const int32_t *bricks, int32_t count);
     const void *owner;  // of the solver's
@@ -54,9 +57,10 @@ struct fluid_view {
 
 // The fluid of a brick on its way into a world.
 typedef struct fluid_brick {
-    weir_coord at;           // brick coordinates
-    weir_material material;  // WEIR_NOTHING: it is dry
-    bool flows;              // its flow is told; otherwise the faces keep what they have
+    weir_coord at;                   // brick coordinates
+    weir_material material;          // WEIR_NOTHING: it is dry
+    uint8_t materials[BRICK_CELLS];  // 0 in dry cells
+    bool flows;                      // its flow is told; otherwise the faces keep what they have
     int32_t drops[BRICK_CELLS];
     float flow[3][BRICK_CELLS];  // through low faces, cells per update
 } fluid_brick;
@@ -100,6 +104,22 @@ static inline int32_t fluid_drops_at(const fluid_view *view, int32_t brick, int3
 {
     int32_t room;
     return *(const int32_t *)fluid_values(view, FLUID_DROPS, brick, cell, 1, &room);
+}
+
+// The materials of `count` cells of a brick; those of dry ones mean nothing.
+static inline void fluid_materials(const fluid_view *view, int32_t brick, int32_t first, int32_t count, uint8_t *materials)
+{
+    if (view->read_materials && brick != BRICK_NOTHING)
+        view->read_materials(view, brick, first, count, materials);
+    else
+        memset(materials, view->material, (size_t)count);
+}
+
+static inline weir_material fluid_material_at(const fluid_view *view, int32_t brick, int32_t cell)
+{
+    uint8_t material;
+    fluid_materials(view, brick, cell, 1, &material);
+    return material;
 }
 
 static inline float fluid_pressure_at(const fluid_view *view, int32_t brick, int32_t cell)

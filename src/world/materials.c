@@ -48,9 +48,15 @@ weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *
 
 void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *count)
 {
-    const weir_material_def water = {"water", 1, 1, {0.25f, 0.55f, 0.8f}};
+    static const weir_material_def built_in[] = {
+        {"water", 1, 1, {0.25f, 0.55f, 0.8f}},
+        {"oil", 0.9f, 60, {0.25f, 0.2f, 0.08f}},      // crude
+        {"lava", 2.7f, 100000, {0.95f, 0.32f, 0.04f}}  // basalt
+    };
     *count = 1;
-    weir_status status = materials_add(materials, count, &water);
+    weir_status status = WEIR_OK;
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in && status == WEIR_OK; i++)
+        status = materials_add(materials, count, &built_in[i]);
     assert(status == WEIR_OK && *count == WEIR_MATERIALS_BUILT_IN);
     (void)status;
 }
@@ -110,24 +116,27 @@ int64_t world_ledger_held(const world_ledger *ledger)
     return ledger->added - ledger->removed - ledger->drained - ledger->turned;
 }
 
-static int64_t count_held(const weir_world *world)
+// Of the materials from `first` on, below `end`.
+static int64_t count_held(const weir_world *world, weir_material first, weir_material end)
 {
     const fluid_view view = world_fetch_all(world);
     int32_t room[BRICK_CELLS];
-    int64_t held = view.owed ? view.owed(&view) : 0;
+    uint8_t materials[BRICK_CELLS];
+    int64_t held = 0;
+    for (weir_material i = first; i < end && view.owed; i++) held += view.owed(&view, i);
     for (int32_t b = 1; b < view.end; b++) {
         if (!view.alive[b]) continue;
         const int32_t *mass = fluid_drops(&view, b, room);
-        for (int32_t i = 0; i < BRICK_CELLS; i++) held += mass[i];
+        fluid_materials(&view, b, 0, BRICK_CELLS, materials);
+        for (int32_t i = 0; i < BRICK_CELLS; i++)
+            if (materials[i] >= first && materials[i] < end) held += mass[i];
     }
     return held;
 }
 
-// Of the materials from `first` on, below `end`.
 static weir_ledger sum_ledgers(const weir_world *world, weir_material first, weir_material end)
 {
-    const weir_material of_fluid = world_fluid(world).material;
-    weir_ledger sum = {.held = of_fluid >= first && of_fluid < end ? count_held(world) : 0};
+    weir_ledger sum = {.held = count_held(world, first, end)};
     // A background step writes the world's own account, so while it runs that is not even looked at.
     const world_ledger *ledger = world->busy ? world->frozen.ledger : world->ledger;
     sum.drift = sum.held;

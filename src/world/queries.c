@@ -56,7 +56,7 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     answer.flow =
         (weir_vec){fluid_flow_at(&view, brick, i, 0), fluid_flow_at(&view, brick, i, 1), fluid_flow_at(&view, brick, i, 2)};
     answer.pressure = fluid_pressure_at(&view, brick, i);
-    answer.material = drops > 0 ? view.material : WEIR_NOTHING;
+    answer.material = drops > 0 ? fluid_material_at(&view, brick, i) : WEIR_NOTHING;
     return answer;
 }
 

@@ -86,6 +86,21 @@ static void read_flow_row(const fluid_view *view, int32_t brick, int32_t cell, i
         for (int32_t i = 0; i < count; i++) flow[3 * i + axis] = fluid_flow_at(view, brick, cell + i, axis);
 }
 
+static void read_material_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
+{
+    int32_t room[BRICK_EDGE];
+    const int32_t *mass = fluid_values(view, FLUID_DROPS, brick, cell, count, room);
+    fluid_materials(view, brick, cell, count, to);
+    for (int32_t i = 0; i < count; i++)
+        if (mass[i] == 0) ((uint8_t *)to)[i] = WEIR_NOTHING;
+}
+
+weir_status weir_world_read_material(const weir_world *world, weir_box box, uint8_t *materials)
+{
+    assert(materials);
+    return read_live(world, box, sizeof *materials, read_material_row, materials);
+}
+
 weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill)
 {
     assert(fill);

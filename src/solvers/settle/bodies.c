@@ -118,11 +118,12 @@ static void splice(settle *s, settle_body *b)
 
 // ---- Bodies ----------------------------------------------------------------------------------------------------------------
 
-int32_t settle_new_body(settle *s, int32_t top)
+int32_t settle_new_body(settle *s, int32_t top, int32_t material)
 {
     const int32_t body = store_take(&s->bodies);
     settle_body *b = body_at(s, body);
     b->used = true;
+    b->material = (uint8_t)material;
     b->top = top;
     b->least_up = INT64_MAX;
     b->most_down = INT64_MIN;
@@ -320,14 +321,16 @@ static int32_t brick_above(const settle *s, const settle_body *b, const settle_n
     return *layer ? n->brick : s->cells.pool.near[n->brick][NEAR(0, 1, 0)];
 }
 
-// Cells that a body would get above a node.
+// Cells that a body would get above a node: not those that hold another material.
 static uint64_t cells_above(const settle *s, const settle_body *b, const settle_node *n)
 {
     int32_t layer;
     const int32_t brick = brick_above(s, b, n, &layer);
     if (!brick) return 0;
-    const layer_mask taken = settle_taken(s, brick);
-    return n->cells.layer[b->top & 7] & s->bricks[brick].open.layer[layer] & ~taken.layer[layer];
+    const settle_page *page = s->bricks[brick].page;
+    uint64_t taken = settle_taken(s, brick).layer[layer];
+    if (page) taken |= page->wet.layer[layer] & ~settle_wet_of(page, layer, b->material);
+    return n->cells.layer[b->top & 7] & s->bricks[brick].open.layer[layer] & ~taken;
 }
 
 static int64_t count_above(const settle *s, const settle_body *b)
@@ -376,7 +379,7 @@ void settle_rise(settle *s, int32_t body)
     for (int32_t n = first, next; n; n = next) {
         next = node_at(s, n)->next;
         int32_t layer;
-        settle_body before = {.top = old_top};
+        settle_body before = {.top = old_top, .material = b->material};
         const settle_node *node = node_at(s, n);
         if (s->cells.pool.coord[node->brick].y != old_top >> 3) continue;
         const uint64_t cells = cells_above(s, &before, node);
@@ -442,26 +445,54 @@ void settle_drop_layer(settle *s, int32_t body)
     while (b->nodes > 0 && b->area == 0);
 }
 
+int32_t settle_release(settle *s, int32_t brick, int32_t cell)
+{
+    const int32_t y = layer_of(cell), layer = 8 * s->cells.pool.coord[brick].y + y;
+    int32_t node = s->bricks[brick].node;
+    while (!layers_have(&node_at(s, node)->cells, cell)) node = node_at(s, node)->next_in_brick;
+    const int32_t body = node_at(s, node)->body;
+    settle_body *b = body_at(s, body);
+    const int32_t units = body_fill(b, layer, cell_capacity(&s->bricks[brick], cell));
+    assert(b->volume >= units);
+    settle_keep_seen(s, b);
+    settle_count_cells(s, b, &s->bricks[brick], layer, bit_of(cell), -1);
+    node_at(s, node)->cells.layer[y] &= ~bit_of(cell);
+    b->volume -= units;
+    b->may_be_split = true;
+    settle_note_body(s, body);
+    if (layers_empty(&node_at(s, node)->cells)) settle_end_node(s, node);
+    return units;
+}
+
+// Whether the bricks of a body's cells have pages that can hold its water. If not they are to have them in the next update.
+static bool can_dissolve(settle *s, const settle_body *b)
+{
+    bool can = true;
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
+            const settle_brick *brick = &s->bricks[node_at(s, n)->brick];
+            const settle_page *page = brick->page;
+            if (b->volume == 0) continue;
+            if (brick->worked && (page->materials || page->material == b->material || layers_empty(&page->wet))) continue;
+            settle_wake(s, node_at(s, n)->brick);
+            can = false;
+        }
+    }
+    return can;
+}
+
 // A body with less than a unit per cell and nothing below: its water is free again, a unit per cell from the first on. The bricks have
 // pages, or it waits until they do.
 static void dissolve(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     int32_t count = 0;
-    for (int32_t list = 0; list < 2; list++) {
-        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
-            const int32_t brick = node_at(s, n)->brick;
-            if (!s->bricks[brick].worked && b->volume > 0) {
-                settle_wake(s, brick);
-                count = -1;
-            }
-            if (count >= 0) s->queue[count++] = brick;
-        }
-    }
-    if (count < 0) {
+    if (!can_dissolve(s, b)) {
         settle_note_body(s, body);
         return;
     }
+    for (int32_t list = 0; list < 2; list++)
+        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) s->queue[count++] = node_at(s, n)->brick;
     bricks_sort(&s->cells.pool, s->queue, count);
     for (int32_t i = 0; i < count && b->volume > 0; i++) {
         settle_brick *brick = &s->bricks[s->queue[i]];
@@ -469,7 +500,7 @@ static void dissolve(settle *s, int32_t body)
         for (int32_t y = 0; y < 8; y++) {
             for (uint64_t left = node->cells.layer[y]; left && b->volume > 0;) {
                 const int32_t cell = cell_of(y, region_take(&left));
-                page_fill(brick->page)[cell] = 1;
+                settle_set_cell(brick->page, cell, b->material, 1);
                 brick->page->wet.layer[y] |= bit_of(cell);
                 b->volume--;
             }
@@ -489,7 +520,7 @@ static void leave_through_top(settle *s, settle_body *b)
     const int64_t over = b->volume - b->base - b->room;
     if (!(t->open_sides & WEIR_SIDE_Y_MAX) || b->top + 1 != t->bounds.max.y || over <= 0 || count_above(s, b) == 0) return;
     b->volume -= over;
-    cells_ledger(&s->cells)->drained += over * SETTLE_UNIT;
+    settle_ledger(s, b->material)->drained += over * SETTLE_UNIT;
 }
 
 // Terrain may have taken all cells of the top layer: the highest that it has left is the top one then.

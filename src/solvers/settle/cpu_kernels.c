@@ -12,8 +12,9 @@ enum { FIRST = TILE_PAD, LAST = TILE_PAD + TILE_CELLS };
     LANES         \
     for (int i = FIRST; i < LAST; i++)
 
-// Without bodies their rows are not looked at: `bodies` is a constant where this is inlined.
-static inline __attribute__((always_inline)) void find_flows(settle_tile *t, const bool bodies, const uint16_t film)
+// Without bodies their rows are not looked at: `bodies` is a constant where this is inlined, and `slow` in water.
+static inline __attribute__((always_inline)) void find_flows(settle_tile *t, const bool bodies, const uint16_t film,
+                                                             const int slow)
 {
     uint16_t *restrict fill = t->fill, *restrict capacity = t->capacity, *restrict room = t->room, *restrict down = t->down,
                        *restrict up = t->up, *restrict fill_1 = t->fill_1, *restrict room_1 = t->room_1,
@@ -27,8 +28,9 @@ static inline __attribute__((always_inline)) void find_flows(settle_tile *t, con
         OVER_TILE supported[i] = (uint16_t)(body[i + BELOW] | rule_settle_mask(room[i + BELOW] == 0));
         for (int z = -1; z <= 8; z++) memset(supported + TILE_AT(-4, -2, z), 0xff, TILE_ROW * sizeof *supported);
     }
-    OVER_TILE down[i] =
-        rule_settle_down(fill[i], capacity[i], room[i + BELOW], bodies ? body[i] : 0, bodies ? body[i + BELOW] : 0);
+    OVER_TILE down[i] = rule_settle_slow_fall(
+        rule_settle_down(fill[i], capacity[i], room[i + BELOW], bodies ? body[i] : 0, bodies ? body[i + BELOW] : 0),
+        room[i + BELOW], slow);
     OVER_TILE up[i] = rule_settle_up(fill[i], capacity[i], bodies ? head[i] : 0, bodies ? supported[i] : 0,
                                      rule_settle_level(fill[i + ABOVE], capacity[i + ABOVE]), room[i + ABOVE],
                                      bodies ? body[i] : 0, bodies ? body[i + ABOVE] : 0);
@@ -54,9 +56,9 @@ static inline __attribute__((always_inline)) void find_flows(settle_tile *t, con
             const int j = i + step;
             uint16_t both = bodies ? (uint16_t)(body[i] & body[j]) : 0;
             to[i] = rule_settle_side(fill_1[i], level[i], level[j], bodies ? body[i] : 0, bodies ? pressed[i] : 0, gives[i],
-                                     thin[i], dry[j], rule_settle_mask(capacity[j] != 0), both);
+                                     thin[i], dry[j], rule_settle_mask(capacity[j] != 0), both, slow);
             from[i] = rule_settle_side(fill_1[j], level[j], level[i], bodies ? body[j] : 0, bodies ? pressed[j] : 0, gives[j],
-                                       thin[j], dry[i], rule_settle_mask(capacity[i] != 0), both);
+                                       thin[j], dry[i], rule_settle_mask(capacity[i] != 0), both, slow);
         }
     }
 }
@@ -85,12 +87,14 @@ static void sum_up(settle_tile *t)
     }
 }
 
-static void flows(settle_tile *t, bool bodies, uint16_t film)
+static void flows(settle_tile *t, bool bodies, uint16_t film, int slow)
 {
-    if (bodies)
-        find_flows(t, true, film);
+    if (slow > 0)
+        find_flows(t, true, film, slow);
+    else if (bodies)
+        find_flows(t, true, film, 0);
     else
-        find_flows(t, false, film);
+        find_flows(t, false, film, 0);
     sum_up(t);
 }
 

@@ -15,23 +15,35 @@ static void read_drops(const fluid_cells *c, const brick_pool *pool, int32_t bri
     for (int32_t i = 0; i < BRICK_CELLS; i++) drops[i] *= SETTLE_UNIT;
 }
 
-static void put_drops(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS])
+// A cell of a body that is to hold another material leaves it. What the body's last cell leaves behind, which is in no cell, is removed.
+static void leave_body(settle *s, int32_t brick, int32_t cell, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    settle_release(s, brick, cell);
+    if (b->nodes > 0) return;
+    settle_ledger(s, b->material)->removed += b->volume * SETTLE_UNIT;
+    b->volume = 0;
+    settle_end_body(s, body);
+}
+
+static void put_drops(fluid_cells *c, int32_t brick, const int32_t drops[BRICK_CELLS], const uint8_t *materials)
 {
     settle *s = (settle *)c;
     int32_t units[BRICK_CELLS];
+    uint8_t before[BRICK_CELLS];
     settle_read_units(s, brick, units);
+    settle_read_materials(s, brick, before);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
-        const int32_t more = drops[cell] / SETTLE_UNIT - units[cell];
-        if (more == 0) continue;
+        const int32_t more = drops[cell] / SETTLE_UNIT - units[cell], material = materials[cell];
+        if (more == 0 && material == before[cell]) continue;
         const int32_t body = settle_body_of(s, brick, cell);
-        if (body) {
+        if (body && (material == WEIR_NOTHING || material == body_at(s, body)->material)) {
             body_at(s, body)->volume += more;
             settle_note_body(s, body);
         } else {
-            settle_page *page = s->bricks[brick].page;
-            assert(page && page_fill(page)[cell] + more >= 0);
-            page_fill(page)[cell] = (uint16_t)(page_fill(page)[cell] + more);
-            page->calm[cell] = 0;
+            if (body) leave_body(s, brick, cell, body);
+            settle_set_cell(s->bricks[brick].page, cell, material, drops[cell] / SETTLE_UNIT);
+            s->liquids |= material ? UINT32_C(1) << material : 0;
         }
     }
     settle_look_at_page(s, brick);
@@ -49,29 +61,40 @@ static bool is_wet(const fluid_cells *c, int32_t brick)
     return b->node || (b->page && !layers_empty(&b->page->wet));
 }
 
-const cell_store settle_cell_store = {read_drops, put_drops, full_drops, is_wet};
+static void read_materials(const fluid_cells *c, int32_t brick, uint8_t materials[BRICK_CELLS])
+{
+    settle_read_materials((const settle *)c, brick, materials);
+}
+
+const cell_store settle_cell_store = {
+    .read = read_drops, .put = put_drops, .materials = read_materials, .full = full_drops, .wet = is_wet};
 
 // ---- Fills -------------------------------------------------------------------------------------------------------------------
 
-// Whether a brick has free cells, or may get some from a body before water comes.
-static bool may_take_water(const settle *s, int32_t brick, bool bodies_fall)
+// Whether a brick has free cells, or may get some before a material comes: from a body that falls, or is of another.
+static bool may_take_water(const settle *s, int32_t brick, int32_t material, bool bodies_fall)
 {
     const layer_mask taken = settle_taken(s, brick);
     uint64_t free = 0;
     for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick)
-        if (bodies_fall || body_at(s, node_at(s, n)->body)->dirty) return true;
+        if (bodies_fall || body_at(s, node_at(s, n)->body)->dirty || body_at(s, node_at(s, n)->body)->material != material)
+            return true;
     for (int32_t y = 0; y < 8; y++) free |= s->bricks[brick].open.layer[y] & ~taken.layer[y];
     return free != 0;
 }
 
-weir_status settle_need_pages(settle *s, weir_box box, bool bodies_fall)
+weir_status settle_need_pages(settle *s, weir_box box, int32_t material, bool bodies_fall)
 {
     fluid_view view;
     cells_view(&s->cells, false, &view);
     region_walk walk = region_walk_live(&view, box);
     weir_status status = WEIR_OK;
-    for (int32_t b; status == WEIR_OK && (b = region_walk_next(&walk)) != BRICK_NOTHING;)
-        if (may_take_water(s, b, bodies_fall)) status = settle_need_page(s, b);
+    for (int32_t b; status == WEIR_OK && (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (may_take_water(s, b, material, bodies_fall)) status = settle_need_page(s, b);
+        const settle_page *page = s->bricks[b].page;
+        if (status == WEIR_OK && page && page->material != material && !layers_empty(&page->wet))
+            status = settle_need_materials(s, b);
+    }
     return status;
 }
 
@@ -84,7 +107,7 @@ weir_status settle_prepare(void *state, const world_edit *edit)
         status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
     if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0)) {
         weir_box box = edit->place.box;
-        status = settle_need_pages(s, box, false);
+        status = settle_need_pages(s, box, edit->material, false);
     }
     return status;
 }
@@ -100,8 +123,9 @@ void settle_apply(void *state, const world_edit *edit)
 
 // ---- Terrain -----------------------------------------------------------------------------------------------------------------
 
-// Gives water to a cell beside one; returns what it did not take.
-static int32_t give_to(settle *s, int32_t brick, int32_t cell, int32_t axis, int32_t side, int32_t units, bool to_bodies)
+// Gives units of a material to a cell beside one; returns what it did not take.
+static int32_t give_to(settle *s, int32_t brick, int32_t cell, int32_t axis, int32_t side, int32_t material, int32_t units,
+                       bool to_bodies)
 {
     int32_t next, there = fluid_step((const int32_t(*)[27])s->cells.pool.near, brick, cell, axis, side, &next);
     if (!there || units == 0 || cell_capacity(&s->bricks[there], next) == 0) return units;
@@ -109,14 +133,15 @@ static int32_t give_to(settle *s, int32_t brick, int32_t cell, int32_t axis, int
     settle_page *page = s->bricks[there].page;
     if (to_bodies != (body != 0) || (!body && !page)) return units;
     if (body) {
+        if (body_at(s, body)->material != material) return units;
         body_at(s, body)->volume += units;
         settle_note_body(s, body);
         return 0;
     }
+    if (!page_can_hold(page, next, material)) return units;
     const int32_t room = SETTLE_MOST - page_fill(page)[next], given = units < room ? units : room;
     if (given <= 0) return units;
-    page_fill(page)[next] = (uint16_t)(page_fill(page)[next] + given);
-    page->calm[next] = 0;
+    settle_set_cell(page, next, material, page_fill(page)[next] + given);
     settle_look_at_page(s, there);
     s->cells.pool.wet[there] = 1;
     settle_wake_around(s, there);
@@ -125,12 +150,12 @@ static int32_t give_to(settle *s, int32_t brick, int32_t cell, int32_t axis, int
 }
 
 // Water of a cell that has become solid.
-static void displace(settle *s, int32_t brick, int32_t cell, int32_t units)
+static void displace(settle *s, int32_t brick, int32_t cell, int32_t material, int32_t units)
 {
     static const int8_t ways[6][2] = {{1, 1}, {0, -1}, {0, 1}, {2, -1}, {2, 1}, {1, -1}};
     for (int32_t bodies = 1; bodies >= 0; bodies--)
-        for (int32_t k = 0; k < 6; k++) units = give_to(s, brick, cell, ways[k][0], ways[k][1], units, bodies);
-    cells_ledger(&s->cells)->removed += (int64_t)units * SETTLE_UNIT;
+        for (int32_t k = 0; k < 6; k++) units = give_to(s, brick, cell, ways[k][0], ways[k][1], material, units, bodies);
+    settle_ledger(s, material)->removed += (int64_t)units * SETTLE_UNIT;
 }
 
 // All that a node's cells count for, as the terrain is known.
@@ -161,7 +186,7 @@ static void shut_bodies(settle *s, int32_t brick)
         if (!layers_empty(&node->cells)) continue;
         settle_end_node(s, n);
         if (body_at(s, body)->nodes > 0) continue;
-        cells_ledger(&s->cells)->removed += body_at(s, body)->volume * SETTLE_UNIT;
+        settle_ledger(s, body_at(s, body)->material)->removed += body_at(s, body)->volume * SETTLE_UNIT;
         body_at(s, body)->volume = 0;
         settle_end_body(s, body);
     }
@@ -176,7 +201,7 @@ static void shut_free(settle *s, int32_t brick)
         if (units == 0 || layers_have(&b->open, cell)) continue;
         page_fill(b->page)[cell] = 0;
         b->page->calm[cell] = 0;
-        displace(s, brick, cell, units);
+        displace(s, brick, cell, page_material(b->page, cell), units);
     }
     settle_look_at_page(s, brick);
 }
@@ -216,16 +241,23 @@ static bool is_small(const settle *s, weir_box bricks)
     return region_volume(bricks) <= s->cells.pool.live;
 }
 
+// A page that can hold whatever the world has.
+static weir_status need_place(settle *s, int32_t brick)
+{
+    const weir_status status = settle_need_page(s, brick);
+    return status == WEIR_OK && (s->liquids & (s->liquids - 1)) ? settle_need_materials(s, brick) : status;
+}
+
 // Room for shares that are between, and for water that is pushed aside. Counts the nodes.
 static weir_status prepare_brick(settle *s, int32_t brick, int32_t *nodes)
 {
     static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
                                      NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
     weir_status status = settle_need_shares(s, brick);
-    if (status == WEIR_OK) status = settle_need_page(s, brick);  // it may be pushed in, and on
+    if (status == WEIR_OK) status = need_place(s, brick);  // it may be pushed in, and on
     for (int32_t f = 0; f < 6 && status == WEIR_OK; f++) {
         const int32_t there = s->cells.pool.near[brick][faces[f]];
-        if (there) status = settle_need_page(s, there);
+        if (there) status = need_place(s, there);
     }
     for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick) ++*nodes;
     return status;

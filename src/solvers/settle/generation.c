@@ -122,7 +122,8 @@ static weir_status reserve_pages(settle *s)
     for (int32_t i = 0; i < s->active_count && status == WEIR_OK; i++) status = settle_need_page(s, s->active[i]);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
         if (world->sources[i].kind == SOURCE_EMITTER && world_source_acts(world, &world->sources[i]))
-            status = settle_need_pages(s, world->sources[i].box, drains);
+            status = settle_need_pages(s, world->sources[i].box, world->sources[i].material, drains);
+    if (status == WEIR_OK) status = settle_reserve_liquids(s, s->active, s->active_count, true);
     return status;
 }
 
@@ -152,6 +153,7 @@ static weir_status reserve_slice(settle *s)
     int64_t gains = atomic_load(&s->gain_count);
     choose_slice(s);
     s->sliced = true;
+    status = settle_reserve_liquids(s, s->slice, s->slice_count, false);
     for (int32_t i = 0; i < s->slice_count && status == WEIR_OK; i++) {
         status = settle_need_pending(s, s->slice[i]);
         gains += settle_count_gains(s, s->slice[i]);
@@ -174,6 +176,7 @@ weir_status settle_reserve(void *state)
     // Bricks come and go between generations.
     weir_status status = begins ? cells_reserve(state) : WEIR_OK;
     const int32_t awake = s->active_count;
+    settle_learn_liquids(s);
     if (status == WEIR_OK) status = settle_sync(s);
     if (status == WEIR_OK && begins) status = reserve_pages(s);
     if (status == WEIR_OK) status = settle_reserve_stores(s);
@@ -240,7 +243,7 @@ static void drain_sides(settle *s, int32_t brick)
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const int32_t units = page_fill(page)[cell];
         if (units == 0 || terrain_inside(&world->terrain, brick_cell(s->cells.pool.coord[brick], cell))) continue;
-        cells_ledger(&s->cells)->drained += (int64_t)units * SETTLE_UNIT;
+        settle_ledger(s, page_material(page, cell))->drained += (int64_t)units * SETTLE_UNIT;
         page_fill(page)[cell] = 0;
         page->calm[cell] = 0;
         any = true;

@@ -12,33 +12,36 @@ static const int32_t FACES[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0), NEAR(0, -1, 0), 
 
 // ---- What can join -----------------------------------------------------------------------------------------------------------
 
-// Cells of a layer on which water stands: solid ones and full ones.
-static uint64_t firm(const settle *s, int32_t brick, int32_t layer)
+// Cells of a layer on which a material stands: solid ones, full ones, and those that hold another.
+static uint64_t firm(const settle *s, int32_t brick, int32_t layer, int32_t material)
 {
     const settle_brick *b = &s->bricks[brick];
     if (!brick) return ~UINT64_C(0);
     const int32_t y = 8 * s->cells.pool.coord[brick].y + layer;
-    uint64_t cells = ~b->open.layer[layer] | (b->page ? b->page->full.layer[layer] : 0);
+    uint64_t cells = ~b->open.layer[layer];
+    if (b->page) cells |= b->page->full.layer[layer] | (b->page->wet.layer[layer] & ~settle_wet_of(b->page, layer, material));
     for (int32_t n = b->node; n; n = node_at(s, n)->next_in_brick) {
         const settle_body *body = body_at(s, node_at(s, n)->body);
-        if (y < body->top || body->level == SETTLE_FULL) cells |= node_at(s, n)->cells.layer[layer];
+        if (y < body->top || body->level == SETTLE_FULL || body->material != material)
+            cells |= node_at(s, n)->cells.layer[layer];
     }
     return cells;
 }
 
-static uint64_t firm_below(const settle *s, int32_t brick, int32_t layer)
+static uint64_t firm_below(const settle *s, int32_t brick, int32_t layer, int32_t material)
 {
-    return layer > 0 ? firm(s, brick, layer - 1) : firm(s, s->cells.pool.near[brick][NEAR(0, -1, 0)], 7);
+    if (layer > 0) return firm(s, brick, layer - 1, material);
+    return firm(s, s->cells.pool.near[brick][NEAR(0, -1, 0)], 7, material);
 }
 
-// The free cells of a layer of a brick that can join.
-static uint64_t joining(const settle *s, int32_t brick, int32_t layer, int32_t top)
+// The free cells of a layer of a brick that can join a body of a material.
+static uint64_t joining(const settle *s, int32_t brick, int32_t layer, int32_t top, int32_t material)
 {
     const settle_brick *b = &s->bricks[brick];
     const int32_t y = 8 * s->cells.pool.coord[brick].y + layer;
     if (!b->page || y > top) return 0;
-    const uint64_t cells = b->page->wet.layer[layer];
-    return cells ? cells & firm_below(s, brick, layer) : 0;
+    const uint64_t cells = settle_wet_of(b->page, layer, material);
+    return cells ? cells & firm_below(s, brick, layer, material) : 0;
 }
 
 // ---- The flood ---------------------------------------------------------------------------------------------------------------
@@ -69,7 +72,7 @@ static layer_mask grow(const settle *s, int32_t brick, int32_t body)
     layer_mask can, had = {{0}}, has = settle_beside(s, brick, body);
     if (node) had = node_at(s, node)->cells;
     for (int32_t y = 0; y < 8; y++) {
-        can.layer[y] = joining(s, brick, y, body_at(s, body)->top);
+        can.layer[y] = joining(s, brick, y, body_at(s, body)->top, body_at(s, body)->material);
         has.layer[y] = (has.layer[y] & can.layer[y]) | had.layer[y];
     }
     for (bool grown = true; grown;) {
@@ -184,13 +187,13 @@ typedef struct cell_place {
     int32_t brick, cell;
 } cell_place;
 
-static bool can_join(const settle *s, cell_place at, int32_t top)
+static bool can_join(const settle *s, cell_place at, int32_t top, int32_t material)
 {
-    return at.brick && joining(s, at.brick, layer_of(at.cell), top) & bit_of(at.cell);
+    return at.brick && joining(s, at.brick, layer_of(at.cell), top, material) & bit_of(at.cell);
 }
 
 // Whether at least so many cells would join.
-static bool is_enough(const settle *s, cell_place seed, int32_t top, int32_t wanted)
+static bool is_enough(const settle *s, cell_place seed, int32_t top, int32_t material, int32_t wanted)
 {
     enum { MOST = 64 };
     cell_place met[MOST] = {seed};
@@ -203,20 +206,21 @@ static bool is_enough(const settle *s, cell_place seed, int32_t top, int32_t wan
                                     way & 1 ? 1 : -1, &next.cell);
             int32_t k = 0;
             while (k < count && (met[k].brick != next.brick || met[k].cell != next.cell)) k++;
-            if (k == count && can_join(s, next, top)) met[count++] = next;
+            if (k == count && can_join(s, next, top, material)) met[count++] = next;
         }
     }
     return count >= wanted;
 }
 
 // The water over a cell up to where it ends: the top layer of a body that begins with it.
-static int32_t top_over(const settle *s, cell_place at)
+static int32_t top_over(const settle *s, cell_place at, int32_t material)
 {
     for (;;) {
         cell_place above;
         above.brick = fluid_step((const int32_t(*)[27])s->cells.pool.near, at.brick, at.cell, 1, 1, &above.cell);
         const settle_page *page = above.brick ? s->bricks[above.brick].page : NULL;
-        if (!layers_have(&s->bricks[at.brick].page->full, at.cell) || !page || !layers_have(&page->wet, above.cell))
+        if (!layers_have(&s->bricks[at.brick].page->full, at.cell) || !page || !layers_have(&page->wet, above.cell) ||
+            page_material(page, above.cell) != material)
             return 8 * s->cells.pool.coord[at.brick].y + layer_of(at.cell);
         at = above;
     }
@@ -229,15 +233,17 @@ void settle_begin_bodies(settle *s, int32_t brick)
     settle_page *page = s->bricks[brick].page;
     for (int32_t y = 0; y < 8 && page && tries > 0; y++) {
         uint64_t seeds = page->settled.layer[y];
-        if (seeds) seeds &= firm_below(s, brick, y);
+        if (seeds && !page->materials) seeds &= firm_below(s, brick, y, page->material);
         while (seeds && tries > 0) {
             const cell_place seed = {brick, cell_of(y, region_take(&seeds))};
-            if (page_fill(page)[seed.cell] < limits.least_fill) continue;
-            const int32_t top = top_over(s, seed);
+            const int32_t material = page_material(page, seed.cell);
+            if (page_fill(page)[seed.cell] < limits.least_fill || s->slow[material] >= SETTLE_STIFF) continue;
+            const int32_t top = top_over(s, seed, material);
+            if (page->materials && !can_join(s, seed, top, material)) continue;
             tries--;
-            if (!can_join(s, seed, top) || s->bodies.budget == 0 || s->nodes.budget == 0) continue;
-            if (!is_enough(s, seed, top, limits.least_cells)) continue;
-            const int32_t body = settle_new_body(s, top);
+            if (!can_join(s, seed, top, material) || s->bodies.budget == 0 || s->nodes.budget == 0) continue;
+            if (!is_enough(s, seed, top, material, limits.least_cells)) continue;
+            const int32_t body = settle_new_body(s, top, material);
             layer_mask first = {{0}};
             first.layer[y] = bit_of(seed.cell);
             take_cells(s, brick, body, &first);

@@ -12,6 +12,7 @@
 #define SETTLE_MOST 32768      // that a free cell can hold
 #define SETTLE_ENDLESS 0xffff  // room of a body
 #define SETTLE_SHARE 64        // units in 1/255 of a cell that is not wholly open
+#define SETTLE_STIFF 3         // slowness from which on a liquid is stiff
 
 // What fits into a cell of which `share` (0 to 255) is solid.
 RULE int rule_settle_capacity(int share)
@@ -59,6 +60,20 @@ RULE uint16_t rule_settle_down(uint16_t fill, uint16_t capacity, uint16_t room_b
     return (uint16_t)(rule_settle_min(loose, room_below) & ~(body & body_below));
 }
 
+// What falls of a liquid that is slower than water by so many halves: at least a unit, so that nothing stays in the air. What is to fill up a
+// cell that is half full comes at once: of what stands there the upper layers run too, and they do so only on full ones.
+RULE uint16_t rule_settle_slow_fall(uint16_t falls, uint16_t room_below, int slow)
+{
+    return rule_settle_choose(rule_settle_mask(room_below <= SETTLE_FULL / 2), falls,
+                              (uint16_t)((falls + (1 << slow) - 1) >> slow));
+}
+
+// The difference of levels up to which a stiff liquid stands: its slopes come to rest, and it forms no bodies, which are level.
+RULE uint16_t rule_settle_yield(int slow)
+{
+    return (uint16_t)(slow < SETTLE_STIFF ? 0 : 256 << slow);
+}
+
 // What rises out of a cell: excess, or what a body presses up, whose surface would stand `head` above the cell. `level_above` is the level in
 // the cell above, counted from its bottom; `supported` says whether a body's cell stands on something full.
 RULE uint16_t rule_settle_up(uint16_t fill, uint16_t capacity, uint16_t head, uint16_t supported, uint16_t level_above,
@@ -79,12 +94,14 @@ RULE uint16_t rule_settle_level(uint16_t fill, uint16_t capacity)
 // more. A body brings the other up to its level, half of the way in an update, or full where its surface stands above the cell (`pressed`):
 // so its rim advances at its level, and does not run out as a slope. A film stops at a dry floor.
 RULE uint16_t rule_settle_side(uint16_t fill, uint16_t level, uint16_t level_there, uint16_t body, uint16_t pressed,
-                               uint16_t supported, uint16_t thin, uint16_t dry_there, uint16_t open_there, uint16_t bodies)
+                               uint16_t supported, uint16_t thin, uint16_t dry_there, uint16_t open_there, uint16_t bodies,
+                               int slow)
 {
-    uint16_t difference = rule_settle_less(rule_settle_choose(pressed, SETTLE_FULL, level), level_there);
+    uint16_t above = rule_settle_less(rule_settle_choose(pressed, SETTLE_FULL, level), level_there);
+    uint16_t difference = (uint16_t)(above & rule_settle_mask(above > rule_settle_yield(slow)));
     uint16_t runs = rule_settle_fifth(rule_settle_min(difference, fill));
     uint16_t fills = rule_settle_min(rule_settle_fifth(fill), (uint16_t)((difference + 1) >> 1));
-    return (uint16_t)(rule_settle_choose(body, fills, runs) & supported & open_there & ~bodies & ~(thin & dry_there));
+    return (uint16_t)((rule_settle_choose(body, fills, runs) >> slow) & supported & open_there & ~bodies & ~(thin & dry_there));
 }
 
 #endif

@@ -18,10 +18,16 @@ enum {
 
 static const uint64_t LOW_X = UINT64_C(0x0101010101010101);
 
+// Bodies of different materials do not run into each other.
+static bool can_meet(const settle *s, int32_t a, int32_t b)
+{
+    return a != b && body_at(s, a)->material == body_at(s, b)->material;
+}
+
 static bool has_other(const settle *s, int32_t brick, int32_t body)
 {
     for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick)
-        if (node_at(s, n)->body != body) return true;
+        if (can_meet(s, node_at(s, n)->body, body)) return true;
     return false;
 }
 
@@ -124,7 +130,7 @@ static bool find_pairs(const settle *s, int32_t brick, pair_list *list)
         const settle_node *a = node_at(s, here[i]);
         for (int32_t k = i + 1; k < count; k++) {
             const settle_node *b = node_at(s, here[k]);
-            const int32_t faces = faces_within(&a->cells, &b->cells);
+            const int32_t faces = can_meet(s, a->body, b->body) ? faces_within(&a->cells, &b->cells) : 0;
             if (faces > 0) add_pair(list, a->body, b->body, faces);
             any |= faces > 0;
         }
@@ -135,7 +141,7 @@ static bool find_pairs(const settle *s, int32_t brick, pair_list *list)
         for (int32_t i = 0; i < count; i++) {
             for (int32_t k = 0; k < beyond; k++) {
                 const settle_node *a = node_at(s, here[i]), *b = node_at(s, there[k]);
-                const int32_t faces = a->body == b->body ? 0 : faces_across(&a->cells, &b->cells, axis);
+                const int32_t faces = can_meet(s, a->body, b->body) ? faces_across(&a->cells, &b->cells, axis) : 0;
                 if (faces > 0) add_pair(list, a->body, b->body, faces);
                 any |= faces > 0;
             }
@@ -449,7 +455,8 @@ void settle_split(settle *s, int32_t body)
     settle_wake_outlets(s, body, true);
     const int32_t first = lowest_root(s, count);
     for (int32_t p = 0; p < count; p++)
-        if (root_of(s->parts, p) == p) s->parts[p].body = p == first ? body : settle_new_body(s, body_at(s, body)->top);
+        if (root_of(s->parts, p) == p)
+            s->parts[p].body = p == first ? body : settle_new_body(s, body_at(s, body)->top, body_at(s, body)->material);
     const settle_body before = *body_at(s, body);
     int64_t given = 0;
     for (int32_t p = 0; p < count; p++) {

@@ -12,7 +12,9 @@ weir_status settle_put_prepare(void *state, const weir_coord *bricks, int32_t co
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) {
         const int32_t brick = bricks_find(&s->cells.pool, bricks[i]);
-        if (brick) status = settle_need_page(s, brick);
+        if (!brick) continue;
+        status = settle_need_page(s, brick);
+        if (status == WEIR_OK) status = settle_need_materials(s, brick);
     }
     return status;
 }
@@ -36,7 +38,7 @@ static void leave_bodies(settle *s, int32_t brick)
         b->may_be_split = true;
         settle_note_body(s, body);
         if (b->nodes > 0) continue;
-        cells_ledger(&s->cells)->removed += b->volume * SETTLE_UNIT;
+        settle_ledger(s, b->material)->removed += b->volume * SETTLE_UNIT;
         b->volume = 0;
         settle_end_body(s, body);
     }
@@ -46,20 +48,27 @@ static void put_brick(settle *s, int32_t brick, const fluid_brick *from)
 {
     settle_brick *b = &s->bricks[brick];
     int32_t units[BRICK_CELLS];
+    uint8_t materials[BRICK_CELLS];
     bool changed = false;
     settle_read_units(s, brick, units);
+    settle_read_materials(s, brick, materials);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
-        const int32_t more = from->drops[cell] / SETTLE_UNIT - units[cell];
-        cells_ledger(&s->cells)->added += more > 0 ? (int64_t)more * SETTLE_UNIT : 0;
-        cells_ledger(&s->cells)->removed -= more < 0 ? (int64_t)more * SETTLE_UNIT : 0;
-        changed |= more != 0;
+        const int32_t drops = from->drops[cell], had = units[cell] * SETTLE_UNIT, of = from->materials[cell];
+        if (drops == had && of == materials[cell]) continue;
+        changed = true;
+        if (of == materials[cell]) {
+            cells_book(&s->cells, of, drops - had);
+            continue;
+        }
+        cells_book(&s->cells, materials[cell], -had);
+        cells_book(&s->cells, of, drops);
     }
     if (!changed) return;
     leave_bodies(s, brick);
     assert(b->page || from->material == WEIR_NOTHING);
     for (int32_t cell = 0; cell < BRICK_CELLS && b->page; cell++) {
-        page_fill(b->page)[cell] = (uint16_t)(from->drops[cell] / SETTLE_UNIT);
-        b->page->calm[cell] = 0;
+        settle_set_cell(b->page, cell, from->materials[cell], from->drops[cell] / SETTLE_UNIT);
+        if (from->materials[cell]) s->liquids |= UINT32_C(1) << from->materials[cell];
     }
     settle_look_at_page(s, brick);
     settle_wake_around(s, brick);
@@ -78,6 +87,7 @@ void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *
         put_brick(s, brick, from);
         const settle_brick *b = &s->bricks[brick];
         if (b->page && !b->worked && layers_empty(&b->page->wet)) settle_drop_page(s, brick);
+        settle_drop_materials(s, brick);
     }
     cells_topology(&s->cells);  // without memory it is done the next time
 }

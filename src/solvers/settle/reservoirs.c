@@ -1,7 +1,7 @@
 // Reservoirs: bodies that are held at a level, and the free cells of a reservoir's box.
 //
 // A body of which a cell lies in the box is held as a whole, so a small box holds an ocean. Its volume follows from the level, and what it gains and
-// loses is booked: it neither rises nor falls, and none of its bricks is looked at for that. Which bodies are held follows from where they
+// loses is booked: it neither rises nor falls, and none of its bricks is looked at for that. Other liquids than its own it leaves alone. Which bodies are held follows from where they
 // are, so there is nothing to keep, to save or to hand on when bodies become one or come apart.
 #include "solvers/settle/settle.h"
 
@@ -79,7 +79,8 @@ const world_source *settle_holder(const settle *s, int32_t body)
 {
     const weir_world *world = s->cells.world;
     for (int32_t i = 0; i < world->source_count; i++)
-        if (world->sources[i].kind == SOURCE_RESERVOIR && reaches_into(s, body, world->sources[i].box))
+        if (world->sources[i].kind == SOURCE_RESERVOIR && world->sources[i].material == body_at(s, body)->material &&
+            reaches_into(s, body, world->sources[i].box))
             return &world->sources[i];
     return NULL;
 }
@@ -95,14 +96,6 @@ void settle_note_box(settle *s, weir_box box)
 }
 
 // ---- Bodies ----------------------------------------------------------------------------------------------------------------
-
-static void book(settle *s, int64_t units)
-{
-    if (units > 0)
-        cells_ledger(&s->cells)->added += units * SETTLE_UNIT;
-    else
-        cells_ledger(&s->cells)->removed -= units * SETTLE_UNIT;
-}
 
 // Whether the layer above lies behind an open side, through which it would run out.
 static bool ends_at_top(const settle *s, const settle_body *b)
@@ -140,7 +133,7 @@ bool settle_hold(settle *s, int32_t body, const world_source *holder)
     int64_t volume = b->base + (b->top == surface.top ? settle_layer_holds(s, b, surface.level) : b->room);
     if (volume == 0 && b->nodes > 0) settle_drop_layer(s, body);
     if (b->nodes == 0) volume = 0;
-    book(s, volume - b->volume);
+    cells_book(&s->cells, b->material, (volume - b->volume) * SETTLE_UNIT);
     b->volume = volume;
     if (b->nodes > 0) return true;
     settle_end_body(s, body);
@@ -149,7 +142,7 @@ bool settle_hold(settle *s, int32_t body, const world_source *holder)
 
 // ---- Free water ------------------------------------------------------------------------------------------------------------
 
-static void keep_brick(settle *s, int32_t brick, const layer_mask *cells, const held_surface *surface)
+static void keep_brick(settle *s, int32_t brick, const layer_mask *cells, const held_surface *surface, int32_t material)
 {
     settle_brick *b = &s->bricks[brick];
     const layer_mask taken = settle_taken(s, brick);
@@ -162,14 +155,15 @@ static void keep_brick(settle *s, int32_t brick, const layer_mask *cells, const 
             const int32_t capacity = cell_capacity(b, cell), units = fill_under(surface, bottom + y, capacity);
             const int32_t more = units - page_fill(b->page)[cell];
             if (more == 0 || (more < 0 && units == capacity)) continue;  // what is too much rises
-            page_fill(b->page)[cell] = (uint16_t)units;
-            b->page->calm[cell] = 0;
+            if (!page_can_hold(b->page, cell, material)) continue;
+            settle_set_cell(b->page, cell, material, units);
+            s->liquids |= UINT32_C(1) << material;
             given += more;
             changed = true;
         }
     }
     if (!changed) return;
-    book(s, given);
+    cells_book(&s->cells, material, given * SETTLE_UNIT);
     settle_look_at_page(s, brick);
     s->cells.pool.wet[brick] = s->cells.store->wet(&s->cells, brick);
     cells_flags(&s->cells)[brick] = s->cells.world->change;
@@ -189,7 +183,7 @@ void settle_keep_free(settle *s)
         region_walk walk = region_walk_live(&view, source->box);
         for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;)
             if (s->bricks[brick].worked && layers_in_box(source->box, view.coord[brick], &cells))
-                keep_brick(s, brick, &cells, &surface);
+                keep_brick(s, brick, &cells, &surface, source->material);
     }
 }
 

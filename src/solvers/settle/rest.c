@@ -105,8 +105,10 @@ void settle_wake_sides(settle *s, int32_t brick, int32_t layer, uint64_t cells)
 // The heights of a body's surface at which water would run between it and a free cell at its side.
 static void find_heights(const settle *s, int32_t brick, int32_t cell, int32_t body, int64_t *up, int64_t *down)
 {
-    enum { FROM_BODY = 1, TO_BODY = 5 };  // differences of levels at which a unit runs
     const settle_brick *b = &s->bricks[brick];
+    const int32_t material = body_at(s, body)->material, slow = s->slow[material];
+    const int32_t from_body = (2 << slow) - 1, to_body = 5 << slow;  // differences of levels at which a unit runs
+    if (b->page && layers_have(&b->page->wet, cell) && page_material(b->page, cell) != material) return;
     const int32_t capacity = cell_capacity(b, cell), fill = b->page ? page_fill(b->page)[cell] : 0;
     const int32_t level = rule_settle_level((uint16_t)fill, (uint16_t)capacity);
     const int64_t bottom = ((int64_t)8 * s->cells.pool.coord[brick].y + layer_of(cell)) * SETTLE_FULL;
@@ -115,10 +117,10 @@ static void find_heights(const settle *s, int32_t brick, int32_t cell, int32_t b
             there = fluid_step((const int32_t(*)[27])s->cells.pool.near, brick, cell, way & 2, way & 1 ? 1 : -1, &next);
         if (!there || settle_body_of(s, there, next) != body) continue;
         const int32_t floor = SETTLE_FULL - cell_capacity(&s->bricks[there], next);
-        int32_t least = level + FROM_BODY;
-        if (fill == 0 && floor + settle_get_limits(s).film > least) least = floor + settle_get_limits(s).film;
+        int32_t least = level + from_body;
+        if (fill == 0 && floor + settle_film(s, material) > least) least = floor + settle_film(s, material);
         if (bottom + least < *up) *up = bottom + least;
-        if (fill > 0 && bottom + level - TO_BODY > *down) *down = bottom + level - TO_BODY;
+        if (fill > 0 && bottom + level - to_body > *down) *down = bottom + level - to_body;
     }
 }
 
@@ -164,5 +166,6 @@ bool settle_rest(settle *s, int32_t brick)
     if (!tell_bodies(s, brick)) return false;
     b->active = 0;
     if (b->page && layers_empty(&b->page->wet)) settle_drop_page(s, brick);
+    settle_drop_materials(s, brick);
     return true;
 }

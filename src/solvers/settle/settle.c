@@ -35,6 +35,7 @@ static void destroy(void *state)
     settle_free_frozen(s);
     settle_free_tables(s);
     memory_free(mem, s->scratch, (size_t)s->workers * sizeof(settle_tile));
+    memory_free(mem, s->mixed_scratch, (size_t)s->workers * settle_mixed_bytes());
     cells_destroy(&s->cells);
     memory_free(mem, s, sizeof *s);
 }
@@ -70,6 +71,12 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
     return status;
 }
 
+static bool can_hold(const void *state, weir_material material, const weir_material_def *def)
+{
+    (void)state, (void)material, (void)def;
+    return true;
+}
+
 static void stats(const void *state, weir_stats *all)
 {
     const settle *s = state;
@@ -98,6 +105,7 @@ const solver_table solver_settle = {
     .cell_max = SETTLE_MOST * SETTLE_UNIT,
     .falls = true,
     .solid_share = 255,
+    .can_hold = can_hold,
     .create = create,
     .destroy = destroy,
     .reserve = settle_reserve,

@@ -5,7 +5,7 @@
 // without a look at its cells, and only bricks in which free water moves are worked on.
 //
 //     brick    what the solver keeps of one beside the pool's tables: its shape, a page if it has free water, its nodes and outlets
-//     page     the fills of a brick's free cells
+//     page     the fills of a brick's free cells, and their materials if it has more than one
 //     node     the cells of a body in one brick
 //     outlet   a brick at rest beside a body, and the levels of the body that wake it
 //
@@ -23,8 +23,11 @@ enum {
     SETTLE_UNIT = WEIR_FULL / SETTLE_FULL,  // drops
     SETTLE_SEEDS = 4,                       // bodies that may begin in a brick in one update
     SETTLE_OUTLETS = 64,                    // bodies beside which a brick may rest
-    LIST_DEEP = 0,                          // nodes below those
-    LIST_SURFACE = 1                        // in the layer of bricks that holds the body's top layer
+    SETTLE_SLOWEST = 5,
+    SETTLE_SEVERAL = 255,                  // in place of a material: more than one
+    SETTLE_MIXED_BYTES = 2 * BRICK_CELLS,  // of the materials of a page's cells
+    LIST_DEEP = 0,                         // nodes below those
+    LIST_SURFACE = 1                       // in the layer of bricks that holds the body's top layer
 };
 
 // The cells of a brick by layers.
@@ -40,12 +43,14 @@ typedef struct settle_pending {
 } settle_pending;
 
 typedef struct settle_page {
-    uint16_t fill[2][BRICK_CELLS];  // units in free cells, now and after the generation under way
-    uint8_t calm[BRICK_CELLS];      // updates for which the cell has been calm
-    layer_mask wet, full;           // free cells that hold something, and as much as fits
-    layer_mask settled;             // wet and calm for long enough
-    uint8_t now;                    // which of the two fills counts
-    settle_pending *pending;        // NULL unless a generation took more than one update
+    uint16_t fill[2][BRICK_CELLS];      // units in free cells, now and after the generation under way
+    uint8_t calm[BRICK_CELLS];          // updates for which the cell has been calm
+    layer_mask wet, full;               // free cells that hold something, and as much as fits
+    layer_mask settled;                 // wet and calm for long enough
+    uint8_t now;                        // which of the two fills counts
+    settle_pending *pending;            // NULL unless a generation took more than one update
+    uint8_t material;                   // of all its water, while `materials` is NULL
+    uint8_t (*materials)[BRICK_CELLS];  // of wet cells, like the fills
 } settle_page;
 
 typedef struct settle_brick {
@@ -60,6 +65,8 @@ typedef struct settle_brick {
     uint8_t stirred;   // something changed in it or beside it since it was worked on
     uint8_t touching;  // bodies may touch in it
     uint8_t queued;    // of a flood under way
+    uint8_t
+        liquid;  // in an update, of a worked one: the material that it and the 26 around it hold; 0: none, or SETTLE_SEVERAL
 } settle_brick;
 
 typedef struct settle_node {
@@ -89,7 +96,8 @@ typedef struct settle_body {
     bool closed;        // it holds more than fits, and there is nowhere to rise to
     bool dirty;         // its volume or its cells changed
     bool may_be_split;  // cells were taken out of it
-    bool seen_kept;     // an edit changed its level while bricks are worked on, which go on with `seen`
+    uint8_t material;
+    bool seen_kept;  // an edit changed its level while bricks are worked on, which go on with `seen`
     settle_surface seen;
     int64_t volume;  // units
     int64_t base;    // that fit below the top layer
@@ -179,9 +187,12 @@ typedef struct settle {
     struct settle_part *parts;  // of a body that may be split
     int32_t part_room;
     const settle_kernels *kernels;
-    char *scratch;
+    char *scratch;        // a tile per thread
+    char *mixed_scratch;  // and one for mixed bricks, from the second material on
     int32_t workers;
-    int64_t page_count, share_count, pending_count;  // that there are
+    int64_t page_count, share_count, pending_count, mixed_count;  // that there are; mixed: pages with materials
+    uint32_t liquids;                 // bit 1 << material of each that it has held since it was empty
+    uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
     // The generation under way.
     settle_stage stage;
     int32_t
@@ -303,16 +314,41 @@ static inline int64_t body_height(const settle_body *body)
     return surface_height((settle_surface){body->top, body->level, body->closed});
 }
 
+// The film of a liquid at which it stops on a dry floor: the slower it is, the thicker.
+static inline int32_t settle_film(const settle *s, int32_t material)
+{
+    const int32_t film = (int32_t)(s->cells.world->params.settle.film * SETTLE_FULL), most = SETTLE_FULL / 2;
+    const int32_t thick = film * (1 + s->slow[material]);
+    return thick < most || s->slow[material] == 0 ? thick : film < most ? most : film;
+}
+
+static inline world_ledger *settle_ledger(const settle *s, int32_t material)
+{
+    return &s->cells.world->ledger[material];
+}
+
+// The material of a wet cell.
+static inline int32_t page_material(const settle_page *page, int32_t cell)
+{
+    return page->materials ? page->materials[page->now][cell] : page->material;
+}
+
+// Whether a cell of a page can hold a material: not beside another without room to note which is which.
+static inline bool page_can_hold(const settle_page *page, int32_t cell, int32_t material)
+{
+    if (page->materials) return !layers_have(&page->wet, cell) || page->materials[page->now][cell] == material;
+    return page->material == material || layers_empty(&page->wet);
+}
+
 // The parameters in units.
 typedef struct settle_limits {
-    int32_t film, calm, patience, least_cells, least_fill;
+    int32_t calm, patience, least_cells, least_fill;
 } settle_limits;
 
 static inline settle_limits settle_get_limits(const settle *s)
 {
     const weir_settle_params *p = &s->cells.world->params.settle;
-    return (settle_limits){.film = (int32_t)(p->film * SETTLE_FULL),
-                           .calm = (int32_t)(p->calm * SETTLE_FULL),
+    return (settle_limits){.calm = (int32_t)(p->calm * SETTLE_FULL),
                            .patience = p->patience,
                            .least_cells = p->body_cells,
                            .least_fill = SETTLE_FULL / 64};
@@ -342,7 +378,7 @@ typedef struct settle_tile {
 
 struct settle_kernels {
     // Works out what crosses faces in a tile that has been filled in, and what its cells then hold.
-    void (*flows)(settle_tile *t, bool bodies, uint16_t film);
+    void (*flows)(settle_tile *t, bool bodies, uint16_t film, int slow);
     // The new fills of a brick's free cells, and what is calm: its page's own notes, or those that wait, whose counts are the page's yet.
     uint8_t (*take)(settle_tile *t, settle_page *page, bool waits, uint16_t calm, uint8_t patience);
 };
@@ -386,6 +422,32 @@ static inline int32_t store_used(const settle_store *store)
 int32_t store_take(settle_store *store);
 void store_give(settle_store *store, int32_t item);
 
+// ---- liquids.c: which material is where ----
+
+// What the materials of the world are like to it.
+void settle_learn_liquids(settle *s);
+// The cells of a layer of a page that hold a material.
+uint64_t settle_wet_of(const settle_page *page, int32_t layer, int32_t material);
+// The materials of a brick's cells, in free water and bodies; 0 in dry ones.
+void settle_read_materials(const settle *s, int32_t brick, uint8_t materials[BRICK_CELLS]);
+// The same of a page's alone. Returns the material if all is of one, or SETTLE_SEVERAL.
+int32_t settle_page_materials(const settle_page *page, uint8_t materials[BRICK_CELLS]);
+// Puts units of a material into a free cell that can hold it.
+void settle_set_cell(settle_page *page, int32_t cell, int32_t material, int32_t units);
+// Room to note the materials of a page's cells one by one; and back, if all are of one.
+weir_status settle_need_materials(settle *s, int32_t brick);
+void settle_drop_materials(settle *s, int32_t brick);
+// Finds out of bricks that the next update works on which have several materials around, and makes room for them; `sources`: also where
+// emitters will pour.
+weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t count, bool sources);
+
+// ---- mixed.c: the laws where there are several materials ----
+
+// As the kernels' `flows`, of the tile of a brick. `room` is a settle_mixed of the thread's own. Notes what cells are of then; returns whether any of
+// the brick's became another.
+bool settle_mixed_flows(const settle *s, int32_t brick, settle_tile *t, void *room);
+size_t settle_mixed_bytes(void);
+
 // ---- tile.c: the laws over a brick ----
 
 // Works on bricks, which have pages: their new fills, and what bodies gain. If it waits, both are kept with the bricks, for which there is
@@ -417,7 +479,9 @@ int32_t settle_body_of(const settle *s, int32_t brick, int32_t cell);
 // All cells of a brick that belong to bodies.
 layer_mask settle_taken(const settle *s, int32_t brick);
 
-int32_t settle_new_body(settle *s, int32_t top);
+int32_t settle_new_body(settle *s, int32_t top, int32_t material);
+// Takes a cell out of its body, with what it holds; returns that, in units.
+int32_t settle_release(settle *s, int32_t brick, int32_t cell);
 void settle_end_body(settle *s, int32_t body);
 // The node of a body in a brick, made if there is none.
 int32_t settle_need_node(settle *s, int32_t brick, int32_t body);
@@ -513,9 +577,9 @@ void settle_end_outlets(settle *s, int32_t brick);
 extern const cell_store settle_cell_store;
 weir_status settle_prepare(void *state, const world_edit *edit);
 void settle_apply(void *state, const world_edit *edit);
-// Pages for the bricks of a box into which water may be put. `bodies_fall`: bodies may do so before it comes, also those of which nothing
+// Pages for the bricks of a box into which a material may be put. `bodies_fall`: bodies may do so before it comes, also those of which nothing
 // changed yet.
-weir_status settle_need_pages(settle *s, weir_box box, bool bodies_fall);
+weir_status settle_need_pages(settle *s, weir_box box, int32_t material, bool bodies_fall);
 weir_status settle_terrain_prepare(void *state, weir_box bricks);
 void settle_terrain_changed(void *state, weir_box bricks);
 
@@ -528,7 +592,7 @@ void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *
 
 // The units of a brick's cells, in free water and bodies.
 void settle_read_units(const settle *s, int32_t brick, int32_t units[BRICK_CELLS]);
-int64_t settle_owed(const settle *s);
+int64_t settle_owed(const settle *s, int32_t material);
 void settle_view(const void *state, bool frozen, fluid_view *view);
 weir_status settle_freeze(void *state);
 void settle_free_frozen(settle *s);

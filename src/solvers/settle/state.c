@@ -2,12 +2,12 @@
 //
 // In a snapshot: bricks in coordinate order, each as
 //
-//     coordinate | flags | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts
-//     | of the generation under way: what came of it
+//     coordinate | flags | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts, its material or 512 of them
+//     | of the generation under way: what came of it, and whether several materials were around
 //     | each node, by its lowest cell: number of its body, eight layers of 8 bytes
 //     | each outlet: number of its body, the two heights of 8 bytes
 //
-// then the bodies, numbered in the order in which they come: volume of 8 bytes, level of 4, flags, and what the laws see of it if that is
+// then the bodies, numbered in the order in which they come: material, volume of 8 bytes, level of 4, flags, and what the laws see of it if that is
 // something else: level and top layer of 4 bytes. Where a generation stands comes first. All live bricks are there, also dry
 // ones: one that comes to be is worked on if a neighbour is, so it matters which have been there before.
 #include "base/hash.h"
@@ -24,7 +24,8 @@ enum {
     FLAG_WORKED = 16,
     FLAG_DONE = 32,
     FLAG_STIRRED = 64,
-    FLAG_CLOSED = 1,  // of a body
+    FLAG_MIXED = 128,  // its free water is of several materials
+    FLAG_CLOSED = 1,   // of a body
     FLAG_DIRTY = 2,
     FLAG_SPLIT = 4,
     FLAG_SEEN = 8,
@@ -55,26 +56,39 @@ void settle_read_units(const settle *s, int32_t brick, int32_t units[BRICK_CELLS
 }
 
 // What bodies hold in no cell.
-int64_t settle_owed(const settle *s)
+int64_t settle_owed(const settle *s, int32_t material)
 {
     int64_t owed = 0;
     for (int32_t body = 1; body < s->bodies.end; body++) {
         const settle_body *b = body_at(s, body);
-        if (b->used) owed += b->volume - b->base - settle_layer_holds(s, b, b->level);
+        if (b->used && b->material == material) owed += b->volume - b->base - settle_layer_holds(s, b, b->level);
     }
     return owed;
 }
 
-static int64_t read_owed(const fluid_view *view)
+static const settle *viewed(const fluid_view *view)
 {
     const settle *s = view->owner;
-    return settle_owed(view->alive == s->cells.frozen.alive ? s->frozen : s) * SETTLE_UNIT;
+    return view->alive == s->cells.frozen.alive ? s->frozen : s;
+}
+
+static int64_t read_owed(const fluid_view *view, weir_material material)
+{
+    return settle_owed(viewed(view), material) * SETTLE_UNIT;
+}
+
+static void read_materials(const fluid_view *view, int32_t brick, int32_t first, int32_t count, uint8_t *materials)
+{
+    uint8_t all[BRICK_CELLS];
+    settle_read_materials(viewed(view), brick, all);
+    memcpy(materials, all + first, (size_t)count);
 }
 
 void settle_view(const void *state, bool frozen, fluid_view *view)
 {
     cells_view(state, frozen, view);
     view->owed = read_owed;
+    view->read_materials = read_materials;
 }
 
 // ---- The frozen copy ---------------------------------------------------------------------------------------------------------
@@ -104,7 +118,14 @@ static bool copy_brick(settle *copy, int32_t brick, const settle_brick *from)
     to->page = NULL;
     to->shares = NULL;
     if (from->page && settle_need_page(copy, brick) != WEIR_OK) return false;
-    if (from->page) *to->page = *from->page, to->page->pending = NULL;
+    if (from->page && from->page->materials && settle_need_materials(copy, brick) != WEIR_OK) return false;
+    if (from->page) {
+        uint8_t(*materials)[BRICK_CELLS] = to->page->materials;
+        *to->page = *from->page;
+        to->page->materials = materials;
+        to->page->pending = NULL;
+        if (materials) memcpy(materials, from->page->materials, SETTLE_MIXED_BYTES);
+    }
     if (from->shares && settle_need_shares(copy, brick) != WEIR_OK) return false;
     if (from->shares) memcpy(to->shares, from->shares, BRICK_CELLS);
     return true;
@@ -155,8 +176,9 @@ static uint32_t place_of(const settle *s, const settle_brick *b)
 {
     if (s->stage == STAGE_BEGIN) return 0;
     const int32_t outcome = b->worked && s->stage > STAGE_WORK ? b->outcome : 0;
-    return (uint32_t)((b->worked ? FLAG_WORKED : 0) | (b->done ? FLAG_DONE : 0) | (b->stirred ? FLAG_STIRRED : 0) |
-                      outcome << 8);
+    const bool several = b->worked && s->stage > STAGE_WORK && b->liquid == SETTLE_SEVERAL;
+    return (uint32_t)(several << 16 | (b->worked ? FLAG_WORKED : 0) | (b->done ? FLAG_DONE : 0) |
+                      (b->stirred ? FLAG_STIRRED : 0) | outcome << 8);
 }
 
 // Bricks that have been let rest, or kept, are in the list no more when it is read again.
@@ -176,13 +198,15 @@ static uint64_t hash_brick(const settle *s, int32_t brick)
     if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
     if (!free) return hash;
     hash = hash_bytes(page_fill(b->page), sizeof b->page->fill[0], hash);
-    return hash_bytes(b->page->calm, sizeof b->page->calm, hash);
+    hash = hash_bytes(b->page->calm, sizeof b->page->calm, hash);
+    uint8_t materials[BRICK_CELLS];
+    return settle_page_materials(b->page, materials) == WEIR_WATER ? hash : hash_bytes(materials, sizeof materials, hash);
 }
 
 static uint64_t hash_body(const settle *s, int32_t body)
 {
     const settle_body *b = body_at(s, body);
-    uint64_t cells = b->may_be_split;
+    uint64_t cells = b->may_be_split | (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8;
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             const settle_node *node = node_at(s, n);
@@ -265,18 +289,25 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_
     const bool free = b->page && !layers_empty(&b->page->wet);
     int32_t nodes[BRICK_CELLS];
     const int32_t count = settle_ordered_nodes(s, brick, nodes);
+    uint8_t materials[BRICK_CELLS];
+    const int32_t material = free ? settle_page_materials(b->page, materials) : 0;
     snapshot_put_coord(w, s->cells.pool.coord[brick]);
     snapshot_put_number(w,
                         (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
-                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff),
+                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff) |
+                            (material == SETTLE_SEVERAL ? FLAG_MIXED : 0),
                         1);
     snapshot_put_number(w, (uint32_t)count, 2);
     snapshot_put_number(w, (uint32_t)count_outlets(s, brick), 1);
     if (free) {
         snapshot_put_values(w, page_fill(b->page), BRICK_CELLS, 2);
         snapshot_put_values(w, b->page->calm, BRICK_CELLS, 1);
+        if (material == SETTLE_SEVERAL)
+            snapshot_put_values(w, materials, BRICK_CELLS, 1);
+        else
+            snapshot_put_number(w, (uint32_t)material, 1);
     }
-    if (place_of(s, b) & FLAG_WORKED) snapshot_put_number(w, place_of(s, b) >> 8, 1);
+    if (place_of(s, b) & FLAG_WORKED) snapshot_put_number(w, place_of(s, b) >> 8, 2);
     for (int32_t i = 0; i < count; i++) {
         save_number(w, numbers, node_at(s, nodes[i])->body);
         for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node_at(s, nodes[i])->cells.layer[y], 8);
@@ -286,6 +317,7 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_
 
 static void save_body(snapshot_writer *w, const settle_body *b)
 {
+    snapshot_put_number(w, b->material, 1);
     snapshot_put_number(w, (uint64_t)b->volume, 8);
     snapshot_put_number(w, (uint32_t)b->level, 4);
     snapshot_put_number(w,
@@ -336,7 +368,37 @@ void settle_save(const void *state, snapshot_writer *w)
 
 // ---- Loading -----------------------------------------------------------------------------------------------------------------
 
-static weir_status load_free(settle *a, snapshot_reader *r, int32_t brick)
+static bool is_material(int32_t material)
+{
+    return material > WEIR_NOTHING && material < WEIR_MATERIAL_MAX;
+}
+
+// The materials of a brick's free water, of which the fills are there.
+static weir_status load_materials(settle *a, snapshot_reader *r, int32_t brick, bool mixed)
+{
+    const weir_coord at = a->cells.pool.coord[brick];
+    settle_page *page = a->bricks[brick].page;
+    if (!mixed) {
+        page->material = (uint8_t)snapshot_get_number(r, 1);
+        if (snapshot_ended(r)) return snapshot_ends_early(r);
+        a->liquids |= UINT32_C(1) << (page->material & 31);
+        if (is_material(page->material)) return WEIR_OK;
+        return snapshot_damaged(r, "the water of the brick (%d, %d, %d) is of no material", at.x, at.y, at.z);
+    }
+    const weir_status status = settle_need_materials(a, brick);
+    if (status != WEIR_OK) return status;
+    if (!snapshot_get_values(r, page->materials[page->now], BRICK_CELLS, 1)) return snapshot_ends_early(r);
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t material = page->materials[page->now][cell];
+        const weir_coord c = brick_cell(at, cell);
+        if (page_fill(page)[cell] > 0 ? !is_material(material) : material != WEIR_NOTHING)
+            return snapshot_damaged(r, "cell (%d, %d, %d) holds a material %d", c.x, c.y, c.z, material);
+        if (material) a->liquids |= UINT32_C(1) << material;
+    }
+    return WEIR_OK;
+}
+
+static weir_status load_free(settle *a, snapshot_reader *r, int32_t brick, bool mixed)
 {
     const weir_coord at = a->cells.pool.coord[brick];
     settle_brick *b = &a->bricks[brick];
@@ -354,6 +416,8 @@ static weir_status load_free(settle *a, snapshot_reader *r, int32_t brick)
         if (units > 0 && !layers_have(&b->open, cell))
             return snapshot_damaged(r, "cell (%d, %d, %d) is solid and holds water", c.x, c.y, c.z);
     }
+    status = load_materials(a, r, brick, mixed);
+    if (status != WEIR_OK) return status;
     settle_look_at_page(a, brick);
     return any ? WEIR_OK : snapshot_damaged(r, "the brick (%d, %d, %d) has free water and holds none", at.x, at.y, at.z);
 }
@@ -367,7 +431,7 @@ static weir_status load_number(settle *a, snapshot_reader *r, int32_t *body)
     if (status != WEIR_OK) return status;
     if (*body < 1 || *body > a->bodies.end)
         return snapshot_damaged(r, "body %d of water comes after body %d", *body, a->bodies.end - 1);
-    if (*body == a->bodies.end) settle_new_body(a, 0);
+    if (*body == a->bodies.end) settle_new_body(a, 0, WEIR_NOTHING);
     return WEIR_OK;
 }
 
@@ -416,15 +480,18 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, b
     if (!terrain_open(t, at, &open) && !dirty)
         return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
     const bool worked = flags & FLAG_WORKED;
-    if (flags >= 2 * FLAG_STIRRED || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS || (outlets > 0 && flags & FLAG_ACTIVE) ||
-        (worked && (a->stage == STAGE_BEGIN || !(flags & FLAG_ACTIVE))) ||
+    if ((flags & FLAG_MIXED && !(flags & FLAG_FREE)) || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS ||
+        (outlets > 0 && flags & FLAG_ACTIVE) || (worked && (a->stage == STAGE_BEGIN || !(flags & FLAG_ACTIVE))) ||
         (flags & FLAG_DONE && !(worked && a->stage == STAGE_WORK)))
         return snapshot_damaged(r, "the brick (%d, %d, %d) makes no sense", at.x, at.y, at.z);
     const int32_t brick = bricks_born(&a->cells.pool, at, &open);
     weir_status status = settle_learn(a, brick, t);
     if (status == WEIR_OK && worked) status = settle_need_page(a, brick);
-    if (status == WEIR_OK && flags & FLAG_FREE) status = load_free(a, r, brick);
-    if (worked) a->bricks[brick].outcome = (uint8_t)snapshot_get_number(r, 1);
+    if (status == WEIR_OK && flags & FLAG_FREE) status = load_free(a, r, brick, flags & FLAG_MIXED);
+    const int32_t came = worked ? (int32_t)snapshot_get_number(r, 2) : 0;
+    a->bricks[brick].outcome = (uint8_t)came;
+    a->bricks[brick].liquid = came >> 8 ? SETTLE_SEVERAL : WEIR_NOTHING;
+    if (status == WEIR_OK && came >> 8) status = settle_need_materials(a, brick);
     for (int32_t i = 0; i < nodes && status == WEIR_OK; i++) status = load_node(a, r, brick);
     for (int32_t i = 0; i < outlets && status == WEIR_OK; i++) status = load_outlet(a, r, brick);
     if (status == WEIR_OK && flags & FLAG_ACTIVE) settle_wake(a, brick);
@@ -452,7 +519,7 @@ static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, b
     return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
-static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
+static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t held[WEIR_MATERIAL_MAX])
 {
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
@@ -460,15 +527,19 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
         return snapshot_damaged(r, "it has %d bodies of water, and claims %d", store_used(&a->bodies), count);
     weir_status status = settle_reserve_stores(a);
     for (int32_t body = 1; body <= count && status == WEIR_OK; body++) {
+        const int32_t material = (int32_t)snapshot_get_number(r, 1);
         const int64_t volume = (int64_t)snapshot_get_number(r, 8);
         const int32_t level = (int32_t)snapshot_get_number(r, 4), flags = (int32_t)snapshot_get_number(r, 1);
         if (snapshot_ended(r)) return snapshot_ends_early(r);
         settle_body *b = body_at(a, body);
-        if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - *held / SETTLE_UNIT || level < 0 || level > SETTLE_FULL ||
-            flags >= 2 * FLAG_SEEN_CLOSED || (flags & FLAG_SEEN && !(flags & FLAG_DIRTY && a->stage == STAGE_WORK)) ||
-            b->nodes == 0)
+        if (!is_material(material)) return snapshot_damaged(r, "body %d of water is of no material", body);
+        if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - held[material] / SETTLE_UNIT || level < 0 ||
+            level > SETTLE_FULL || flags >= 2 * FLAG_SEEN_CLOSED ||
+            (flags & FLAG_SEEN && !(flags & FLAG_DIRTY && a->stage == STAGE_WORK)) || b->nodes == 0)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->volume = volume;
+        b->material = (uint8_t)material;
+        a->liquids |= UINT32_C(1) << material;
         settle_recount(a, body);
         settle_find_level(a, b);
         // One of which nothing changed holds what its cells do, and no less: edits count on it.
@@ -479,7 +550,7 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t *held)
         b->may_be_split = flags & FLAG_SPLIT;
         if (flags & FLAG_SEEN) status = load_seen(r, b, body, flags & FLAG_SEEN_CLOSED);
         if (!(flags & FLAG_DIRTY)) settle_forget_body(a, body);
-        *held += volume * SETTLE_UNIT;
+        held[material] += volume * SETTLE_UNIT;
     }
     return status;
 }
@@ -543,11 +614,11 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
     if (status == WEIR_OK) status = settle_sync(a);
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, dirty);
     if (status == WEIR_OK) status = list_worked(a, r);
-    if (status == WEIR_OK) status = load_bodies(a, r, &held[s->cells.material]);
+    if (status == WEIR_OK) status = load_bodies(a, r, held);
     if (status != WEIR_OK) return status;
     for (int32_t b = 1; b < a->cells.pool.end; b++)
         for (int32_t i = 0; i < BRICK_CELLS && a->bricks[b].page; i++)
-            held[s->cells.material] += (int64_t)page_fill(a->bricks[b].page)[i] * SETTLE_UNIT;
+            held[page_material(a->bricks[b].page, i)] += (int64_t)page_fill(a->bricks[b].page)[i] * SETTLE_UNIT;
     a->cells.pool.topology_dirty = dirty;
     return WEIR_OK;
 }
@@ -566,8 +637,9 @@ void settle_adopt(void *state, void *arrival)
     SWAP(bodies)
     SWAP(outlets)
     SWAP(histograms)
-    SWAP(active) SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed)
-        SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(page_count) SWAP(share_count)
+    SWAP(active)
+    SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed) SWAP(changed_count)
+        SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
             SWAP(pending_count) SWAP(stage) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(age) SWAP(redo) SWAP(redo_count)
                 SWAP(slice) SWAP(lost)
 #undef SWAP

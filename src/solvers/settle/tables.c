@@ -90,6 +90,10 @@ void settle_drop_page(settle *s, int32_t brick)
         memory_free(&s->cells.world->mem, b->page->pending, sizeof *b->page->pending);
         s->pending_count--;
     }
+    if (b->page->materials) {
+        memory_free(&s->cells.world->mem, b->page->materials, SETTLE_MIXED_BYTES);
+        s->mixed_count--;
+    }
     memory_free(&s->cells.world->mem, b->page, sizeof *b->page);
     b->page = NULL;
     s->page_count--;
@@ -281,7 +285,7 @@ int64_t settle_bytes(const settle *s)
 {
     const settle_store *stores[] = {&s->nodes, &s->bodies, &s->outlets, &s->histograms};
     int64_t bytes = s->page_count * (int64_t)sizeof(settle_page) + s->pending_count * (int64_t)sizeof(settle_pending) +
-                    s->share_count * BRICK_CELLS;
+                    s->share_count * BRICK_CELLS + s->mixed_count * SETTLE_MIXED_BYTES;
     for (int32_t i = 0; i < 4; i++) bytes += (int64_t)stores[i]->room * (int64_t)stores[i]->size;
 #define ADD(table) bytes += (int64_t)s->brick_room * (int64_t)sizeof *s->table;
     TABLES(ADD)

@@ -158,15 +158,22 @@ static void book(settle *s, const gain_list *gains, settle_pending *pending)
     for (int32_t i = 0; i < gains->count; i++) s->gains[pending->gain + i] = gains->items[i];
 }
 
-static void work_brick(const work_job *job, int32_t brick, settle_tile *t)
+static void work_brick(const work_job *job, int32_t brick, settle_tile *t, void *mixed)
 {
     settle *s = job->s;
     settle_brick *b = &s->bricks[brick];
     gain_list gains;
     gains.count = 0;
-    const bool bodies = load_tile(s, brick, t);
-    s->kernels->flows(t, bodies, (uint16_t)job->limits.film);
+    bool bodies = true, turned = false;
+    if (!b->page->materials && layers_empty(&b->page->wet)) b->page->material = b->liquid;
+    if (b->liquid == SETTLE_SEVERAL) {
+        turned = settle_mixed_flows(s, brick, t, mixed);
+    } else {
+        bodies = load_tile(s, brick, t);
+        s->kernels->flows(t, bodies, (uint16_t)settle_film(s, b->liquid), s->slow[b->liquid]);
+    }
     b->outcome = s->kernels->take(t, b->page, job->waits, (uint16_t)job->limits.calm, (uint8_t)job->limits.patience);
+    if (turned) b->outcome |= OUTCOME_CHANGED | 0x3f << OUTCOME_SIDES;
     if (bodies) {
         layer_mask free = settle_taken(s, brick);
         for (int32_t y = 0; y < 8; y++) free.layer[y] = b->open.layer[y] & ~free.layer[y];
@@ -179,7 +186,8 @@ static void work(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     const work_job *job = context;
     settle_tile *t = (settle_tile *)(void *)(job->s->scratch + (size_t)worker * sizeof(settle_tile));
-    for (int32_t i = begin; i < end; i++) work_brick(job, job->bricks[i], t);
+    void *mixed = job->s->mixed_scratch ? job->s->mixed_scratch + (size_t)worker * settle_mixed_bytes() : NULL;
+    for (int32_t i = begin; i < end; i++) work_brick(job, job->bricks[i], t, mixed);
 }
 
 void settle_work(settle *s, const int32_t *bricks, int32_t count, bool waits)

@@ -4,13 +4,17 @@
 
 #include <string.h>
 
-static const char *validate_page(const settle *s, int32_t brick, const layer_mask *taken, int64_t *units)
+static const char *validate_page(const settle *s, int32_t brick, const layer_mask *taken, int64_t units[WEIR_MATERIAL_MAX])
 {
     const settle_brick *b = &s->bricks[brick];
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const int32_t fill = page_fill(b->page)[cell];
         const weir_coord at = brick_cell(s->cells.pool.coord[brick], cell);
-        *units += fill;
+        const int32_t material = fill > 0 ? page_material(b->page, cell) : WEIR_NOTHING;
+        if (fill > 0 &&
+            (material <= WEIR_NOTHING || material >= s->cells.world->material_count || !(s->liquids >> material & 1)))
+            return broken("the cell (%d, %d, %d) holds a material %d", at.x, at.y, at.z, material);
+        units[material] += fill;
         if (fill > SETTLE_MOST) return broken("the cell (%d, %d, %d) holds %d units", at.x, at.y, at.z, fill);
         if (fill > 0 && (!layers_have(&b->open, cell) || layers_have(taken, cell)))
             return broken("the cell (%d, %d, %d) is solid or a body's, and holds free water", at.x, at.y, at.z);
@@ -34,7 +38,7 @@ static const char *validate_shape(const settle *s, int32_t brick)
     return NULL;
 }
 
-static const char *validate_brick(const settle *s, int32_t brick, int64_t *units)
+static const char *validate_brick(const settle *s, int32_t brick, int64_t units[WEIR_MATERIAL_MAX])
 {
     const settle_brick *b = &s->bricks[brick];
     layer_mask taken = {{0}};
@@ -101,6 +105,8 @@ static const char *validate_body(const settle *s, int32_t body)
     if (b->histogram && memcmp(histogram_of(s, b), partly.count, sizeof partly) != 0)
         return broken("body %d has counted wrongly how much of its cells is solid", body);
     if (b->partly > 0 && !b->histogram) return broken("body %d has not counted how much of its cells is solid", body);
+    if (!(s->liquids >> b->material & 1) || b->material == WEIR_NOTHING)
+        return broken("body %d is of a material %d", body, b->material);
     if (b->volume < 0) return broken("body %d holds %lld units", body, (long long)b->volume);
     for (int32_t o = b->outlet; o; o = outlet_at(s, o)->next) {
         const settle_outlet *outlet = outlet_at(s, o);
@@ -145,17 +151,17 @@ const char *settle_validate(void *state, bool cells_only, int64_t held[WEIR_MATE
     (void)cells_only, (void)all_here;
     const settle *s = state;
     const brick_pool *pool = &s->cells.pool;
-    int64_t units = 0;
+    int64_t units[WEIR_MATERIAL_MAX] = {0};
     const char *wrong = bricks_validate(pool);
     if (!wrong) wrong = deaths_validate(&s->cells.deaths, pool);
     for (int32_t b = 1; b < pool->end && !wrong; b++)
-        if (pool->alive[b] && b < s->brick_room) wrong = validate_brick(s, b, &units);
+        if (pool->alive[b] && b < s->brick_room) wrong = validate_brick(s, b, units);
     if (!wrong) wrong = validate_lists(s);
     for (int32_t body = 1; body < s->bodies.end && !wrong; body++) {
         if (!body_at(s, body)->used) continue;
         wrong = validate_body(s, body);
-        units += body_at(s, body)->volume;
+        units[body_at(s, body)->material] += body_at(s, body)->volume;
     }
-    held[s->cells.material] += units * SETTLE_UNIT;
+    for (int32_t i = 0; i < WEIR_MATERIAL_MAX; i++) held[i] += units[i] * SETTLE_UNIT;
     return wrong;
 }

@@ -1,0 +1,660 @@
+// Several liquids in the settling automaton: beside each other, thick and thin, in every query and account, on every path alike.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "test_memory.h"
+#include "test_world.h"
+#include "world/world.h"
+#include <stdio.h>
+
+enum { UNITS = 16384, HEADER = 40 };
+
+static weir_world *make(int32_t x, int32_t y, int32_t z)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_SETTLE, x, y, z);
+    return test_make(&def);
+}
+
+static void pour(weir_world *world, weir_box box, weir_material material, float fill)
+{
+    assert_ok(weir_world_fill(world, box, material, fill));
+}
+
+static int32_t settle_down(weir_world *world, int32_t most)
+{
+    int32_t updates = 0;
+    for (; updates < most && weir_world_stats(world).awake_bricks > 0; updates++) test_step(world, 1);
+    return updates;
+}
+
+// Nothing is lost of any material, and what is noted of the water is so.
+static void assert_sound(weir_world *world)
+{
+    for (weir_material i = WEIR_WATER; i < weir_world_material_count(world); i++) {
+        const weir_ledger ledger = weir_world_material_ledger(world, i);
+        if (ledger.drift != 0) fail_msg("%lld drops too many of material %d", (long long)ledger.drift, i);
+    }
+    const char *wrong = world_validate(world, false);
+    if (wrong) fail_msg("%s", wrong);
+}
+
+static int64_t held(const weir_world *world, weir_material material)
+{
+    return weir_world_material_ledger(world, material).held;
+}
+
+// Cells of a box that hold a material.
+static int32_t count(const weir_world *world, weir_box box, weir_material material)
+{
+    const size_t cells = (size_t)(box.max.x - box.min.x) * (size_t)(box.max.y - box.min.y) * (size_t)(box.max.z - box.min.z);
+    uint8_t *materials = malloc(cells);
+    int32_t number = 0;
+    assert_non_null(materials);
+    assert_ok(weir_world_read_material(world, box, materials));
+    for (size_t i = 0; i < cells; i++) number += materials[i] == material;
+    free(materials);
+    return number;
+}
+
+static uint32_t draw(uint32_t *random, uint32_t below)
+{
+    *random = *random * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(*random >> 4) * below >> 28);
+}
+
+// ---- The public face -----------------------------------------------------------------------------------------------------------
+
+static void every_cell_tells_what_it_holds(void **state)
+{
+    (void)state;
+    weir_world *world = make(16, 8, 8);
+    pour(world, test_box(0, 0, 0, 3, 4, 8), WEIR_WATER, 1.0f);
+    pour(world, test_box(5, 0, 0, 8, 4, 8), WEIR_LAVA, 0.5f);
+    pour(world, test_box(8, 0, 0, 12, 4, 8), WEIR_OIL, 1.0f);
+    assert_int_equal(weir_world_cell(world, (weir_coord){1, 1, 1}).material, WEIR_WATER);
+    assert_int_equal(weir_world_cell(world, (weir_coord){6, 1, 1}).material, WEIR_LAVA);
+    assert_int_equal(weir_world_cell(world, (weir_coord){9, 1, 1}).material, WEIR_OIL);
+    assert_int_equal(weir_world_cell(world, (weir_coord){4, 1, 1}).material, WEIR_NOTHING);
+    assert_int_equal(count(world, test_box(0, 0, 0, 16, 8, 8), WEIR_LAVA), 3 * 4 * 8);
+    assert_int_equal(held(world, WEIR_WATER), (int64_t)3 * 4 * 8 * WEIR_FULL);
+    assert_int_equal(held(world, WEIR_LAVA), (int64_t)3 * 4 * 8 * WEIR_FULL / 2);
+    assert_int_equal(held(world, WEIR_OIL), (int64_t)4 * 4 * 8 * WEIR_FULL);
+    assert_int_equal(weir_world_ledger(world).held, (int64_t)(3 * 4 + 3 * 2 + 4 * 4) * 8 * WEIR_FULL);
+    assert_sound(world);
+    test_step(world, 20);
+    assert_sound(world);
+    weir_world_destroy(world);
+}
+
+// A fill is of one material afterwards, whatever was there; in free water, and in a lake that sleeps.
+static void a_fill_takes_the_place_of_another_material(void **state)
+{
+    (void)state;
+    for (int32_t asleep = 0; asleep < 2; asleep++) {
+        weir_world *world = make(16, 16, 16);
+        const int64_t layer = (int64_t)256 * WEIR_FULL;
+        pour(world, test_box(0, 0, 0, 16, 4, 16), WEIR_WATER, 1.0f);
+        if (asleep) settle_down(world, 100);
+        pour(world, test_box(0, 3, 0, 16, 4, 16), WEIR_OIL, 1.0f);
+        assert_sound(world);
+        assert_int_equal(held(world, WEIR_OIL), layer);
+        assert_int_equal(held(world, WEIR_WATER), 3 * layer);
+        assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).removed, layer);
+        settle_down(world, 200);
+        assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+        assert_int_equal(count(world, test_box(0, 3, 0, 16, 4, 16), WEIR_OIL), 256);
+        pour(world, test_box(0, 0, 0, 16, 4, 16), WEIR_WATER, 1.0f);
+        assert_sound(world);
+        assert_int_equal(held(world, WEIR_OIL), 0);
+        assert_ok(weir_world_drain(world, test_box(0, 0, 0, 16, 16, 16)));
+        assert_int_equal(weir_world_ledger(world).held, 0);
+        test_step(world, 2);
+        assert_sound(world);
+        weir_world_destroy(world);
+    }
+}
+
+static void fills_of_their_own_leave_cells_their_material(void **state)
+{
+    (void)state;
+    weir_world *world = make(8, 8, 8);
+    const weir_box row = test_box(0, 0, 0, 3, 1, 1);
+    pour(world, test_box(0, 0, 0, 1, 1, 1), WEIR_OIL, 0.5f);
+    pour(world, test_box(1, 0, 0, 2, 1, 1), WEIR_LAVA, 0.5f);
+    assert_ok(weir_world_write_fill(world, row, (const float[]){0.25f, 1.0f, 0.5f}));
+    uint8_t materials[3];
+    assert_ok(weir_world_read_material(world, row, materials));
+    assert_int_equal(materials[0], WEIR_OIL);
+    assert_int_equal(materials[1], WEIR_LAVA);
+    assert_int_equal(materials[2], WEIR_WATER);
+    assert_int_equal(held(world, WEIR_LAVA), WEIR_FULL);
+    assert_sound(world);
+    weir_world_destroy(world);
+}
+
+static void emitters_pour_beside_another_liquid_and_drains_take_any(void **state)
+{
+    (void)state;
+    weir_world *world = make(16, 16, 16);
+    const weir_box box = test_box(4, 0, 4, 8, 4, 8);
+    int32_t emitter;
+    pour(world, test_box(4, 0, 4, 6, 4, 8), WEIR_LAVA, 1.0f);
+    assert_ok(weir_world_add_emitter(world, box, WEIR_OIL, 2.0f, &emitter));
+    for (int32_t i = 0; i < 30; i++) {
+        test_step(world, 1);
+        assert_sound(world);
+    }
+    assert_int_equal(held(world, WEIR_LAVA), (int64_t)32 * WEIR_FULL);
+    assert_true(held(world, WEIR_OIL) > (int64_t)30 * WEIR_FULL);
+    assert_ok(weir_world_remove(world, emitter));
+    assert_ok(weir_world_add_drain(world, test_box(0, 0, 0, 16, 16, 16), 40, NULL));
+    for (int32_t i = 0; i < 10; i++) {
+        test_step(world, 1);
+        assert_sound(world);
+    }
+    assert_int_equal(weir_world_ledger(world).held, 0);
+    weir_world_destroy(world);
+}
+
+static void a_material_of_the_games_own_flows_like_any(void **state)
+{
+    (void)state;
+    weir_world *world = make(16, 8, 8);
+    weir_material tar;
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"tar", 1.2f, 2e6f, {0.1f, 0.1f, 0.1f}}, &tar));
+    pour(world, test_box(0, 0, 0, 4, 4, 8), tar, 1.0f);
+    settle_down(world, 3000);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    assert_int_equal(weir_world_cell(world, (weir_coord){10, 0, 4}).material, tar);
+    assert_int_equal(held(world, tar), (int64_t)4 * 4 * 8 * WEIR_FULL);
+    assert_sound(world);
+    weir_world_destroy(world);
+}
+
+// ---- Thick and thin --------------------------------------------------------------------------------------------------------------
+
+// How far a liquid let go at one end of a trough has come after 40 updates, and how it lies when it has come to rest.
+static int32_t runs_for(weir_material material, double levels[2])
+{
+    weir_params params = weir_params_default();
+    params.settle.patience = 60;  // free on its way
+    weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 32, 8, 4);
+    def.params = &params;
+    weir_world *world = test_make(&def);
+    int32_t front = 0;
+    pour(world, test_box(0, 0, 0, 8, 6, 4), material, 1.0f);
+    test_step(world, 40);
+    while (weir_world_cell(world, (weir_coord){front, 0, 2}).fill > 0) front++;
+    settle_down(world, 5000);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    assert_sound(world);
+    levels[0] = weir_world_column(world, 0, 2, 0, 8);
+    levels[1] = weir_world_column(world, 31, 2, 0, 8);
+    weir_world_destroy(world);
+    return front;
+}
+
+static void thicker_liquids_move_more_slowly_and_stiff_ones_stand_on_a_slope(void **state)
+{
+    (void)state;
+    double levels[3][2];
+    const int32_t water = runs_for(WEIR_WATER, levels[0]), oil = runs_for(WEIR_OIL, levels[1]),
+                  lava = runs_for(WEIR_LAVA, levels[2]);
+    if (!(water > oil && oil > lava && lava > 8)) fail_msg("water comes to %d, oil to %d, lava to %d", water, oil, lava);
+    for (int32_t i = 0; i < 2; i++) assert_true(levels[i][0] == levels[i][1] && levels[i][0] > 1.499);
+    if (!(levels[2][0] > 3 && levels[2][1] == 0)) fail_msg("lava stands at %g and %g", levels[2][0], levels[2][1]);
+}
+
+// A bucket on a floor: the thicker, the smaller the puddle.
+static void thick_liquids_end_in_thick_puddles(void **state)
+{
+    (void)state;
+    int32_t cells[2];
+    for (int32_t k = 0; k < 2; k++) {
+        weir_world *world = make(64, 8, 64);
+        pour(world, test_box(30, 0, 30, 34, 4, 34), k ? WEIR_LAVA : WEIR_WATER, 1.0f);
+        settle_down(world, 5000);
+        assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+        cells[k] = count(world, test_box(0, 0, 0, 64, 8, 64), k ? WEIR_LAVA : WEIR_WATER);
+        assert_sound(world);
+        weir_world_destroy(world);
+    }
+    if (!(cells[0] > 600 && cells[1] < 240)) fail_msg("water ends in %d cells, lava in %d", cells[0], cells[1]);
+}
+
+// ---- Memory ----------------------------------------------------------------------------------------------------------------------
+
+// Only bricks in which liquids meet have bytes for the materials of their cells, and give them back.
+static void a_world_of_one_liquid_takes_no_memory_for_materials(void **state)
+{
+    (void)state;
+    int64_t bytes[3];
+    for (int32_t k = 0; k < 3; k++) {
+        weir_world *world = make(64, 16, 16);
+        pour(world, test_box(0, 0, 0, 60, 7, 16), k == 1 ? WEIR_OIL : WEIR_WATER, 0.9f);
+        if (k == 2) pour(world, test_box(62, 0, 0, 64, 7, 16), WEIR_LAVA, 0.9f);
+        test_step(world, 1);
+        bytes[k] = weir_world_stats(world).bytes;
+        weir_world_destroy(world);
+    }
+    assert_int_equal(bytes[1], bytes[0]);
+    // Two of eight columns of bricks see both, on two floors and in two rows.
+    if (bytes[2] - bytes[0] > 16 * 1100) fail_msg("%lld bytes more", (long long)(bytes[2] - bytes[0]));
+}
+
+// ---- A plain reading of the laws of free liquids -------------------------------------------------------------------------------
+
+enum { EDGE = 24, CELLS = EDGE * EDGE * EDGE };
+
+// One dense grid; what lies outside it is solid.
+typedef struct plain_liquids {
+    int32_t fill[CELLS], fits[CELLS], kind[CELLS];  // kind 0: empty
+} plain_liquids;
+
+static int32_t place(int32_t x, int32_t y, int32_t z)
+{
+    const bool inside = x >= 0 && y >= 0 && z >= 0 && x < EDGE && y < EDGE && z < EDGE;
+    return inside ? x + EDGE * (y + EDGE * z) : -1;
+}
+
+static int32_t lesser(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+// By how many halves a kind is slower than water, by the table of materials.
+static int32_t halves(int32_t kind)
+{
+    return kind == WEIR_OIL ? 1 : kind == WEIR_LAVA ? 3 : 0;
+}
+
+// What a cell takes in of a kind.
+static int32_t room(const plain_liquids *p, int32_t cell, int32_t kind)
+{
+    if (cell < 0 || (p->kind[cell] && p->kind[cell] != kind)) return 0;
+    const int32_t left = p->fits[cell] - p->fill[cell];
+    return left > 0 ? left : 0;
+}
+
+static int32_t level(const plain_liquids *p, int32_t cell)
+{
+    return lesser(p->fill[cell] + UNITS - p->fits[cell], 2 * UNITS);
+}
+
+static int32_t falls(const plain_liquids *p, int32_t x, int32_t y, int32_t z)
+{
+    const int32_t cell = place(x, y, z);
+    if (cell < 0) return 0;
+    const int32_t most = lesser(lesser(p->fill[cell], p->fits[cell]), room(p, place(x, y - 1, z), p->kind[cell]));
+    const int32_t parts = 1 << halves(p->kind[cell]), left = room(p, place(x, y - 1, z), p->kind[cell]);
+    return left <= UNITS / 2 ? most : (most + parts - 1) / parts;
+}
+
+// What falls into an empty cell from above comes before what rises into it.
+static int32_t rises(const plain_liquids *p, int32_t x, int32_t y, int32_t z)
+{
+    const int32_t cell = place(x, y, z), above = place(x, y + 1, z), over = place(x, y + 2, z);
+    if (cell < 0 || above < 0 || p->fill[cell] <= p->fits[cell]) return 0;
+    if (!p->kind[above] && over >= 0 && falls(p, x, y + 2, z) > 0 && p->kind[over] != p->kind[cell]) return 0;
+    return lesser(p->fill[cell] - p->fits[cell], room(p, above, p->kind[cell]));
+}
+
+// From one cell to that at its side, once liquids have fallen and risen.
+static int32_t runs(const plain_liquids *p, int32_t x, int32_t y, int32_t z, int32_t dx, int32_t dz)
+{
+    const int32_t cell = place(x, y, z), there = place(x + dx, y, z + dz);
+    if (cell < 0 || there < 0 || p->fill[cell] == 0 || p->fits[there] == 0) return 0;
+    const int32_t kind = p->kind[cell];
+    if ((p->kind[there] && p->kind[there] != kind) || room(p, place(x, y - 1, z), kind) > 0) return 0;
+    const int32_t water_film = (int32_t)(weir_params_default().settle.film * UNITS), film = water_film * (1 + halves(kind));
+    if (p->fill[cell] < film && p->fill[there] == 0 && room(p, place(x + dx, y - 1, z + dz), kind) == 0) return 0;
+    const int32_t difference = level(p, cell) - level(p, there);
+    if (kind == WEIR_LAVA && difference <= 2048) return 0;
+    return difference > 0 ? lesser(difference, p->fill[cell]) / 5 >> halves(kind) : 0;
+}
+
+static void plain_update(plain_liquids *p)
+{
+    static const int32_t ways[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+    static plain_liquids moved, next;
+    memcpy(moved.fits, p->fits, sizeof moved.fits);
+    for (int32_t i = 0; i < CELLS; i++) {
+        const int32_t x = i % EDGE, y = i / EDGE % EDGE, z = i / EDGE / EDGE;
+        const int32_t above = falls(p, x, y + 1, z), below = rises(p, x, y - 1, z);
+        moved.fill[i] = p->fill[i] - falls(p, x, y, z) + above - rises(p, x, y, z) + below;
+        moved.kind[i] = p->kind[i]  ? p->kind[i]
+                        : above > 0 ? p->kind[place(x, y + 1, z)]
+                        : below > 0 ? p->kind[place(x, y - 1, z)]
+                                    : 0;
+        if (moved.fill[i] == 0) moved.kind[i] = 0;
+    }
+    memcpy(&next, &moved, sizeof next);
+    for (int32_t i = 0; i < CELLS; i++) {
+        const int32_t x = i % EDGE, y = i / EDGE % EDGE, z = i / EDGE / EDGE;
+        int32_t most = 0, kind = moved.kind[i];
+        for (int32_t k = 0; k < 4 && !moved.kind[i]; k++) {
+            const int32_t dx = ways[k][0], dz = ways[k][1], from = place(x + dx, y, z + dz),
+                          flow = runs(&moved, x + dx, y, z + dz, -dx, -dz);
+            if (flow > most || (flow == most && flow > 0 && moved.kind[from] > kind)) most = flow, kind = moved.kind[from];
+        }
+        next.kind[i] = kind;
+        for (int32_t k = 0; k < 4; k++) {
+            const int32_t dx = ways[k][0], dz = ways[k][1], from = place(x + dx, y, z + dz),
+                          flow = runs(&moved, x + dx, y, z + dz, -dx, -dz);
+            if (flow == 0 || moved.kind[from] != kind) continue;
+            next.fill[i] += flow;
+            next.fill[from] -= flow;
+        }
+    }
+    for (int32_t i = 0; i < CELLS; i++)
+        if (next.fill[i] == 0) next.kind[i] = 0;
+    memcpy(p, &next, sizeof next);
+}
+
+// Every brick has water, so that all are worked on, and no body begins within so few updates. Both of two kinds are of the same density, so
+// that neither sinks.
+static void compare_with_plain(uint32_t seed, weir_simd simd)
+{
+    static plain_liquids p;
+    static float fills[CELLS];
+    static uint8_t shares[CELLS], materials[CELLS];
+    uint32_t random = seed;
+    weir_params params = weir_params_default();
+    params.settle.patience = 255;
+    weir_world_def def = test_def(WEIR_SOLVER_SETTLE, EDGE, EDGE, EDGE);
+    def.params = &params;
+    def.simd = simd;
+    weir_world *world;
+    if (weir_world_create(&def, &world) != WEIR_OK) return;  // a width that this machine has not
+    const uint32_t solid = 2 + draw(&random, 12), kinds = 1 + seed % 3;
+    for (int32_t i = 0; i < CELLS; i++) {
+        shares[i] = draw(&random, solid) == 0 ? 255 : draw(&random, 8) == 0 ? (uint8_t)draw(&random, 256) : 0;
+        p.fits[i] = shares[i] == 0 ? UNITS : 64 * (255 - shares[i]);
+        p.fill[i] = lesser(draw(&random, 3) == 0 ? (int32_t)draw(&random, UNITS + 1) : 0, p.fits[i]);
+        // One kind alone, in half of the world, or all of them mixed.
+        const int32_t kind = kinds == 1                                 ? WEIR_LAVA
+                             : i / EDGE / EDGE < EDGE / 2 && kinds == 2 ? WEIR_OIL
+                                                                        : WEIR_WATER + (int32_t)draw(&random, 3);
+        p.kind[i] = p.fill[i] > 0 ? kind : 0;
+        fills[i] = (float)p.fill[i] / UNITS;
+    }
+    assert_ok(weir_world_build_shares(world, def.bounds, shares));
+    for (int32_t i = 0; i < CELLS; i++) {
+        const int32_t x = i % EDGE, y = i / EDGE % EDGE, z = i / EDGE / EDGE;
+        if (p.kind[i]) pour(world, test_box(x, y, z, x + 1, y + 1, z + 1), p.kind[i], fills[i]);
+    }
+    for (int32_t update = 0; update < test_length(40, 10); update++) {
+        test_step(world, 1);
+        plain_update(&p);
+        assert_ok(weir_world_read_fill(world, def.bounds, fills));
+        assert_ok(weir_world_read_material(world, def.bounds, materials));
+        assert_int_equal(weir_world_stats(world).awake_bricks, 27);
+        for (int32_t i = 0; i < CELLS; i++)
+            if (fills[i] * UNITS != (float)p.fill[i] || materials[i] != p.kind[i])
+                fail_msg("seed %u, update %d, cell (%d, %d, %d): %g units of %d, and %d of %d in the plain reading", seed,
+                         update, i % EDGE, i / EDGE % EDGE, i / EDGE / EDGE, (double)fills[i] * UNITS, materials[i], p.fill[i],
+                         p.kind[i]);
+    }
+    weir_world_destroy(world);
+}
+
+static void free_liquids_follow_the_laws_as_they_are_written(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= (uint32_t)test_length(9, 3); seed++)
+        for (int32_t simd = WEIR_SIMD_SCALAR; simd < WEIR_SIMD_COUNT; simd++) compare_with_plain(seed, (weir_simd)simd);
+}
+
+// ---- Random lives ------------------------------------------------------------------------------------------------------------
+
+typedef struct life {
+    weir_simd simd;
+    int32_t threads;
+    int32_t reload_every;  // updates; 0: never
+} life;
+
+static weir_world *make_life(const life *path, uint32_t seed, test_memory *counted)
+{
+    weir_world_def def = weir_world_def_default();
+    const int32_t half = 24;
+    def.solver = WEIR_SOLVER_SETTLE;
+    def.bounds = test_box(-half, -half, -half, half, half, half);
+    if (seed % 3 == 1) def.open_sides = WEIR_SIDE_X_MAX | WEIR_SIDE_Y_MIN;
+    weir_params params = weir_params_default();
+    if (seed % 2 == 0) params.settle.budget = 40;  // fewer bricks than are awake
+    def.params = &params;
+    def.simd = path->simd;
+    def.threads = path->threads;
+    if (counted) def.allocator = test_memory_hooks(counted);
+    return test_make(&def);
+}
+
+static weir_world *reload(weir_world *world, const life *path, uint32_t seed)
+{
+    size_t size;
+    assert_ok(weir_world_save_memory(world, NULL, 0, &size));
+    void *bytes = malloc(size);
+    assert_non_null(bytes);
+    assert_ok(weir_world_save_memory(world, bytes, size, &size));
+    const uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    world = make_life(path, seed, NULL);
+    assert_ok(weir_world_load_memory(world, bytes, size));
+    free(bytes);
+    assert_true(weir_world_hash(world) == hash);
+    return world;
+}
+
+static weir_box random_box(uint32_t *random, int32_t size, int32_t most)
+{
+    weir_box box;
+    int32_t *low[3] = {&box.min.x, &box.min.y, &box.min.z}, *high[3] = {&box.max.x, &box.max.y, &box.max.z};
+    for (int32_t axis = 0; axis < 3; axis++) {
+        const int32_t length = 1 + (int32_t)draw(random, (uint32_t)most);
+        *low[axis] = (int32_t)draw(random, (uint32_t)(size - length + 1)) - size / 2;
+        *high[axis] = *low[axis] + length;
+    }
+    return box;
+}
+
+// One edit of those that a game makes, the same for the same number. Returns what came of it: memory may run out.
+static weir_status random_edit(weir_world *world, uint32_t *random)
+{
+    const weir_box box = random_box(random, 48, 12), small = random_box(random, 48, 4);
+    const weir_material material = WEIR_WATER + (int32_t)draw(random, 3);
+    const float fill = (float)draw(random, 129) / 128;
+    weir_source source;
+    switch (draw(random, 12)) {
+    case 0:
+    case 1: return weir_world_fill(world, box, material, 1.0f);
+    case 2: return weir_world_fill(world, small, material, fill);
+    case 3: return weir_world_fill(world, small, material, 0);
+    case 4:
+    case 5: return weir_world_dig(world, box);
+    case 6:
+    case 7: return weir_world_build(world, box, 255);
+    case 8: return weir_world_build(world, small, (uint8_t)(1 + draw(random, 255)));
+    case 9: return weir_world_fill_sphere(world, (weir_sphere){{small.min.x, small.min.y, small.min.z}, 4.5}, material, 1.0f);
+    case 10: return weir_world_add_emitter(world, small, material, 0.1f + fill, NULL);
+    default: return weir_world_sources(world, &source, 1) > 0 ? weir_world_remove(world, source.id) : WEIR_OK;
+    }
+}
+
+static void random_lives_of_three_liquids_are_exact_and_alike_on_every_path(void **state)
+{
+    (void)state;
+    static const life paths[] = {{WEIR_SIMD_SCALAR, 1, 0}, {WEIR_SIMD_AUTO, 4, 0}, {WEIR_SIMD_AUTO, 2, 17}};
+    enum { PATHS = sizeof paths / sizeof *paths };
+    const char *from = getenv("WEIR_LIVES_FROM"), *lives = getenv("WEIR_LIVES");
+    const uint32_t first = from ? (uint32_t)atoi(from) : 1;
+    for (uint32_t seed = first; seed < first + (lives ? (uint32_t)atoi(lives) : (uint32_t)test_length(4, 1)); seed++) {
+        weir_world *world[PATHS];
+        uint32_t random[PATHS];
+        for (int32_t i = 0; i < PATHS; i++) world[i] = make_life(&paths[i], seed, NULL), random[i] = seed;
+        for (int32_t update = 0; update < test_length(200, 80); update++) {
+            for (int32_t i = 0; i < PATHS; i++) {
+                if (update % 5 == 0) assert_ok(random_edit(world[i], &random[i]));
+                test_step(world[i], 1);
+                if (paths[i].reload_every && update % paths[i].reload_every == 0) world[i] = reload(world[i], &paths[i], seed);
+                if (i == 0) assert_sound(world[i]);
+                if (weir_world_hash(world[i]) != weir_world_hash(world[0]))
+                    fail_msg("life %u: path %d differs after update %d", seed, i, update);
+            }
+        }
+        for (int32_t i = 0; i < PATHS; i++) weir_world_destroy(world[i]);
+    }
+}
+
+// What fails for want of memory changes nothing, and goes on as if it had not been tried.
+static void a_life_of_three_liquids_goes_on_where_memory_ran_out(void **state)
+{
+    (void)state;
+    const life path = {WEIR_SIMD_AUTO, 1, 0};
+    test_memory counted = {0};
+    weir_world *short_of = make_life(&path, 2, &counted), *other = make_life(&path, 2, NULL);
+    uint32_t random[2] = {7, 7};
+    int32_t failures = 0;
+    for (int32_t update = 0; update < test_length(120, 50); update++) {
+        if (update % 5 == 0) {
+            const uint32_t before = random[0];
+            counted.fail_at = counted.calls + 1 + update % 7;
+            while (random_edit(short_of, &random[0]) != WEIR_OK) {
+                random[0] = before;
+                counted.fail_at = 0;
+                failures++;
+            }
+            assert_ok(random_edit(other, &random[1]));
+        }
+        counted.fail_at = counted.calls + 1 + update % 11;
+        while (weir_world_step(short_of) != WEIR_OK) {
+            assert_sound(short_of);
+            counted.fail_at = 0;
+            failures++;
+        }
+        counted.fail_at = 0;
+        test_step(other, 1);
+        assert_sound(short_of);
+        if (weir_world_hash(short_of) != weir_world_hash(other)) fail_msg("it goes on in another way after update %d", update);
+    }
+    assert_true(failures > 5);
+    weir_world_destroy(short_of);
+    weir_world_destroy(other);
+    assert_int_equal(counted.bytes, 0);
+}
+
+// ---- Snapshots and background steps --------------------------------------------------------------------------------------------
+
+static void a_background_step_shows_the_liquids_as_they_were(void **state)
+{
+    (void)state;
+    weir_world *world = make(24, 16, 16);
+    pour(world, test_box(0, 0, 0, 12, 6, 16), WEIR_WATER, 1.0f);
+    pour(world, test_box(12, 0, 0, 20, 10, 16), WEIR_OIL, 0.75f);
+    test_step(world, 2);
+    const int64_t water = held(world, WEIR_WATER), oil = held(world, WEIR_OIL);
+    const int32_t cells = count(world, test_box(0, 0, 0, 24, 16, 16), WEIR_OIL);
+    assert_ok(weir_world_step_begin(world));
+    assert_int_equal(held(world, WEIR_WATER), water);
+    assert_int_equal(held(world, WEIR_OIL), oil);
+    assert_int_equal(count(world, test_box(0, 0, 0, 24, 16, 16), WEIR_OIL), cells);
+    assert_ok(weir_world_step_end(world));
+    assert_sound(world);
+    weir_world_destroy(world);
+}
+
+static void a_delta_brings_every_liquid_into_a_second_world(void **state)
+{
+    (void)state;
+    enum { SIZE = 16, ALL = SIZE * SIZE * SIZE };
+    static uint8_t materials[2][ALL];
+    weir_world *server = make(SIZE, SIZE, SIZE), *client = make(SIZE, SIZE, SIZE);
+    const weir_box all = test_box(0, 0, 0, SIZE, SIZE, SIZE);
+    int64_t mark = 0;
+    pour(server, test_box(0, 0, 0, 6, 5, SIZE), WEIR_WATER, 1.0f);
+    pour(server, test_box(6, 0, 0, 12, 9, SIZE), WEIR_LAVA, 0.75f);
+    for (int32_t i = 0; i < 12; i++) {
+        size_t size;
+        test_step(server, 5);
+        if (i == 6) pour(server, test_box(0, 8, 0, 12, 10, 9), WEIR_OIL, 0.5f);
+        if (i == 9) assert_ok(weir_world_drain(server, test_box(0, 0, 0, 8, SIZE, SIZE)));
+        int64_t from = mark;
+        assert_ok(weir_world_delta(server, &from, 0, NULL, 0, &size));
+        uint8_t *bytes = malloc(size);
+        assert_non_null(bytes);
+        assert_ok(weir_world_delta(server, &mark, 0, bytes, size, &size));
+        assert_ok(weir_world_apply_delta(client, bytes, size));
+        free(bytes);
+        float *fills[2] = {test_fills(server, all), test_fills(client, all)};
+        assert_ok(weir_world_read_material(server, all, materials[0]));
+        assert_ok(weir_world_read_material(client, all, materials[1]));
+        assert_memory_equal(fills[0], fills[1], ALL * sizeof(float));
+        assert_memory_equal(materials[0], materials[1], ALL);
+        free(fills[0]);
+        free(fills[1]);
+        assert_sound(client);
+    }
+    weir_world_destroy(server);
+    weir_world_destroy(client);
+}
+
+// A checksum that is right.
+static void seal(uint8_t *bytes, size_t size)
+{
+    const uint64_t sum = hash_bytes(bytes + HEADER, size - HEADER, 0);
+    for (int32_t i = 0; i < 8; i++) bytes[32 + i] = (uint8_t)(sum >> 8 * i);
+}
+
+static void a_snapshot_that_lies_of_materials_does_no_harm(void **state)
+{
+    (void)state;
+    weir_world *world = make(16, 16, 16);
+    pour(world, test_box(0, 0, 0, 8, 3, 16), WEIR_WATER, 1.0f);
+    pour(world, test_box(8, 0, 0, 12, 9, 16), WEIR_LAVA, 0.8f);
+    test_step(world, 5);
+    size_t size;
+    setenv("WEIR_PLAIN_SNAPSHOTS", "1", 1);
+    assert_ok(weir_world_save_memory(world, NULL, 0, &size));
+    uint8_t *bytes = malloc(size), *lie = malloc(size);
+    assert_true(bytes && lie);
+    assert_ok(weir_world_save_memory(world, bytes, size, &size));
+    unsetenv("WEIR_PLAIN_SNAPSHOTS");
+    uint32_t random = 5;
+    for (int32_t i = 0; i < test_length(600, 100); i++) {
+        memcpy(lie, bytes, size);
+        for (uint32_t k = 0; k <= draw(&random, 3); k++)
+            lie[40 + draw(&random, (uint32_t)size - 40)] = (uint8_t)draw(&random, 256);
+        seal(lie, size);
+        if (weir_world_load_memory(world, lie, size) != WEIR_OK) continue;
+        test_step(world, 2);
+        assert_sound(world);
+    }
+    free(bytes);
+    free(lie);
+    weir_world_destroy(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_cell_tells_what_it_holds),
+        cmocka_unit_test(a_fill_takes_the_place_of_another_material),
+        cmocka_unit_test(fills_of_their_own_leave_cells_their_material),
+        cmocka_unit_test(emitters_pour_beside_another_liquid_and_drains_take_any),
+        cmocka_unit_test(a_material_of_the_games_own_flows_like_any),
+        cmocka_unit_test(thicker_liquids_move_more_slowly_and_stiff_ones_stand_on_a_slope),
+        cmocka_unit_test(thick_liquids_end_in_thick_puddles),
+        cmocka_unit_test(a_world_of_one_liquid_takes_no_memory_for_materials),
+        cmocka_unit_test(free_liquids_follow_the_laws_as_they_are_written),
+        cmocka_unit_test(random_lives_of_three_liquids_are_exact_and_alike_on_every_path),
+        cmocka_unit_test(a_life_of_three_liquids_goes_on_where_memory_ran_out),
+        cmocka_unit_test(a_background_step_shows_the_liquids_as_they_were),
+        cmocka_unit_test(a_delta_brings_every_liquid_into_a_second_world),
+        cmocka_unit_test(a_snapshot_that_lies_of_materials_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
