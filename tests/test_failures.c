@@ -22,6 +22,7 @@ typedef struct life {
     weir_world *world;
     dye_options options;
     char path[64];
+    int32_t reservoir;
     int32_t reached;     // updates that the world has finished
     const char *failed;  // the piece that did last
 } life;
@@ -89,6 +90,16 @@ static weir_status emit(life *l)
     return weir_world_add_emitter(l->world, test_box(17, 2, 2, 20, 5, 5), WEIR_WATER, 1.5f, NULL);
 }
 
+static weir_status hold(life *l)
+{
+    return weir_world_add_reservoir(l->world, test_box(20, 0, 0, 30, 12, 9), WEIR_WATER, 5.5, &l->reservoir);
+}
+
+static weir_status raise_level(life *l)
+{
+    return weir_world_set_level(l->world, l->reservoir, 9.25);
+}
+
 static weir_status step(life *l)
 {
     weir_status status = weir_world_step(l->world);
@@ -143,10 +154,12 @@ typedef struct piece {
 #name, name \
     }
 static const piece PIECES[] = {
-    PIECE(begin), PIECE(add_dye), PIECE(build_ground), PIECE(build_ball),  PIECE(fill_box),       PIECE(fill_ball),
-    PIECE(emit),  PIECE(set_dye), PIECE(push),         PIECE(step),        PIECE(step),           PIECE(dig),
-    PIECE(step),  PIECE(save),    PIECE(step_behind),  PIECE(far_away),    PIECE(step),           PIECE(step_behind),
-    PIECE(load),  PIECE(step),    PIECE(far_away),     PIECE(step_behind), PIECE(drain_far_away), PIECE(step)};
+    PIECE(begin),       PIECE(add_dye),     PIECE(build_ground), PIECE(build_ball),  PIECE(fill_box),
+    PIECE(fill_ball),   PIECE(emit),        PIECE(hold),         PIECE(set_dye),     PIECE(push),
+    PIECE(step),        PIECE(step),        PIECE(dig),          PIECE(step),        PIECE(save),
+    PIECE(raise_level), PIECE(step_behind), PIECE(far_away),     PIECE(step),        PIECE(step_behind),
+    PIECE(load),        PIECE(step),        PIECE(far_away),     PIECE(step_behind), PIECE(drain_far_away),
+    PIECE(step)};
 enum { PIECE_COUNT = sizeof PIECES / sizeof PIECES[0] };
 
 // Lives one life. Where a piece fails, memory comes back and the piece is tried again. Returns the hash at the end.

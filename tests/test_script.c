@@ -73,6 +73,8 @@ static void a_script_makes_the_same_world_as_c(void **state)
                              "drain(box(0, 8, 0, 4, 10, 4))\n"
                              "flow(box(0, 0, 0, 4, 4, 4), 0.1, 0, 0)\n"
                              "local tap = emitter(box(2, 14, 2, 4, 16, 4), 1.5)\n"
+                             "local sea = reservoir(box(0, 0, 0, 4, 8, 4), 3.5)\n"
+                             "level(sea, 4.25)\n"
                              "sink(box(14, 0, 14, 16, 2, 16), 0.25)\n"
                              "force(box(0, 0, 0, 16, 16, 8), 0.001, 0, 0)\n"
                              "set('damping', 0.01)\n"
@@ -84,7 +86,7 @@ static void a_script_makes_the_same_world_as_c(void **state)
     params.noise_seed = 1;
     def.params = &params;
     weir_world *world = test_make(&def);
-    int32_t tap;
+    int32_t tap, sea;
     assert_ok(weir_world_build(world, test_box(8, 0, 0, 10, 4, 16), 255));
     assert_ok(weir_world_dig_sphere(world, (weir_sphere){{9, 2, 8}, 1.5f}));
     assert_ok(weir_world_fill(world, test_box(0, 0, 0, 8, 10, 16), WEIR_WATER, 1));
@@ -92,6 +94,8 @@ static void a_script_makes_the_same_world_as_c(void **state)
     assert_ok(weir_world_drain(world, test_box(0, 8, 0, 4, 10, 4)));
     assert_ok(weir_world_set_flow(world, test_box(0, 0, 0, 4, 4, 4), (weir_vec){0.1f, 0, 0}));
     assert_ok(weir_world_add_emitter(world, test_box(2, 14, 2, 4, 16, 4), WEIR_WATER, 1.5f, &tap));
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 4, 8, 4), WEIR_WATER, 3.5, &sea));
+    assert_ok(weir_world_set_level(world, sea, 4.25));
     assert_ok(weir_world_add_drain(world, test_box(14, 0, 14, 16, 2, 16), 0.25f, NULL));
     assert_ok(weir_world_add_force(world, test_box(0, 0, 0, 16, 16, 8), (weir_vec){0.001f, 0, 0}, NULL));
     assert_ok(weir_params_set(&params, WEIR_SOLVER_MOMENTUM, "damping", 0.01));
