@@ -29,6 +29,8 @@ typedef struct bench_def {
     bool tick;              // it is for games with a tick to keep, which ask for the slowest update
     int32_t most;           // updates that are measured at most, before its water comes to rest; 0: any number
     scene_setting setting;  // of a parameter; no name: none
+    // What happens to the scene's world besides, before the updates that are measured. NULL: nothing.
+    weir_status (*event)(weir_world *world, int32_t size, int32_t update);
 } bench_def;
 
 #define TABLE_2 "van der Scheer, Table 2, CA simulator on an RX 6900 XT"
@@ -56,14 +58,43 @@ static const weir_solver bench_solvers[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CL
 
 #define TABLE_6_4 "Medvecky-Heretik, Table 6.4, 48 x 48 x 48 cells at 502 frames per second, drawn"
 
+#define FALL_UPDATES 1000  // while its tap is open
+#define EVENT_EVERY 20     // updates
+#define EVENT_UPDATES 400
+#define LAKE_LEVEL 20
+#define LAKE_HEIGHT 32
+
+// A bucket that takes the surface of the scene lake into the next layer of cells, and one that is taken out and takes it back.
+static weir_status change_layer(weir_world *world, int32_t size, int32_t update)
+{
+    const int32_t x = size / 8;
+    if (update % EVENT_EVERY != 0) return WEIR_OK;
+    if (update / EVENT_EVERY % 2 == 1)
+        return weir_world_drain(world, (weir_box){{x, LAKE_LEVEL - 4, x}, {x + 6, LAKE_LEVEL, x + 6}});
+    return weir_world_fill(world, (weir_box){{x, LAKE_LEVEL + 1, x}, {x + 4, LAKE_LEVEL + 5, x + 4}}, WEIR_WATER, 1.0f);
+}
+
+// A dam through the middle of the lake, and its end.
+static weir_status build_dam(weir_world *world, int32_t size, int32_t update)
+{
+    const weir_box dam = {{size / 2, 0, 0}, {size / 2 + 1, LAKE_HEIGHT, size}};
+    if (update % EVENT_EVERY != 0) return WEIR_OK;
+    return update / EVENT_EVERY % 2 == 1 ? weir_world_dig(world, dam) : weir_world_build(world, dam, 255);
+}
+
 // Those of settle, whose blocks would be asleep. The slab's water is kept from settling for as long as it can be, so that every cell of it is
 // worked on: 255 updates, the warm-up among them.
 #define SLAB_UPDATES 200
 static const bench_def settle_benches[] = {
-    {"slab-48", "block", 48, 48, 10, 0, 1.992, TABLE_6_4, true, SLAB_UPDATES, {"patience", 255}},
-    {"slab-96", "block", 96, 96, 10, 0, 1.992, TABLE_6_4, true, SLAB_UPDATES, {"patience", 255}},
-    {"waterfall", "waterfall", 32, 32, 100, 0, 1.992, TABLE_6_4, true, 0, {NULL, 0}},
-    {"terrain", "terrain", 64, 256, 100, 0, 1.992, TABLE_6_4, true, 0, {NULL, 0}},
+    {"slab-48", "block", 48, 48, 10, 0, 1.992, TABLE_6_4, true, SLAB_UPDATES, {"patience", 255}, NULL},
+    {"slab-96", "block", 96, 96, 10, 0, 1.992, TABLE_6_4, true, SLAB_UPDATES, {"patience", 255}, NULL},
+    {"waterfall", "waterfall", 32, 32, 100, 0, 1.992, TABLE_6_4, true, FALL_UPDATES, {NULL, 0}, NULL},
+    {"waterfall-budget", "waterfall", 32, 32, 100, 0, 1.992, TABLE_6_4, true, FALL_UPDATES, {"budget", 64}, NULL},
+    {"terrain", "terrain", 64, 256, 100, 0, 1.992, TABLE_6_4, true, 0, {NULL, 0}, NULL},
+    {"lake-layer", "lake", 512, 512, 100, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {NULL, 0}, change_layer},
+    {"lake-layer-budget", "lake", 512, 512, 3000, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {"budget", 64}, change_layer},
+    {"lake-dam", "lake", 512, 512, 100, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {NULL, 0}, build_dam},
+    {"lake-dam-budget", "lake", 512, 512, 3000, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {"budget", 64}, build_dam},
 };
 
 #define SETTLE_COUNT ((int32_t)(sizeof settle_benches / sizeof settle_benches[0]))
@@ -97,10 +128,12 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 // Runs one batch and gives its seconds per update; negative on a failure. *slowest, if not NULL, becomes those of an update that took longer.
-static double run_batch(scene_run *run, int32_t updates, double *slowest)
+// What happens to a bench's world happens only where the slowest is asked for.
+static double run_batch(scene_run *run, const bench_def *def, int32_t updates, int32_t before, double *slowest)
 {
     double seconds = 0;
     for (int32_t i = 0; i < updates; i++) {
+        if (slowest && def->event && def->event(run->world, run->size, before + i) != WEIR_OK) return -1;
         if (scene_update(run) != WEIR_OK) return -1;
         seconds += run->step_seconds;
         if (slowest && run->step_seconds > *slowest) *slowest = run->step_seconds;
@@ -111,12 +144,12 @@ static double run_batch(scene_run *run, int32_t updates, double *slowest)
 // Plays until the start of the scene is forgotten: its updates, and for a block until its pressure has been found for a while.
 static double warm_up(scene_run *run, const bench_def *def)
 {
-    double last = run_batch(run, def->warm_up, NULL);
+    double last = run_batch(run, def, def->warm_up, 0, NULL);
     for (int32_t i = 0, steady = 0; last >= 0 && i < def->settle && steady < SETTLED_UPDATES; i++) {
         weir_stats stats = weir_world_stats(run->world);
         bool found = stats.cycles <= 1 && stats.solved;
         steady = found ? steady + 1 : 0;
-        last = run_batch(run, 1, NULL);
+        last = run_batch(run, def, 1, 0, NULL);
     }
     return last;
 }
@@ -138,7 +171,7 @@ static int measure_batches(scene_run *run, bench_row *row)
     double batches[BATCHES_MAX], total = 0, slowest = 0;
     int32_t count = 0;
     while (last >= 0 && count < batches_most && (count < BATCHES_MIN || total < ROW_SECONDS)) {
-        last = run_batch(run, updates, &slowest);
+        last = run_batch(run, row->def, updates, count * updates, &slowest);
         batches[count++] = last;
         total += last * updates;
     }

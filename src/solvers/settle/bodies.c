@@ -421,10 +421,21 @@ static void next_layer_below(settle *s, settle_body *b)
     assert(b->base >= 0);
 }
 
+// The cells of a body right below those of a node's layer, as a layer.
+static uint64_t cells_below(const settle *s, const settle_node *n, int32_t layer)
+{
+    if (layer > 0) return n->cells.layer[layer - 1];
+    const int32_t brick = s->cells.pool.near[n->brick][NEAR(0, -1, 0)], node = brick ? settle_find_node(s, brick, n->body) : 0;
+    return node ? node_at(s, node)->cells.layer[7] : 0;
+}
+
+// Where all cells of the layer have one of the body below them, every way through the layer is one through the cells below as well, and the
+// body does not come apart.
 void settle_drop_layer(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const int32_t layer = b->top & 7;
+    uint64_t alone = 0;
     wake_shore(s, b);
     for (int32_t n = b->first[LIST_SURFACE], next; n; n = next) {
         settle_node *node = node_at(s, n);
@@ -432,6 +443,7 @@ void settle_drop_layer(settle *s, int32_t body)
         const uint64_t cells = node->cells.layer[layer];
         const int32_t brick = node->brick;
         if (!cells) continue;
+        alone |= cells & ~cells_below(s, node, layer);
         node->cells.layer[layer] = 0;
         settle_undo_around(s, brick);
         settle_note_below(s, brick, layer, cells);
@@ -440,7 +452,7 @@ void settle_drop_layer(settle *s, int32_t body)
     }
     settle_clear_layer(s, b);
     b->closed = false;
-    b->may_be_split = true;
+    b->may_be_split |= alone != 0;
     do next_layer_below(s, b);
     while (b->nodes > 0 && b->area == 0);
 }

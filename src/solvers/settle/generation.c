@@ -373,6 +373,8 @@ static bool work(settle *s)
         s->late += only_redo;
         return false;
     }
+    // What they hold counts at once, in an update that has as much left as that takes, or has done nothing else.
+    if (s->left.spent > 0 && s->left.units < (int64_t)s->work_count * SETTLE_COST_VISIT) return false;
     if (!add_gains(s)) {
         begin_work_again(s);
         return false;

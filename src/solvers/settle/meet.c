@@ -308,13 +308,13 @@ void settle_free_parts(settle *s)
     s->part_room = 0;
 }
 
-// Takes the cells that hang together with the lowest one out of a mask.
+// Takes the cells that hang together with the lowest one out of a mask. Most nodes have whole layers, which hang together without a look.
 static layer_mask take_part(layer_mask *cells)
 {
     layer_mask part = {{0}};
     for (int32_t y = 0; y < 8; y++) {
         if (!cells->layer[y]) continue;
-        part.layer[y] = cells->layer[y] & -cells->layer[y];
+        part.layer[y] = cells->layer[y] == ~UINT64_C(0) ? cells->layer[y] : cells->layer[y] & -cells->layer[y];
         break;
     }
     for (bool grown = true; grown;) {
