@@ -16,6 +16,7 @@
 #define REST_QUIET_KICK 0.015f
 #define REST_PUSH 0.03f     // a kick that wakes small water beside
 #define REST_DAMPING 0.02f  // share of flow that water at rest loses per update
+#define REST_THIN 0.5f      // where neither cell at a face holds as much it loses none
 #define REST_UPDATES 16     // for which water has been still when it is at rest
 #define REST_WILD 10.0f     // the least flux of wild water: from then on it takes long until its slow swings are damped
 #define REST_GENTLE 128     // so long, counted in 16 updates
@@ -54,9 +55,11 @@ RULE bool rule_rest_damps(int calm, int gentle, bool beside_rim, int open)
     return calm > REST_UPDATES || (calm > 0 && (beside_rim || swings_out));
 }
 
-RULE float rule_rest_damped(float f)
+// The flow over a face of water that is damped. A film has friction enough, and would hardly drain under more.
+RULE float rule_rest_damped(float f, float m_low, float m_high)
 {
-    return rule_still(f * (1.0f - REST_DAMPING));
+    bool thin = rule_max(m_low, m_high) < REST_THIN;
+    return rule_choose(thin, f, rule_still(f * (1.0f - REST_DAMPING)));
 }
 
 // Whether a brick pushes against small water beside it, from its largest kick over the faces there; g is the size of gravity.

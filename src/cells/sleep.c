@@ -1,6 +1,6 @@
 // Who is awake. A brick is busy until its water has been still for REST_UPDATES updates; awake are the busy bricks and the 26 around each,
-// so that what moves always finds awake bricks around it. Awake, too, are the dry bricks beside water that is awake, into which it may run, and
-// bricks that were about to sleep and may not yet.
+// so that what moves always finds awake bricks around it. Awake, too, are the dry bricks at the faces of water that is awake, into which it may
+// run, and bricks that were about to sleep and may not yet.
 #include "cells/sleep.h"
 
 #include "base/broken.h"
@@ -136,11 +136,13 @@ static void mark_sources(const fluid_cells *c, uint8_t *awake)
     }
 }
 
-// Dry bricks beside a wet one that is awake are awake.
+// Dry bricks at the faces of a wet one that is awake are awake: what is not busy flows less than a cell in an update.
 static void mark_dry_around(const brick_pool *pool, uint8_t *awake, int32_t brick)
 {
-    for (int32_t k = 0; k < 27; k++)
-        if (!pool->wet[pool->near[brick][k]]) awake[pool->near[brick][k]] = 1;
+    for (int32_t face = 0; face < 6; face++) {
+        const int32_t n = bodies_neighbour(pool, brick, face);
+        if (!pool->wet[n]) awake[n] = 1;
+    }
 }
 
 static void find_awake(fluid_cells *c)
@@ -221,7 +223,7 @@ static bool must_wait(const fluid_cells *c, int32_t brick)
     return rest->looks < LOOKS && look_again(rest, head).looks < LOOKS && !lies_beside_body(c, brick);
 }
 
-// A brick that was about to fall asleep stays awake, and with it the dry bricks around it.
+// A brick that was about to fall asleep stays awake, and with it the dry bricks at its faces.
 static void refuse(fluid_cells *c, int32_t brick)
 {
     const brick_pool *pool = &c->pool;
@@ -233,8 +235,8 @@ static void refuse(fluid_cells *c, int32_t brick)
     // Links lead to bricks that sleep.
     for (int32_t face = 0; face < 6; face++)
         s->plan[bodies_neighbour(pool, brick, face)].links &= (uint8_t) ~(1 << (face + 3) % 6);
-    for (int32_t k = 0; k < 27; k++) {
-        const int32_t n = pool->near[brick][k];
+    for (int32_t face = 0; face < 6; face++) {
+        const int32_t n = bodies_neighbour(pool, brick, face);
         if (n == BRICK_NOTHING || pool->wet[n] || s->awake[n]) continue;
         s->awake[n] = 1;
         s->turn[n] = pool->rest[n].asleep ? TURN_WAKES : TURN_NONE;

@@ -548,11 +548,11 @@ static void mark_around(plain_world *w, int64_t brick)
     for (int k = 0; k < 27; k++) w->sleep.awake[around(w, brick, k)] |= w->grid.live[around(w, brick, k)];
 }
 
-// Dry bricks beside wet ones that are awake are awake: water may run into them.
+// Dry bricks at the faces of wet ones that are awake are awake: water may run into them.
 static void mark_dry_around(plain_world *w, int64_t brick)
 {
-    for (int k = 0; k < 27; k++) {
-        const int64_t other = around(w, brick, k);
+    for (int face = 0; face < 6; face++) {
+        const int64_t other = beside(w, brick, face);
         if (w->grid.live[other] && !w->sleep.wet[other]) w->sleep.awake[other] = 1;
     }
 }
@@ -692,7 +692,7 @@ static bool body_is_refused(const plain_world *w, int32_t number)
     return !body->open && body_touches_awake(w, number);
 }
 
-// It stays awake, and with it the dry bricks around it.
+// It stays awake, and with it the dry bricks at its faces.
 static void refuse(plain_world *w, int64_t brick)
 {
     plain_sleep *s = &w->sleep;
@@ -701,8 +701,8 @@ static void refuse(plain_world *w, int64_t brick)
     s->plan[brick].hold = HOLD;
     s->awake[brick] = 1;
     s->counts.refused++;
-    for (int k = 0; k < 27; k++) {
-        const int64_t other = around(w, brick, k);
+    for (int face = 0; face < 6; face++) {
+        const int64_t other = beside(w, brick, face);
         if (!w->grid.live[other] || s->wet[other] || s->awake[other]) continue;
         s->awake[other] = 1;
         s->turn[other] = s->rest[other].asleep ? WAKES : NOTHING_HAPPENS;
@@ -1037,8 +1037,13 @@ static bool is_damped(const plain_world *w, int64_t brick)
 
 static void damp(plain_world *w, int64_t brick)
 {
+    // Faces between cells of which neither is half full keep their flow.
     for (int axis = 0; axis < 3; axis++) EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i)
-    w->flow[axis][i] = plain_still(w->flow[axis][i] * (1.0f - 0.02f));
+        {
+            const int64_t low = i - w->grid.step[axis];
+            if (w->mass[low] < PLAIN_FULL / 2 && w->mass[i] < PLAIN_FULL / 2) continue;
+            w->flow[axis][i] = plain_still(w->flow[axis][i] * (1.0f - 0.02f));
+        }
 }
 
 // All of a body that is pushed will wake.

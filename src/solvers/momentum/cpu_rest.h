@@ -140,10 +140,15 @@ static bool lies_beside_rim(const momentum_args *a, int32_t brick)
 
 static void damp_brick(const momentum_args *a, int32_t brick)
 {
+    static const uint8_t before[3] = {NEAR(-1, 0, 0), NEAR(0, -1, 0), NEAR(0, 0, -1)};
+    float own[BRICK_CELLS], other[BRICK_CELLS], low[BRICK_CELLS];
+    read_fills(a, brick, own);
     for (int axis = 0; axis < 3; axis++) {
         float *restrict flow = a->flow[axis] + (size_t)brick * BRICK_CELLS;
+        read_fills(a, a->near_all[brick][before[axis]], other);
+        shift_cells(low, own, other, axis);
         LANES
-        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_rest_damped(flow[i]);
+        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_rest_damped(flow[i], low[i], own[i]);
     }
 }
 

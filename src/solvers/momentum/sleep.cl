@@ -90,12 +90,12 @@ inline float row_flux(const float f[8], const rest_cells *low, const rest_cells 
     return most;
 }
 
-// A row's flow on one axis, of still water after its loss.
-inline void load_flow(float f[8], global float *flow, int row, bool damped)
+// A row's flow on one axis, of still water after its loss. `low` are the cells before its own.
+inline void load_flow(float f[8], global float *flow, const rest_cells *low, const rest_cells *here, int row, bool damped)
 {
     load_row(f, flow, row);
     if (!damped) return;
-    EACH_X f[x] = rule_rest_damped(f[x]);
+    EACH_X f[x] = rule_rest_damped(f[x], low->m[x], here->m[x]);
     store_row(flow, row, f);
 }
 
@@ -135,8 +135,8 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     float f[8];
     load_cells(&here, mass, pressure, o.self, at.self);
 
-    load_flow(f, flow_x, at.self, b.damped);
     shift_cells(&other, &here, mass, pressure, o.x0, 8 * at.x0 + 7, -1);
+    load_flow(f, flow_x, &other, &here, at.self, b.damped);
     look_low(&r, &other, &here, f, b.x0, 1u, rest.gravity_x, rest);
     if ((b.x1 & 3) != DEVICE_BESIDE_AWAKE) {
         shift_cells(&other, &here, mass, pressure, o.x1, 8 * at.x1, 1);
@@ -144,8 +144,8 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
         look_high(&r, &here, &other, f, b.x1, 128u, rest.gravity_x, rest);
     }
 
-    load_flow(f, flow_y, at.self, b.damped);
     load_cells(&other, mass, pressure, o.y0, at.y0);
+    load_flow(f, flow_y, &other, &here, at.self, b.damped);
     look_low(&r, &other, &here, f, b.y0, (ROW & 7) == 0 ? 255u : 0u, rest.gravity_y, rest);
     if ((b.y1 & 3) != DEVICE_BESIDE_AWAKE && (ROW & 7) == 7) {
         load_cells(&other, mass, pressure, o.y1, at.y1);
@@ -153,8 +153,8 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
         look_high(&r, &here, &other, f, b.y1, 255u, rest.gravity_y, rest);
     }
 
-    load_flow(f, flow_z, at.self, b.damped);
     load_cells(&other, mass, pressure, o.z0, at.z0);
+    load_flow(f, flow_z, &other, &here, at.self, b.damped);
     look_low(&r, &other, &here, f, b.z0, ROW >> 3 == 0 ? 255u : 0u, rest.gravity_z, rest);
     if ((b.z1 & 3) != DEVICE_BESIDE_AWAKE && ROW >> 3 == 7) {
         load_cells(&other, mass, pressure, o.z1, at.z1);
