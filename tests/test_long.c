@@ -3,6 +3,7 @@
 //
 //     build/release/tests/test_long --updates 1000000 --seed 2      so many updates of each solver instead of some hundred
 //     --solver settle                                               of this solver only
+//     build/release/tests/test_long --updates 100000 --only '*regions*'
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -286,6 +287,90 @@ static void settle_keeps_its_account_on_hills(void **state)
     scene_close(run);
 }
 
+// ---- Regions ---------------------------------------------------------------------------------------------------------------
+
+enum { REGIONS = 8, REGION_ROOM = 1 << 22 };
+
+// A part of the world that is away.
+typedef struct parcel {
+    uint8_t *bytes;
+    size_t size;
+} parcel;
+
+static void unload_or_load(weir_world *world, scene_random *random, parcel *p)
+{
+    static uint8_t bytes[REGION_ROOM];
+    const weir_box all = weir_world_bounds(world);
+    weir_box box;
+    if (p->bytes) {
+        assert_ok(weir_world_load_region(world, p->bytes, p->size));
+        free(p->bytes);
+        *p = (parcel){0};
+        return;
+    }
+    box.min.x = 8 * scene_random_between(random, 0, all.max.x / 8 - 1);
+    box.min.y = 8 * scene_random_between(random, 0, all.max.y / 8 - 1);
+    box.min.z = 8 * scene_random_between(random, 0, all.max.z / 8 - 1);
+    box.max.x = box.min.x + 8 * scene_random_between(random, 1, 4);
+    box.max.y = box.min.y + 8 * scene_random_between(random, 1, 4);
+    box.max.z = box.min.z + 8 * scene_random_between(random, 1, 4);
+    if (weir_world_unload(world, box, bytes, sizeof bytes, &p->size) != WEIR_OK) return;  // a part of it is away
+    p->bytes = malloc(p->size);
+    assert_non_null(p->bytes);
+    memcpy(p->bytes, bytes, p->size);
+}
+
+// Digging, building, pouring and draining anywhere; what lies in a part that is away is refused.
+static void edit_what_is_there(weir_world *world, scene_random *random)
+{
+    const weir_box all = weir_world_bounds(world);
+    weir_box box;
+    box.min.x = scene_random_between(random, 0, all.max.x - 1);
+    box.min.y = scene_random_between(random, 0, all.max.y - 1);
+    box.min.z = scene_random_between(random, 0, all.max.z - 1);
+    box.max.x = box.min.x + scene_random_between(random, 1, 10);
+    box.max.y = box.min.y + scene_random_between(random, 1, 10);
+    box.max.z = box.min.z + scene_random_between(random, 1, 10);
+    weir_status status = WEIR_OK;
+    switch (scene_random_between(random, 0, 5)) {
+    case 0: status = weir_world_fill(world, box, WEIR_WATER, (float)scene_random_between(random, 0, 64) / 64); break;
+    case 1: status = weir_world_drain(world, box); break;
+    case 2: status = weir_world_build(world, box, (uint8_t)scene_random_between(random, 1, 255)); break;
+    case 3: status = weir_world_build(world, box, 255); break;
+    default: status = weir_world_dig(world, box); break;
+    }
+    assert_true(status == WEIR_OK || status == WEIR_ERROR_OUTSIDE);
+}
+
+// The scene of hills, of which parts leave and come back.
+static void settle_keeps_its_account_while_regions_come_and_go(void **state)
+{
+    pass_over_others(WEIR_SOLVER_SETTLE);
+    scene_run *run = test_open("terrain", WEIR_SOLVER_SETTLE, 0, 0);
+    scene_random random = scene_random_seeded(first_seed);
+    parcel parcels[REGIONS] = {{NULL, 0}};
+    for (int32_t i = 0; i < updates_wanted; i++) {
+        if (scene_random_between(&random, 0, 1) == 0) edit_what_is_there(run->world, &random);
+        if (scene_random_between(&random, 0, 3) == 0) {
+            parcel *p = &parcels[scene_random_between(&random, 0, REGIONS - 1)];
+            const uint64_t hash = weir_world_hash(run->world);
+            const bool leaves = p->bytes == NULL;
+            unload_or_load(run->world, &random, p);
+            if (leaves && p->bytes && i % 8 == 0) {
+                unload_or_load(run->world, &random, p);
+                assert_true(weir_world_hash(run->world) == hash);
+            }
+        }
+        assert_ok(scene_updates(run, 1));
+        assert_exact(run->world);
+    }
+    for (int32_t i = 0; i < REGIONS; i++)
+        if (parcels[i].bytes) unload_or_load(run->world, &random, &parcels[i]);
+    assert_exact(run->world);
+    assert_true(weir_world_ledger(run->world).unloaded == 0);
+    scene_close(run);
+}
+
 int main(int argc, char **argv)
 {
     updates_wanted = test_length(750, 50);
@@ -297,8 +382,10 @@ int main(int argc, char **argv)
             first_seed = (uint32_t)number;
         } else if (strcmp(argv[i], "--solver") == 0 && i + 1 < argc) {
             only_solver = argv[i + 1];
+        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+            cmocka_set_test_filter(argv[i + 1]);
         } else {
-            fprintf(stderr, "usage: test_long [--updates N] [--seed S] [--solver NAME]\n");
+            fprintf(stderr, "usage: test_long [--updates N] [--seed S] [--solver NAME] [--only TEST]\n");
             return 2;
         }
     }
@@ -308,6 +395,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(momentum_keeps_its_account_through_a_long_life),
         cmocka_unit_test(classic_keeps_its_account_through_a_long_life),
         cmocka_unit_test(settle_keeps_its_account_on_hills),
+        cmocka_unit_test(settle_keeps_its_account_while_regions_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static inline void assert_exact(const weir_world *world)
 {
     weir_ledger ledger = weir_world_ledger(world);
     assert_int_equal(ledger.drift, 0);
-    assert_int_equal(ledger.held, ledger.added - ledger.removed - ledger.drained - ledger.turned);
+    assert_int_equal(ledger.held, ledger.added - ledger.removed - ledger.drained - ledger.turned - ledger.unloaded);
 }
 
 // Fills of all cells of a box; free it.

@@ -228,13 +228,14 @@ typedef struct weir_buoyancy {
     weir_vec drag;      // what of the force is drag and damping
 } weir_buoyancy;
 
-// The exact account, in drops. Always: held = added - removed - drained - turned.
+// The exact account, in drops. Always: held = added - removed - drained - turned - unloaded.
 typedef struct weir_ledger {
     int64_t held;     // what the world holds now, counted cell by cell
     int64_t added;    // by fills, emitters and loaded snapshots
     int64_t removed;  // by drains, fills that lower, and terrain built over water
     int64_t drained;  // through open sides
     int64_t turned;   // into something else
+    int64_t unloaded;  // away with regions, less what came back with them: 0 when all are there that left
     int64_t drift;    // held minus what the account says: 0
 } weir_ledger;
 

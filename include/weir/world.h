@@ -249,6 +249,33 @@ WEIR_API weir_status weir_world_load_memory(weir_world *world, const void *bytes
 WEIR_API weir_status weir_world_save_to(const weir_world *world, weir_write *write, void *user);
 WEIR_API weir_status weir_world_load_from(weir_world *world, weir_read *read, void *user);
 
+// ---- Regions: parts of a world that leave and come back ------------------------------------------------------------------------
+// For worlds that are streamed: a game that keeps only what is near its players takes boxes of whole bricks out of a world, keeps their bytes,
+// and brings them back. What is not there is dry and solid, to queries as well; water at its border waits, and goes on when it comes back.
+// Edits and sources do nothing there, and an edit that lies there altogether is refused (WEIR_ERROR_OUTSIDE); the game is not asked for its
+// terrain. Which parts are away is in snapshots and in the hash.
+
+// Takes a box out of the world: its water with all that the next update depends on, and its terrain if that is Weir's own. The box is cut to
+// the bounds; where it does not reach these its corners must be multiples of 8. All of it must be there. *size gets how many bytes there are.
+// NULL for `bytes` only asks for that; with too little room the answer is WEIR_ERROR_LIMIT; either way nothing leaves. What leaves is in
+// weir_ledger.unloaded. What sleeps goes on sleeping. Emitters, drains and forces stay with the world. Bricks are gone for
+// weir_world_changed, and for deltas.
+WEIR_API weir_status weir_world_unload(weir_world *world, weir_box box, void *bytes, size_t room, size_t *size);
+
+// Brings a box back to where it was. Nothing wakes by that alone: only where something changed beside the box since it left does water go
+// on. Loaded again with no update between, the world has the hash that it had. The solver, the materials and the channels of rules must be
+// those it left with, and a game's own terrain as it was then: change that first or later. Bytes may come from anywhere; on a failure the
+// world stays as it was.
+WEIR_API weir_status weir_world_load_region(weir_world *world, const void *bytes, size_t size);
+
+// Brings a box back, all of which is away, as one that has never been there: dry, and open where the terrain is Weir's own. For games whose
+// world is made as its players come: unload all of it in the beginning.
+WEIR_API weir_status weir_world_load_new(weir_world *world, weir_box box);
+
+// The parts that are away, as boxes that do not overlap, in an order that depends on nothing else: writes up to `room` of them and returns how
+// many there are.
+WEIR_API int32_t weir_world_unloaded(const weir_world *world, weir_box *boxes, int32_t room);
+
 // ---- Deltas: the same fluid in a second world --------------------------------------------------------------------------------
 // What a client needs that shows a server's water and does not work it out: the bricks that changed since a mark, in few bytes. The client is
 // a world as well, with the same bounds and solver, that is not stepped; its queries, meshes and pictures show what the server's do.

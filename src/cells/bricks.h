@@ -32,7 +32,7 @@ typedef enum brick_phase {
     PHASE_AWAKE,
 } brick_phase;
 
-// What is known of a brick's rest, part of the state but for `single`.
+// What is known of a brick's rest, part of the state but for `single` and `crossed`.
 typedef struct brick_rest {
     // The height of the surface over its water, in drops: asleep, or when it was looked at last; REST_NO_HEAD: it has none.
     int64_t head;
@@ -49,6 +49,7 @@ typedef struct brick_rest {
     uint8_t looks;   // awake: how often it was found to rise evenly, or not at all
     int32_t rise;    // awake: of its head, from the look before the last to the last one
     uint8_t single;  // asleep: its values changed, and the channels that take new ones have them not yet
+    uint8_t crossed;  // bricks beside it came or left: over its faces may be flow that leads where none may be
 } brick_rest;
 
 #define REST_NO_HEAD INT64_MIN

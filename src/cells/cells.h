@@ -247,6 +247,46 @@ void cells_adopt(void *state, void *arrival);
 void cells_adopt_pool(fluid_cells *c, brick_pool *arrived);
 void cells_discard(void *state, void *arrival);
 
+// ---- regions.c, for a solver_table; what is saved and loaded of them is in state.c ----
+
+// The flow over the upper border of a box: through the low faces of a brick beside it on an axis.
+typedef struct cells_border {
+    weir_coord at;  // of that brick
+    int32_t axis;
+    float flow[64];
+} cells_border;
+
+// Bricks on their way in.
+typedef struct cells_arrival {
+    brick_pool pool;
+    int32_t channels[CHANNEL_MAX];  // where the file's channels go
+    int32_t channel_count;
+    // Of a region:
+    int32_t carried;  // the solver's number when it left
+    cells_border *borders;
+    int32_t border_count, border_room;
+} cells_arrival;
+
+void cells_region_save(const void *state, weir_box bricks, snapshot_writer *w);
+weir_status cells_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
+                              int64_t held[WEIR_MATERIAL_MAX], void **arrival);
+void cells_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+void cells_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
+
+// A brick beside a box of bricks over whose low faces on an axis the box's fluid flows. False if it is not there, or nothing flows.
+bool cells_read_border(const fluid_cells *c, weir_box bricks, int32_t brick, int32_t axis, cells_border *border);
+// The cells at the low faces of a brick on an axis.
+static inline int32_t cells_low_face(int32_t axis, int32_t i)
+{
+    return axis == 0 ? 8 * i : axis == 1 ? (i & 7) + 64 * (i >> 3) : i;
+}
+
+// The pieces of these for solvers that keep more: a brick that comes, of the terrain that came with it, and one that leaves.
+int32_t cells_brick_arrives(fluid_cells *c, weir_coord at, const brick_mask *open);
+void cells_brick_leaves(fluid_cells *c, int32_t brick);
+// The bricks beside a box have other neighbours: they are to look for them anew, and their surfaces are others.
+void cells_look_around(fluid_cells *c, weir_box bricks);
+
 // ---- validate.c ----
 
 // For a solver_table whose updates work with nothing but the cells.

@@ -312,7 +312,7 @@ static void change_phases(brick_pool *pool, uint8_t *phases, uint8_t *mark)
     for (int32_t b = 1; b < pool->end; b++) {
         const uint8_t before = pool->phase[b], phase = phases[b];
         pool->awake += phase == PHASE_AWAKE;
-        mark[b] = phase == before ? 0 : MARK_TURNED;
+        mark[b] = phase == before && !pool->rest[b].crossed ? 0 : MARK_TURNED;
         phases[b] = before;
         if (phase == before) continue;
         if (phase == PHASE_AWAKE || before == PHASE_AWAKE) pool->pyramid_dirty[b] = 1;
@@ -471,6 +471,7 @@ static void turn_all(fluid_cells *c)
     fetch_turned(c);
     for (int32_t b = 1; b < pool->end; b++) {
         if (!(s->mark[b] & MARK_TURNED)) continue;
+        pool->rest[b].crossed = 0;
         trim(c, b);
         for (int32_t axis = 0; axis < 3; axis++) trim(c, bodies_neighbour(pool, b, axis + 3));
         const bool shows = pool->phase[b] == PHASE_RIM || s->turn[b] == TURN_SLEEPS;

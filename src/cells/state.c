@@ -113,9 +113,9 @@ static bool lies_beside_sleep(const brick_pool *pool, int32_t brick)
     return false;
 }
 
-void cells_save(const void *state, snapshot_writer *w)
+// The bricks, or those of a box.
+static void put_bricks(const fluid_cells *c, const weir_box *box, snapshot_writer *w)
 {
-    const fluid_cells *c = state;
     const brick_pool *pool = &c->pool;
     int32_t channels[CHANNEL_MAX], channel_count = cells_state_channels(c, channels);
     put_names(c, w);
@@ -123,11 +123,14 @@ void cells_save(const void *state, snapshot_writer *w)
     if (pool->live > 0 && !bricks) return;
     if (pool->live > 0) bricks_sorted(pool, bricks);
 
-    // A brick that holds nothing need not be there: the next update makes those it wants.
+    // A brick that holds nothing need not be there: the next update makes those it wants. Those of a region come back all, since flow over
+    // their upper borders may come back later.
     int32_t count = 0;
-    for (int32_t i = 0; i < pool->live; i++)
-        if (lies_beside_sleep(pool, bricks[i]) || !brick_empty(pool, bricks[i], channels, channel_count))
-            bricks[count++] = bricks[i];
+    for (int32_t i = 0; i < pool->live; i++) {
+        const int32_t b = bricks[i];
+        if (mask_empty(&pool->open[b]) || (box && !region_holds(*box, pool->coord[b]))) continue;
+        if (box || lies_beside_sleep(pool, b) || !brick_empty(pool, b, channels, channel_count)) bricks[count++] = b;
+    }
     snapshot_put_number(w, (uint32_t)count, 4);
     for (int32_t i = 0; i < count; i++) {
         snapshot_put_coord(w, pool->coord[bricks[i]]);
@@ -138,14 +141,39 @@ void cells_save(const void *state, snapshot_writer *w)
     snapshot_scratch_free(w, bricks, (size_t)pool->live * sizeof *bricks);
 }
 
-// ---- Loading ---------------------------------------------------------------------------------------------------------------
+void cells_save(const void *state, snapshot_writer *w)
+{
+    put_bricks(state, NULL, w);
+}
 
-// Bricks on their way in.
-typedef struct cells_arrival {
-    brick_pool pool;
-    int32_t channels[CHANNEL_MAX];  // where the file's channels go
-    int32_t channel_count;
-} cells_arrival;
+// In coordinate order; 3 instead of an axis ends them.
+static void put_borders(const fluid_cells *c, weir_box bricks, snapshot_writer *w)
+{
+    const size_t size = (size_t)c->pool.live * sizeof(int32_t);
+    int32_t *order = snapshot_scratch(w, size);
+    cells_border border;
+    if (order) bricks_sorted(&c->pool, order);
+    for (int32_t i = 0; order && i < c->pool.live; i++) {
+        for (int32_t axis = 0; axis < 3; axis++) {
+            if (!cells_read_border(c, bricks, order[i], axis, &border)) continue;
+            snapshot_put_number(w, (uint32_t)axis, 1);
+            snapshot_put_coord(w, border.at);
+            snapshot_put_values(w, border.flow, 64, 4);
+        }
+    }
+    snapshot_put_number(w, 3, 1);
+    snapshot_scratch_free(w, order, size);
+}
+
+void cells_region_save(const void *state, weir_box bricks, snapshot_writer *w)
+{
+    const fluid_cells *c = state;
+    snapshot_put_number(w, (uint32_t)solver_carried(c->world), 4);
+    put_bricks(c, &bricks, w);
+    put_borders(c, bricks, w);
+}
+
+// ---- Loading ---------------------------------------------------------------------------------------------------------------
 
 static weir_status get_names(const fluid_cells *c, snapshot_reader *r, cells_arrival *a)
 {
@@ -198,11 +226,11 @@ static weir_status check_value(const fluid_cells *c, const snapshot_reader *r, c
     return WEIR_OK;
 }
 
-static weir_status get_brick(const fluid_cells *c, snapshot_reader *r, const terrain *t, cells_arrival *a)
+static weir_status get_brick(const fluid_cells *c, snapshot_reader *r, const terrain *t, const weir_box *box, cells_arrival *a)
 {
     const weir_coord at = snapshot_get_coord(r);
-    if (!snapshot_brick_sound(at))
-        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
+    if (!snapshot_brick_sound(at) || (box && !region_holds(*box, at)))
+        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any %s", at.x, at.y, at.z, box ? "region" : "world");
     if (bricks_find(&a->pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
     brick_mask open;
     if (!terrain_open(t, at, &open)) return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
@@ -226,7 +254,7 @@ static weir_status get_brick(const fluid_cells *c, snapshot_reader *r, const ter
     return WEIR_OK;
 }
 
-static weir_status get_bricks(const fluid_cells *c, snapshot_reader *r, const terrain *t, cells_arrival *a)
+static weir_status get_bricks(const fluid_cells *c, snapshot_reader *r, const terrain *t, const weir_box *box, cells_arrival *a)
 {
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     size_t brick_bytes = 12 + (c->sleep ? REST_BYTES : 0);
@@ -237,21 +265,66 @@ static weir_status get_bricks(const fluid_cells *c, snapshot_reader *r, const te
     if ((uint64_t)snapshot_left(r) < (uint64_t)count * brick_bytes)
         return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
     weir_status status = bricks_create(&c->world->mem, count, c->pool.channel_count, c->pool.channel_bytes, &a->pool);
-    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = get_brick(c, r, t, a);
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = get_brick(c, r, t, box, a);
+    return status;
+}
+
+// The bricks, or those of a box.
+static weir_status load_bricks(fluid_cells *c, snapshot_reader *r, const terrain *t, const weir_box *box,
+                               int64_t held[WEIR_MATERIAL_MAX], void **arrival)
+{
+    cells_arrival *a = *arrival = memory_alloc_zero(&c->world->mem, sizeof *a);
+    if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
+    weir_status status = get_names(c, r, a);
+    if (status == WEIR_OK) status = get_bricks(c, r, t, box, a);
+    for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
+    if (status == WEIR_OK && a->pool.end > 0) held[c->material] += cells_owed(&a->pool);
     return status;
 }
 
 weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
 {
+    const weir_status status = load_bricks(state, r, t, NULL, held, arrival);
+    const cells_arrival *a = *arrival;
+    return status == WEIR_OK ? sleep_reserve(state, a->pool.capacity) : status;  // edits may come before the next update
+}
+
+static weir_status get_borders(const fluid_cells *c, snapshot_reader *r, cells_arrival *a)
+{
+    for (;;) {
+        cells_border border = {.axis = (int32_t)snapshot_get_number(r, 1)};
+        if (snapshot_ended(r)) return snapshot_ends_early(r);
+        if (border.axis == 3) return WEIR_OK;
+        border.at = snapshot_get_coord(r);
+        if (!snapshot_get_values(r, border.flow, 64, 4)) return snapshot_ends_early(r);
+        bool sound = border.axis < 3 && c->layout->flow != CHANNEL_NONE && snapshot_brick_sound(border.at);
+        for (int32_t i = 0; i < 64 && sound; i++)
+            sound = isfinite(border.flow[i]) && fabs((double)border.flow[i]) <= cells_value_max(c, c->layout->flow);
+        if (!sound) return snapshot_damaged(r, "the flow over its border makes no sense");
+        if (a->border_count == a->border_room) {
+            const int32_t room = a->border_room ? 2 * a->border_room : 16;
+            cells_border *borders = memory_resize(&c->world->mem, a->borders, (size_t)a->border_room * sizeof *borders,
+                                                  (size_t)room * sizeof *borders);
+            if (!borders) return status_fail(WEIR_ERROR_MEMORY, "no memory for the flow over the border of a region");
+            a->borders = borders;
+            a->border_room = room;
+        }
+        a->borders[a->border_count++] = border;
+    }
+}
+
+weir_status cells_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
+                              int64_t held[WEIR_MATERIAL_MAX], void **arrival)
+{
     fluid_cells *c = state;
-    cells_arrival *a = *arrival = memory_alloc_zero(&c->world->mem, sizeof *a);
-    if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
-    weir_status status = get_names(c, r, a);
-    if (status == WEIR_OK) status = get_bricks(c, r, t, a);
-    if (status == WEIR_OK) status = sleep_reserve(c, a->pool.capacity);  // edits may come before the next update
-    for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
-    if (status == WEIR_OK && a->pool.end > 0) held[c->material] += cells_owed(&a->pool);
-    return status;
+    const int32_t carried = (int32_t)snapshot_get_number(r, 4);
+    if (carried < 0) return snapshot_damaged(r, "a world of %s cannot carry the number %d", c->world->solver->name, carried);
+    weir_status status = load_bricks(c, r, t, &bricks, held, arrival);
+    cells_arrival *a = *arrival;
+    if (a) a->carried = carried;
+    if (status == WEIR_OK) status = get_borders(c, r, a);
+    if (status == WEIR_OK) status = bricks_reserve(&c->pool, a->pool.live);
+    return status == WEIR_OK ? sleep_reserve(c, c->pool.capacity) : status;
 }
 
 // Of the bricks that were there those end that are not there now.
@@ -293,5 +366,6 @@ void cells_discard(void *state, void *arrival)
     cells_arrival *a = arrival;
     if (!a) return;
     if (a->pool.mem) bricks_destroy(&a->pool);
+    memory_free(&c->world->mem, a->borders, (size_t)a->border_room * sizeof *a->borders);
     memory_free(&c->world->mem, a, sizeof *a);
 }

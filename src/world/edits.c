@@ -29,6 +29,15 @@ static weir_status place_outside(const weir_world *world, weir_box b)
                        b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z, min.x, min.y, min.z, max.x, max.y, max.z);
 }
 
+// What is not there cannot be changed.
+static weir_status check_loaded(const weir_world *world, weir_box b)
+{
+    const absent_set *absent = &world->terrain.absent;
+    if (absent->count == 0 || !absent_has_all(absent, region_bricks(b))) return WEIR_OK;
+    return status_fail(WEIR_ERROR_OUTSIDE, "the cells (%d, %d, %d) to (%d, %d, %d) lie in a part of the world that is unloaded",
+                       b.min.x, b.min.y, b.min.z, b.max.x, b.max.y, b.max.z);
+}
+
 weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
 {
     if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z) {
@@ -36,7 +45,7 @@ weir_status edit_place_box(const weir_world *world, weir_box box, region *place)
                            box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
     }
     *place = (region){.box = box};
-    return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
+    return world_clip(world, &place->box) ? check_loaded(world, place->box) : place_outside(world, box);
 }
 
 weir_status edit_place_values(const weir_world *world, weir_box box, const void *values, size_t value_bytes, world_edit *edit)
@@ -69,7 +78,7 @@ static weir_status place_sphere(const weir_world *world, weir_sphere sphere, reg
     weir_box box = {{cell_at(c.x - r), cell_at(c.y - r), cell_at(c.z - r)},
                     {cell_at(c.x + r) + 1, cell_at(c.y + r) + 1, cell_at(c.z + r) + 1}};
     *place = (region){.box = box, .round = true, .sphere = sphere};
-    return world_clip(world, &place->box) ? WEIR_OK : place_outside(world, box);
+    return world_clip(world, &place->box) ? check_loaded(world, place->box) : place_outside(world, box);
 }
 
 static int32_t drops_of(float fill)
@@ -129,7 +138,7 @@ static weir_status prepare_terrain(weir_world *world, const region *place)
     brick_mask cells;
     weir_coord at = bricks.min;
     do {
-        if (!region_mask(place, at, &cells)) continue;
+        if (!region_mask(place, at, &cells) || terrain_is_absent(&world->terrain, at)) continue;
         weir_status status = terrain_prepare(&world->terrain, at);
         if (status == WEIR_OK) continue;
         weir_coord done = bricks.min;
@@ -166,7 +175,7 @@ static weir_status apply_shape(weir_world *world, const world_edit *edit)
     weir_box bricks = region_bricks(edit->place.box);
     weir_coord at = bricks.min;
     do {
-        if (!region_mask(&edit->place, at, &cells)) continue;
+        if (!region_mask(&edit->place, at, &cells) || terrain_is_absent(&world->terrain, at)) continue;
         shape_cells(edit, at, &cells, terrain_write(&world->terrain, at));
         terrain_tidy(&world->terrain, at);
         world->solver->terrain_changed(world->state, (weir_box){at, {at.x + 1, at.y + 1, at.z + 1}});

@@ -113,7 +113,7 @@ weir_material weir_world_find_material(const weir_world *world, const char *name
 
 int64_t world_ledger_held(const world_ledger *ledger)
 {
-    return ledger->added - ledger->removed - ledger->drained - ledger->turned;
+    return ledger->added - ledger->removed - ledger->drained - ledger->turned - ledger->unloaded;
 }
 
 // Of the materials from `first` on, below `end`.
@@ -145,6 +145,7 @@ static weir_ledger sum_ledgers(const weir_world *world, weir_material first, wei
         sum.removed += ledger[i].removed;
         sum.drained += ledger[i].drained;
         sum.turned += ledger[i].turned;
+        sum.unloaded += ledger[i].unloaded;
         sum.drift -= world_ledger_held(&ledger[i]);
     }
     return sum;

@@ -186,8 +186,9 @@ static int64_t solid_cells(const weir_world *world, weir_box box)
     weir_box bricks = region_bricks(box);
     brick_mask cells, open;
     int64_t count = 0;
-    if (!t->source && t->slot_count < region_volume(bricks)) return solid_kept(t, box);
-    if (t->source && region_volume(box) > WEIR_BOX_SUM_ASKED) return solid_in_live_bricks(&view, box);
+    const int64_t absent = (int64_t)fmin(absent_volume(&t->absent, box), 0x1p62);
+    if (!t->source && t->slot_count < region_volume(bricks)) return solid_kept(t, box) + absent;
+    if (t->source && region_volume(box) > WEIR_BOX_SUM_ASKED) return solid_in_live_bricks(&view, box) + absent;
     for (int32_t z = bricks.min.z; z < bricks.max.z; z++) {
         for (int32_t y = bricks.min.y; y < bricks.max.y; y++) {
             for (int32_t x = bricks.min.x; x < bricks.max.x; x++) {

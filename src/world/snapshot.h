@@ -7,15 +7,18 @@
 // show; names begin with theirs in one byte:
 //
 //     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts
-//     the number that the solver carries | next id, sources, of a reservoir its level where others have a rate | terrain of the game's own?, terrain bricks | what the solver saves
+//     the number that the solver carries | next id, sources, of a reservoir its level where others have a rate
+//     terrain of the game's own?, terrain bricks | boxes that are unloaded | what the solver saves
 //
-// snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below.
+// snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below. Regions
+// (regions.c) are kept in the same way, with "WEIRREGN" in front.
 #ifndef WEIR_WORLD_SNAPSHOT_H
 #define WEIR_WORLD_SNAPSHOT_H
 
 #include "world/world.h"
 
 #define SNAPSHOT_MAGIC "WEIRSNAP"
+#define REGION_MAGIC "WEIRREGN"
 
 enum {
     SNAPSHOT_MAGIC_BYTES = 8,
@@ -34,6 +37,11 @@ void snapshot_put_bytes(snapshot_writer *w, const void *bytes, size_t size);
 void snapshot_put_number(snapshot_writer *w, uint64_t value, int32_t bytes);
 void snapshot_put_coord(snapshot_writer *w, weir_coord c);
 void snapshot_put_name(snapshot_writer *w, const char *name);
+void snapshot_put_box(snapshot_writer *w, weir_box box);
+// Names of the materials that a game added.
+void snapshot_put_names(snapshot_writer *w, const weir_world *world);
+// The terrain that is kept of a box of bricks, NULL: of all.
+void snapshot_put_terrain(snapshot_writer *w, const terrain *t, const weir_box *bricks);
 // Values of 1, 2 or 4 bytes.
 void snapshot_put_values(snapshot_writer *w, const void *values, int32_t count, int32_t bytes);
 
@@ -49,6 +57,9 @@ typedef struct snapshot_reader snapshot_reader;
 const uint8_t *snapshot_get_bytes(snapshot_reader *r, size_t size);  // NULL past the end
 uint64_t snapshot_get_number(snapshot_reader *r, int32_t bytes);
 weir_coord snapshot_get_coord(snapshot_reader *r);
+weir_box snapshot_get_box(snapshot_reader *r);
+// Terrain, for bricks of a box, NULL: for any; not kept where it is the game's own.
+weir_status snapshot_get_terrain(snapshot_reader *r, const weir_world *world, const weir_box *bricks, terrain *t);
 // With its length before it, in a byte. Empty past the end, or if it is no name or has no room.
 void snapshot_get_name(snapshot_reader *r, char *name, size_t room);
 bool snapshot_get_values(snapshot_reader *r, void *values, int32_t count, int32_t bytes);  // false past the end
@@ -61,6 +72,15 @@ __attribute__((format(printf, 2, 3))) weir_status snapshot_damaged(const snapsho
 weir_status snapshot_ends_early(const snapshot_reader *r);
 
 // ---- Both ----
+
+// A payload of another kind into memory and back, with a header and packed as a snapshot is. `put` is called more than once and must write
+// the same. `what` is the caller's.
+typedef void snapshot_put(snapshot_writer *w, const weir_world *world, const void *what);
+typedef weir_status snapshot_get(snapshot_reader *r, weir_world *world, void *what);
+weir_status snapshot_write(const weir_world *world, const char *name, const char *magic, snapshot_put *put, const void *what,
+                           void *bytes, size_t room, size_t *size);
+weir_status snapshot_read(weir_world *world, const char *name, const char *magic, snapshot_get *get, void *what,
+                          const void *bytes, size_t size);
 
 // Whether a brick could lie there in any world.
 static inline bool snapshot_brick_sound(weir_coord c)

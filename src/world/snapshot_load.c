@@ -92,7 +92,7 @@ weir_coord snapshot_get_coord(snapshot_reader *r)
     return c;
 }
 
-static weir_box get_box(snapshot_reader *r)
+weir_box snapshot_get_box(snapshot_reader *r)
 {
     weir_box box;
     box.min = snapshot_get_coord(r);
@@ -225,7 +225,7 @@ static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival 
 {
     char solver[NAME_BYTES];
     snapshot_get_name(r, solver, sizeof solver);
-    weir_box bounds = get_box(r);
+    weir_box bounds = snapshot_get_box(r);
     uint32_t open_sides = get_u32(r);
     if (r->ended) return snapshot_ends_early(r);
     if (!solver[0]) return snapshot_damaged(r, "its solver has no sound name");
@@ -271,15 +271,18 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
         if (materials_add(a->materials, &a->material_count, &def) != WEIR_OK)
             return snapshot_damaged(r, "%s", weir_error_message());
     }
-    int64_t total[4] = {0};
+    int64_t total[5] = {0};
     for (int32_t i = WEIR_WATER; i < a->material_count; i++) {
-        int64_t account[4];
-        for (int32_t k = 0; k < 4; k++) account[k] = get_i64(r);
-        for (int32_t k = 0; k < 4; k++)
-            if (account[k] < 0 || account[k] > ACCOUNT_MAX) return snapshot_damaged(r, "the account of drops is out of range");
-        a->ledger[i] = (world_ledger){account[0], account[1], account[2], account[3]};
-        for (int32_t k = 0; k < 4; k++) total[k] += account[k];
-        if (total[0] > ACCOUNT_MAX || total[1] > ACCOUNT_MAX || total[2] > ACCOUNT_MAX || total[3] > ACCOUNT_MAX)
+        int64_t account[5];
+        for (int32_t k = 0; k < 5; k++) account[k] = get_i64(r);
+        // What is unloaded is less than nothing if more came back than left.
+        for (int32_t k = 0; k < 5; k++)
+            if (account[k] < (k == 4 ? -ACCOUNT_MAX : 0) || account[k] > ACCOUNT_MAX)
+                return snapshot_damaged(r, "the account of drops is out of range");
+        a->ledger[i] = (world_ledger){account[0], account[1], account[2], account[3], account[4]};
+        for (int32_t k = 0; k < 5; k++) total[k] += account[k] < 0 ? -account[k] : account[k];
+        if (total[0] > ACCOUNT_MAX || total[1] > ACCOUNT_MAX || total[2] > ACCOUNT_MAX || total[3] > ACCOUNT_MAX ||
+            total[4] > ACCOUNT_MAX)
             return snapshot_damaged(r, "the account of drops is out of range");
     }
     return r->ended ? snapshot_ends_early(r) : WEIR_OK;
@@ -326,7 +329,7 @@ static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a
         uint32_t kind = get_u32(r);
         world_source *s = &a->sources[a->source_count];
         *s = (world_source){.kind = (source_kind)kind, .id = get_i32(r)};
-        s->box = get_box(r);
+        s->box = snapshot_get_box(r);
         s->material = get_i32(r);
         *(kind == SOURCE_RESERVOIR ? &s->level : &s->rate) = get_i64(r);
         s->owed = get_i64(r);
@@ -340,25 +343,25 @@ static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a
     return WEIR_OK;
 }
 
-static weir_status get_terrain_brick(snapshot_reader *r, arrival *a, weir_coord c, bool keep)
+static weir_status get_terrain_brick(snapshot_reader *r, terrain *t, weir_coord c, bool keep)
 {
     uint8_t kind = (uint8_t)snapshot_get_number(r, 1);
     if (kind > 1) return snapshot_damaged(r, "the terrain of the brick (%d, %d, %d) is of no kind", c.x, c.y, c.z);
     const uint8_t *shares = snapshot_get_bytes(r, kind == 1 ? BRICK_CELLS : 1);
     if (!shares) return snapshot_ends_early(r);
     if (!keep) return WEIR_OK;
-    weir_status status = terrain_prepare(&a->terrain, c);
+    weir_status status = terrain_prepare(t, c);
     if (status != WEIR_OK) return status;
     if (kind == 1)
-        memcpy(terrain_write(&a->terrain, c), shares, BRICK_CELLS);
+        memcpy(terrain_write(t, c), shares, BRICK_CELLS);
     else
-        memset(terrain_write(&a->terrain, c), shares[0], BRICK_CELLS);
-    terrain_tidy(&a->terrain, c);
+        memset(terrain_write(t, c), shares[0], BRICK_CELLS);
+    terrain_tidy(t, c);
     return WEIR_OK;
 }
 
 // Terrain that is the game's own is asked from the game; what the file has of it is then only read over.
-static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arrival *a)
+weir_status snapshot_get_terrain(snapshot_reader *r, const weir_world *world, const weir_box *bricks, terrain *t)
 {
     bool of_game = snapshot_get_number(r, 1) != 0;
     int32_t count = get_i32(r);
@@ -374,14 +377,40 @@ static weir_status get_terrain(snapshot_reader *r, const weir_world *world, arri
     for (int32_t i = 0; i < count; i++) {
         weir_coord c = snapshot_get_coord(r);
         if (r->ended) return snapshot_ends_early(r);
-        if (!snapshot_brick_sound(c))
-            return snapshot_damaged(r, "the terrain brick (%d, %d, %d) lies outside any world", c.x, c.y, c.z);
+        if (!snapshot_brick_sound(c) || (bricks && !region_holds(*bricks, c)))
+            return snapshot_damaged(r, "the terrain brick (%d, %d, %d) lies outside any %s", c.x, c.y, c.z,
+                                    bricks ? "region" : "world");
         if (i > 0 && coord_compare(last, c) >= 0)
             return snapshot_damaged(r, "the terrain brick (%d, %d, %d) is out of order", c.x, c.y, c.z);
-        weir_status status = get_terrain_brick(r, a, c, !world->terrain.source);
+        weir_status status = get_terrain_brick(r, t, c, !world->terrain.source);
         if (status != WEIR_OK) return status;
         last = c;
     }
+    return WEIR_OK;
+}
+
+// The parts that are not there, of which nothing is kept.
+static weir_status get_absent(snapshot_reader *r, weir_world *world, arrival *a)
+{
+    enum { BOX_BYTES = 24 };
+    absent_set *absent = &a->terrain.absent;
+    const int32_t count = get_i32(r);
+    if (r->ended) return snapshot_ends_early(r);
+    if (count < 0 || (size_t)count > snapshot_left(r) / BOX_BYTES)
+        return snapshot_damaged(r, "it has no room for the %d unloaded parts it claims", count);
+    if (count == 0) return WEIR_OK;
+    absent->boxes = memory_alloc(&world->mem, (size_t)count * sizeof *absent->boxes);
+    if (!absent->boxes) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d unloaded parts of a world", count);
+    absent->room = count;
+    for (; absent->count < count; absent->count++) {
+        const weir_box b = absent->boxes[absent->count] = snapshot_get_box(r);
+        if (!snapshot_brick_sound(b.min) || !snapshot_brick_sound((weir_coord){b.max.x - 1, b.max.y - 1, b.max.z - 1}))
+            return snapshot_damaged(r, "an unloaded part lies outside any world");
+    }
+    if (!absent_sound(absent)) return snapshot_damaged(r, "the unloaded parts are not cut as they should be");
+    for (int32_t i = 0; i < a->terrain.slot_count; i++)
+        if (a->terrain.slot[i].used && absent_has(absent, a->terrain.slot[i].coord))
+            return snapshot_damaged(r, "it has terrain in a part that is unloaded");
     return WEIR_OK;
 }
 
@@ -406,7 +435,8 @@ static weir_status get_world(snapshot_reader *r, weir_world *world, arrival *a)
     if (status == WEIR_OK) status = get_materials(r, a);
     if (status == WEIR_OK) status = get_carried(r, world, a);
     if (status == WEIR_OK) status = get_sources(r, world, a);
-    if (status == WEIR_OK) status = get_terrain(r, world, a);
+    if (status == WEIR_OK) status = snapshot_get_terrain(r, world, NULL, &a->terrain);
+    if (status == WEIR_OK) status = get_absent(r, world, a);
     if (status == WEIR_OK) status = get_fluid(r, world, a);
     return status;
 }
@@ -442,11 +472,19 @@ static void move_in(weir_world *world, arrival *a)
     *a = old;
 }
 
-static weir_status load_payload(weir_world *world, const char *path, const uint8_t *payload, size_t size)
+// What is loaded, and from where.
+typedef struct loading {
+    weir_world *world;
+    const char *path, *magic;
+    snapshot_get *get;
+    void *what;
+} loading;
+
+static weir_status load_world(snapshot_reader *r, weir_world *world, void *what)
 {
-    snapshot_reader r = {.path = path, .at = payload, .end = payload + size};
+    (void)what;
     arrival a = {0};
-    weir_status status = get_world(&r, world, &a);
+    weir_status status = get_world(r, world, &a);
     // Bricks around the water are left to the next update, as after an edit. To make them here would also end bricks that hold
     // only values of rules, and the world would not go on as the saved one.
     if (status == WEIR_OK) move_in(world, &a);
@@ -457,13 +495,22 @@ static weir_status load_payload(weir_world *world, const char *path, const uint8
 
 weir_status snapshot_restore(weir_world *world, const uint8_t *block, size_t size)
 {
-    return load_payload(world, "checkpoint", block, size);
+    snapshot_reader r = {.path = "checkpoint", .at = block, .end = block + size};
+    return load_world(&r, world, NULL);
 }
 
 // ---- Where it comes from ---------------------------------------------------------------------------------------------------
 
-static weir_status unpack(weir_world *world, const char *path, const uint8_t *stored, size_t stored_size, uint64_t size)
+static weir_status load_payload(const loading *l, const uint8_t *payload, size_t size)
 {
+    snapshot_reader r = {.path = l->path, .at = payload, .end = payload + size};
+    return l->get(&r, l->world, l->what);
+}
+
+static weir_status unpack(const loading *l, const uint8_t *stored, size_t stored_size, uint64_t size)
+{
+    const char *path = l->path;
+    memory *mem = &l->world->mem;
 #ifdef WEIR_HAVE_ZSTD
     const snapshot_reader r = {.path = path};
     if (size / ZSTD_BLOCK_MOST > stored_size / ZSTD_BLOCK_LEAST || size > SIZE_MAX / 2) {
@@ -472,18 +519,18 @@ static weir_status unpack(weir_world *world, const char *path, const uint8_t *st
     if (ZSTD_getFrameContentSize(stored, stored_size) != size)
         return snapshot_damaged(&r, "its packed part has not the size that it claims");
     if (size == 0) return snapshot_ends_early(&r);
-    uint8_t *payload = memory_alloc(&world->mem, (size_t)size);
+    uint8_t *payload = memory_alloc(mem, (size_t)size);
     if (!payload)
         return status_fail(WEIR_ERROR_MEMORY, "no memory for the %llu bytes of %s", (unsigned long long)size,
                            weir_path_tail(path));
     size_t got = ZSTD_decompress(payload, (size_t)size, stored, stored_size);
-    weir_status status = got == size ? load_payload(world, path, payload, (size_t)size)
+    weir_status status = got == size ? load_payload(l, payload, (size_t)size)
                                      : snapshot_damaged(&r, "it cannot be unpacked: %s",
                                                         ZSTD_isError(got) ? ZSTD_getErrorName(got) : "too short");
-    memory_free(&world->mem, payload, (size_t)size);
+    memory_free(mem, payload, (size_t)size);
     return status;
 #else
-    (void)world, (void)stored, (void)stored_size, (void)size;
+    (void)mem, (void)stored, (void)stored_size, (void)size;
     return status_fail(WEIR_ERROR_UNSUPPORTED,
                        "cannot read %s: it is packed, and this build of Weir has no zstd (Debian: libzstd-dev)",
                        weir_path_tail(path));
@@ -496,11 +543,11 @@ typedef struct header {
     uint64_t size, stored_size, hash;
 } header;
 
-static weir_status get_header(const char *path, const uint8_t *bytes, size_t size, header *h)
+static weir_status get_header(const loading *l, const uint8_t *bytes, size_t size, header *h)
 {
-    const snapshot_reader r = {.path = path};
-    if (size < SNAPSHOT_MAGIC_BYTES || memcmp(bytes, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES) != 0)
-        return snapshot_damaged(&r, "this is not a Weir snapshot");
+    const snapshot_reader r = {.path = l->path};
+    if (size < SNAPSHOT_MAGIC_BYTES || memcmp(bytes, l->magic, SNAPSHOT_MAGIC_BYTES) != 0)
+        return snapshot_damaged(&r, "this is not a Weir %s", strcmp(l->magic, REGION_MAGIC) == 0 ? "region" : "snapshot");
     if (size < SNAPSHOT_HEADER_BYTES) return snapshot_ends_early(&r);
     *h = (header){.version = (uint32_t)load_number(bytes + 8, 4),
                   .flags = (uint32_t)load_number(bytes + 12, 4),
@@ -509,33 +556,33 @@ static weir_status get_header(const char *path, const uint8_t *bytes, size_t siz
                   .hash = load_number(bytes + 32, 8)};
     if (h->version != SNAPSHOT_VERSION) {
         return status_fail(WEIR_ERROR_VERSION, "%s: this is a snapshot of version %u; Weir %s reads version %d",
-                           weir_path_tail(path), h->version, weir_version(), SNAPSHOT_VERSION);
+                           weir_path_tail(l->path), h->version, weir_version(), SNAPSHOT_VERSION);
     }
     if (h->flags & ~(uint32_t)SNAPSHOT_FLAG_ZSTD) return snapshot_damaged(&r, "flags 0x%x are not known", h->flags);
     return WEIR_OK;
 }
 
-static weir_status load_stored(weir_world *world, const char *path, const header *h, const uint8_t *stored, size_t size)
+static weir_status load_stored(const loading *l, const header *h, const uint8_t *stored, size_t size)
 {
-    const snapshot_reader r = {.path = path};
+    const snapshot_reader r = {.path = l->path};
     if (h->stored_size != size) {
         return snapshot_damaged(&r, "it has %zu bytes after its header and claims %llu", size,
                                 (unsigned long long)h->stored_size);
     }
     if (size == 0) return snapshot_ends_early(&r);
     if (hash_bytes(stored, size, 0) != h->hash) return snapshot_damaged(&r, "its checksum is wrong: it has been damaged");
-    if (h->flags & SNAPSHOT_FLAG_ZSTD) return unpack(world, path, stored, size, h->size);
+    if (h->flags & SNAPSHOT_FLAG_ZSTD) return unpack(l, stored, size, h->size);
     if (h->size != size)
         return snapshot_damaged(&r, "it is not packed, yet claims to hold %llu bytes", (unsigned long long)h->size);
-    return load_payload(world, path, stored, size);
+    return load_payload(l, stored, size);
 }
 
-static weir_status load_whole(weir_world *world, const char *path, const uint8_t *bytes, size_t size)
+static weir_status load_whole(const loading *l, const uint8_t *bytes, size_t size)
 {
     header h;
-    weir_status status = get_header(path, bytes, size, &h);
+    weir_status status = get_header(l, bytes, size, &h);
     if (status != WEIR_OK) return status;
-    return load_stored(world, path, &h, bytes + SNAPSHOT_HEADER_BYTES, size - SNAPSHOT_HEADER_BYTES);
+    return load_stored(l, &h, bytes + SNAPSHOT_HEADER_BYTES, size - SNAPSHOT_HEADER_BYTES);
 }
 
 static weir_status refuse_busy(void)
@@ -564,7 +611,7 @@ weir_status weir_world_load(weir_world *world, const char *path)
         status = status_fail(WEIR_ERROR_FILE, "cannot read %s: %s", weir_path_tail(path),
                              ferror(file) ? strerror(errno) : "it became shorter");
     } else {
-        status = load_whole(world, path, bytes, size);
+        status = load_whole(&(loading){world, path, SNAPSHOT_MAGIC, load_world, NULL}, bytes, size);
     }
     memory_free(&world->mem, bytes, size);
     fclose(file);
@@ -574,7 +621,14 @@ weir_status weir_world_load(weir_world *world, const char *path)
 weir_status weir_world_load_memory(weir_world *world, const void *bytes, size_t size)
 {
     assert(bytes || size == 0);
-    return world->busy ? refuse_busy() : load_whole(world, "the snapshot in memory", bytes, size);
+    return world->busy ? refuse_busy()
+                       : snapshot_read(world, "the snapshot in memory", SNAPSHOT_MAGIC, load_world, NULL, bytes, size);
+}
+
+weir_status snapshot_read(weir_world *world, const char *name, const char *magic, snapshot_get *get, void *what,
+                          const void *bytes, size_t size)
+{
+    return load_whole(&(loading){world, name, magic, get, what}, bytes, size);
 }
 
 // ---- From a function of the game's -----------------------------------------------------------------------------------------
@@ -640,11 +694,12 @@ weir_status weir_world_load_from(weir_world *world, weir_read *read, void *user)
     size_t got;
     header h;
     weir_status status = read_bytes(&from, first, sizeof first, &got);
-    if (status == WEIR_OK) status = get_header(STREAM_NAME, first, got, &h);
+    const loading l = {world, STREAM_NAME, SNAPSHOT_MAGIC, load_world, NULL};
+    if (status == WEIR_OK) status = get_header(&l, first, got, &h);
     if (status != WEIR_OK) return status;
     arrived stored = {0};
     status = read_stored(world, &from, h.stored_size, &stored);
-    if (status == WEIR_OK) status = load_stored(world, STREAM_NAME, &h, stored.bytes, stored.size);
+    if (status == WEIR_OK) status = load_stored(&l, &h, stored.bytes, stored.size);
     memory_free(&world->mem, stored.bytes, stored.room);
     return status;
 }

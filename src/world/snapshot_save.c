@@ -158,7 +158,7 @@ void snapshot_put_name(snapshot_writer *w, const char *name)
     snapshot_put_bytes(w, name, strlen(name));
 }
 
-static void put_box(snapshot_writer *w, weir_box box)
+void snapshot_put_box(snapshot_writer *w, weir_box box)
 {
     snapshot_put_coord(w, box.min);
     snapshot_put_coord(w, box.max);
@@ -230,7 +230,7 @@ static void put_source(snapshot_writer *w, const world_source *source)
 {
     put_u32(w, (uint32_t)source->kind);
     put_i32(w, source->id);
-    put_box(w, source->box);
+    snapshot_put_box(w, source->box);
     put_u32(w, (uint32_t)source->material);
     put_i64(w, source->kind == SOURCE_RESERVOIR ? source->level : source->rate);
     put_i64(w, source->owed);
@@ -254,19 +254,24 @@ static int compare_terrain(const void *a, const void *b)
 }
 
 // Terrain is in the order of a hash table, and written in that of coordinates.
-static void put_terrain(snapshot_writer *w, const terrain *t)
+void snapshot_put_terrain(snapshot_writer *w, const terrain *t, const weir_box *bricks)
 {
-    const int32_t count = t->source ? 0 : t->brick_count;
-    const size_t size = (size_t)count * sizeof(const terrain_brick *);
+    const size_t size = (size_t)t->brick_count * sizeof(const terrain_brick *);
     const terrain_brick **sorted = snapshot_scratch(w, size);
+    int32_t count = 0;
+    for (int32_t i = 0; i < t->slot_count && sorted; i++)
+        if (t->slot[i].used && (!bricks || region_holds(*bricks, t->slot[i].coord))) sorted[count++] = &t->slot[i];
     snapshot_put_number(w, t->source != NULL, 1);
     put_i32(w, count);
-    if (count == 0 || !sorted) return;
-    for (int32_t i = 0, at = 0; i < t->slot_count; i++)
-        if (t->slot[i].used) sorted[at++] = &t->slot[i];
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_terrain);
+    if (count > 0) qsort(sorted, (size_t)count, sizeof *sorted, compare_terrain);
     for (int32_t i = 0; i < count; i++) put_terrain_brick(w, sorted[i]);
     snapshot_scratch_free(w, sorted, size);
+}
+
+void snapshot_put_names(snapshot_writer *w, const weir_world *world)
+{
+    put_i32(w, world->material_count - WEIR_MATERIALS_BUILT_IN);
+    for (int32_t i = WEIR_MATERIALS_BUILT_IN; i < world->material_count; i++) snapshot_put_name(w, world->materials[i].name);
 }
 
 // Those that a game added, and the account of each, water first.
@@ -285,13 +290,14 @@ static void put_materials(snapshot_writer *w, const weir_world *world)
         put_i64(w, world->ledger[i].removed);
         put_i64(w, world->ledger[i].drained);
         put_i64(w, world->ledger[i].turned);
+        put_i64(w, world->ledger[i].unloaded);
     }
 }
 
 static void put_world(snapshot_writer *w, const weir_world *world)
 {
     snapshot_put_name(w, world->solver->name);
-    put_box(w, weir_world_bounds(world));
+    snapshot_put_box(w, weir_world_bounds(world));
     put_u32(w, world->terrain.bounded ? world->terrain.open_sides : 0);
     put_params(w, world);
     put_i64(w, world->update);
@@ -303,14 +309,34 @@ static void put_world(snapshot_writer *w, const weir_world *world)
     put_i32(w, world->busy ? world->frozen.next_source_id : world->next_source_id);
     put_i32(w, world->source_count);
     for (int32_t i = 0; i < world->source_count; i++) put_source(w, &world->sources[i]);
-    put_terrain(w, &world->terrain);
+    snapshot_put_terrain(w, &world->terrain, NULL);
+    put_i32(w, world->terrain.absent.count);
+    for (int32_t i = 0; i < world->terrain.absent.count; i++) snapshot_put_box(w, world->terrain.absent.boxes[i]);
     world->solver->save(world->state, w);
 }
 
-static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const snapshot_writer *w)
+static void put_snapshot(snapshot_writer *w, const weir_world *world, const void *what)
 {
+    (void)what;
+    put_world(w, world);
+}
+
+// What is saved, and what saving it takes, wherever it goes.
+typedef struct saving {
+    const weir_world *world;
+    const char *magic;
+    snapshot_put *put;
+    const void *what;
+    memory mem;  // a copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count
+    snapshot_writer w;
+    uint64_t size;  // of the payload
+} saving;
+
+static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const saving *to)
+{
+    const snapshot_writer *w = &to->w;
     uint32_t flags = is_packed(w) ? SNAPSHOT_FLAG_ZSTD : 0;
-    memcpy(header, SNAPSHOT_MAGIC, SNAPSHOT_MAGIC_BYTES);
+    memcpy(header, to->magic, SNAPSHOT_MAGIC_BYTES);
     store_number(header + 8, SNAPSHOT_VERSION, 4);
     store_number(header + 12, flags, 4);
     store_number(header + 16, w->size, 8);
@@ -318,9 +344,10 @@ static void put_header(uint8_t header[SNAPSHOT_HEADER_BYTES], const snapshot_wri
     store_number(header + 32, XXH3_64bits_digest(&w->hash), 8);
 }
 
-// Sends the world through zstd and the checksum, from the beginning.
-static void pack_world(snapshot_writer *w, const weir_world *world, uint64_t size)
+// Sends the payload through zstd and the checksum, from the beginning.
+static void pack_world(saving *to)
 {
+    snapshot_writer *w = &to->w;
     w->used = 0;
     w->size = w->stored = 0;
     XXH3_64bits_reset(&w->hash);
@@ -328,13 +355,12 @@ static void pack_world(snapshot_writer *w, const weir_world *world, uint64_t siz
     // With the size known beforehand a reader can compare it with what the header says.
     bool ready = !w->zstd || (!ZSTD_isError(ZSTD_CCtx_reset(w->zstd, ZSTD_reset_session_only)) &&
                               !ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
-                              !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, size)));
+                              !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(w->zstd, to->size)));
     if (!ready) w->failure = WEIR_ERROR_MEMORY;
 #endif
-    put_world(w, world);
+    to->put(w, to->world, to->what);
     flush_chunk(w, true);
-    assert(w->size == size || w->failure != WEIR_OK);
-    (void)size;
+    assert(w->size == to->size || w->failure != WEIR_OK);
 }
 
 static bool open_writer(memory *mem, snapshot_writer *w)
@@ -391,13 +417,6 @@ weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size
 
 // ---- Where it is kept --------------------------------------------------------------------------------------------------------
 
-// What saving takes, wherever it goes.
-typedef struct saving {
-    memory mem;  // a copy, since saving leaves the world as it is: all that is taken here is given back, and so is the count
-    snapshot_writer w;
-    uint64_t size;  // of the payload
-} saving;
-
 static void end_saving(saving *to)
 {
     close_writer(&to->mem, &to->w);
@@ -408,7 +427,21 @@ static weir_status no_memory(const char *name)
     return status_fail(WEIR_ERROR_MEMORY, "memory ran out while saving %s", weir_path_tail(name));
 }
 
-// Looks whether the world can be saved and fetches all of it. On WEIR_OK call end_saving.
+// Makes room and counts the payload. On WEIR_OK call end_saving.
+static weir_status begin_payload(const char *name, saving *to)
+{
+    to->mem = to->world->mem;
+    snapshot_writer counter = {.mem = &to->mem};
+    to->w.mem = &to->mem;
+    const bool ready = open_writer(&to->mem, &to->w);
+    if (ready) to->put(&counter, to->world, to->what);
+    to->size = counter.size;
+    if (ready && counter.failure == WEIR_OK) return WEIR_OK;
+    end_saving(to);
+    return no_memory(name);
+}
+
+// Looks whether the world can be saved and fetches all of it.
 static weir_status begin_saving(const weir_world *world, const char *name, saving *to)
 {
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a world cannot be saved while a background step runs");
@@ -416,15 +449,8 @@ static weir_status begin_saving(const weir_world *world, const char *name, savin
     solver_catch_up(world);
     world_check_query(world);
     if (world->values_lost) return world_lost(world);
-    *to = (saving){.mem = world->mem};
-    snapshot_writer counter = {.mem = &to->mem};
-    to->w.mem = &to->mem;
-    const bool ready = open_writer(&to->mem, &to->w);
-    if (ready) put_world(&counter, world);
-    to->size = counter.size;
-    if (ready && counter.failure == WEIR_OK) return WEIR_OK;
-    end_saving(to);
-    return no_memory(name);
+    *to = (saving){.world = world, .magic = SNAPSHOT_MAGIC, .put = put_snapshot};
+    return begin_payload(name, to);
 }
 
 typedef struct file_sink {
@@ -442,13 +468,13 @@ static int64_t write_to_file(void *user, const void *bytes, int64_t size)
 }
 
 // The header comes last, when size and checksum are known, into the place that was left for it.
-static void write_file(saving *to, const weir_world *world, file_sink *sink)
+static void write_file(saving *to, file_sink *sink)
 {
     uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
     snapshot_writer *w = &to->w;
     send_bytes(w, header, sizeof header);
-    pack_world(w, world, to->size);
-    put_header(header, w);
+    pack_world(to);
+    put_header(header, to);
     if (w->failure != WEIR_OK) return;
     errno = 0;
     bool written = fseek(sink->file, 0, SEEK_SET) == 0 && fwrite(header, 1, sizeof header, sink->file) == sizeof header &&
@@ -456,14 +482,14 @@ static void write_file(saving *to, const weir_world *world, file_sink *sink)
     if (!written) sink->failure = errno ? errno : EIO;
 }
 
-static weir_status save_to_temporary(saving *to, const weir_world *world, const char *path, const char *temporary)
+static weir_status save_to_temporary(saving *to, const char *path, const char *temporary)
 {
     errno = 0;
     file_sink sink = {.file = fopen(temporary, "wb")};
     if (!sink.file) return status_fail(WEIR_ERROR_FILE, "cannot write %s: %s", weir_path_tail(path), strerror(errno));
     to->w.write = write_to_file;
     to->w.user = &sink;
-    write_file(to, world, &sink);
+    write_file(to, &sink);
     if (fclose(sink.file) != 0 && !sink.failure) sink.failure = errno;
     bool whole = !sink.failure && to->w.failure == WEIR_OK;
     if (whole && rename(temporary, path) != 0) sink.failure = errno;
@@ -492,7 +518,7 @@ weir_status weir_world_save(const weir_world *world, const char *path)
     char *temporary = memory_alloc(&to.mem, temporary_size);
     if (temporary) {
         snprintf(temporary, temporary_size, "%s.tmp-%ld", path, (long)getpid());
-        status = save_to_temporary(&to, world, path, temporary);
+        status = save_to_temporary(&to, path, temporary);
     } else {
         status = no_memory(path);
     }
@@ -510,15 +536,15 @@ weir_status weir_world_save_to(const weir_world *world, weir_write *write, void 
     if (status != WEIR_OK) return status;
     snapshot_writer *w = &to.w;
     uint8_t header[SNAPSHOT_HEADER_BYTES];
-    pack_world(w, world, to.size);
-    put_header(header, w);
+    pack_world(&to);
+    put_header(header, &to);
 
     w->write = write;
     w->user = user;
     send_bytes(w, header, sizeof header);
     uint8_t after[SNAPSHOT_HEADER_BYTES];
-    if (w->failure == WEIR_OK) pack_world(w, world, to.size);
-    put_header(after, w);
+    if (w->failure == WEIR_OK) pack_world(&to);
+    put_header(after, &to);
     const bool same = memcmp(header, after, sizeof header) == 0;
     const uint64_t sent = w->sent;
     status = w->failure;
@@ -544,27 +570,41 @@ static int64_t write_to_memory(void *user, const void *bytes, int64_t size)
     return size;
 }
 
+// Into memory, and then end_saving.
+static weir_status save_to_memory(saving *to, const char *name, void *bytes, size_t room, size_t *size)
+{
+    uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
+    memory_sink sink = {bytes, room, 0};
+    to->w.write = write_to_memory;
+    to->w.user = &sink;
+    send_bytes(&to->w, header, sizeof header);
+    pack_world(to);
+    put_header(header, to);
+    const weir_status status = to->w.failure;
+    end_saving(to);
+    if (status != WEIR_OK) return no_memory(name);
+    *size = sink.used;
+    if (!bytes) return WEIR_OK;
+    if (sink.used > room)
+        return status_fail(WEIR_ERROR_LIMIT, "%s has %zu bytes, and there is room for %zu", name, sink.used, room);
+    memcpy(bytes, header, sizeof header);
+    return WEIR_OK;
+}
+
 weir_status weir_world_save_memory(const weir_world *world, void *bytes, size_t room, size_t *size)
 {
     assert(size && (bytes || room == 0));
     *size = 0;
     saving to;
-    weir_status status = begin_saving(world, "a snapshot", &to);
-    if (status != WEIR_OK) return status;
-    uint8_t header[SNAPSHOT_HEADER_BYTES] = {0};
-    memory_sink sink = {bytes, room, 0};
-    to.w.write = write_to_memory;
-    to.w.user = &sink;
-    send_bytes(&to.w, header, sizeof header);
-    pack_world(&to.w, world, to.size);
-    put_header(header, &to.w);
-    status = to.w.failure;
-    end_saving(&to);
-    if (status != WEIR_OK) return no_memory("a snapshot");
-    *size = sink.used;
-    if (!bytes) return WEIR_OK;
-    if (sink.used > room)
-        return status_fail(WEIR_ERROR_LIMIT, "the snapshot has %zu bytes, and there is room for %zu", sink.used, room);
-    memcpy(bytes, header, sizeof header);
-    return WEIR_OK;
+    const weir_status status = begin_saving(world, "the snapshot", &to);
+    return status == WEIR_OK ? save_to_memory(&to, "the snapshot", bytes, room, size) : status;
+}
+
+weir_status snapshot_write(const weir_world *world, const char *name, const char *magic, snapshot_put *put, const void *what,
+                           void *bytes, size_t room, size_t *size)
+{
+    saving to = {.world = world, .magic = magic, .put = put, .what = what};
+    *size = 0;
+    const weir_status status = begin_payload(name, &to);
+    return status == WEIR_OK ? save_to_memory(&to, name, bytes, room, size) : status;
 }

@@ -81,6 +81,22 @@ struct solver_table {
     void (*adopt)(void *state, void *arrival);
     void (*discard)(void *state, void *arrival);
 
+    // ---- Regions: bricks that leave and come back (regions.c); NULL: it lets none go ----
+    // Writes the state of the bricks of a box of bricks.
+    void (*region_save)(const void *state, weir_box bricks, snapshot_writer *w);
+    // Whether bricks may leave or come now, and what room is needed to leave. NULL: always.
+    weir_status (*region_prepare)(void *state, weir_box bricks);
+    // They leave, when that is prepared: their drops, those that are theirs in no cell too, are added to those of their material in `held`. By the
+    // time of `unload` the terrain says that they are solid. Nobody wakes.
+    void (*unload)(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
+    // Reads what `region_save` wrote, for the terrain that came with it, and makes room for it; nothing else changes before `region_adopt`
+    // lets it in, which cannot fail. Without an arrival the box is dry. In the bricks of `stirred`, which lie beside the box, something is
+    // another than it was when the box left: water goes on there, and elsewhere nobody wakes.
+    weir_status (*region_load)(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
+                               int64_t held[WEIR_MATERIAL_MAX], void **arrival);
+    void (*region_adopt)(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+    void (*region_discard)(void *state, void *arrival);  // what is left of it
+
     // ---- Looking after it ----
     // NULL, or what is broken of the state, of the cells alone or also of what an update works with. The drops there are of each material
     // are added to `held`; *all_here becomes false if a device has some of them.

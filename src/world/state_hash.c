@@ -51,6 +51,7 @@ static uint64_t chain_terrain(uint64_t hash, const terrain *t)
     uint32_t open_sides = t->bounded ? t->open_sides : 0;
     hash = CHAIN(hash, open_sides);
     uint64_t kept = terrain_hash(t);
+    for (int32_t i = 0; i < t->absent.count; i++) hash = chain_box(hash, &t->absent.boxes[i]);
     return CHAIN(hash, kept);
 }
 

@@ -115,18 +115,20 @@ static void forget(terrain *t, terrain_brick *entry)
     t->brick_count--;
 }
 
-// Room for one more brick; at most half of the slots are used.
-static bool make_room(terrain *t)
+// Room for more bricks; at most half of the slots are used.
+static bool make_room(terrain *t, int32_t more)
 {
-    if (t->slot_count >= 2 * (t->brick_count + 1)) return true;
-    if (t->slot_count > INT32_MAX / 2) return false;
-    int32_t count = t->slot_count ? 2 * t->slot_count : SLOTS_LEAST;
+    const int64_t needed = 2 * ((int64_t)t->brick_count + more);
+    int64_t count = t->slot_count ? t->slot_count : SLOTS_LEAST;
+    if (t->slot_count >= needed) return true;
+    while (count < needed) count *= 2;
+    if (count > INT32_MAX / 2) return false;
     terrain_brick *old = t->slot;
     int32_t old_count = t->slot_count;
     terrain_brick *slot = memory_alloc_zero(t->mem, (size_t)count * sizeof *slot);
     if (!slot) return false;
     t->slot = slot;
-    t->slot_count = count;
+    t->slot_count = (int32_t)count;
     for (int32_t i = 0; i < old_count; i++)
         if (old[i].used) insert(t, old[i]);
     memory_free(t->mem, old, (size_t)old_count * sizeof *old);
@@ -172,11 +174,16 @@ void terrain_destroy(terrain *t)
 {
     for (int32_t i = 0; i < t->slot_count; i++) memory_free(t->mem, t->slot[i].shares, BRICK_CELLS);
     memory_free(t->mem, t->slot, (size_t)t->slot_count * sizeof *t->slot);
+    absent_free(&t->absent, t->mem);
     *t = (terrain){0};
 }
 
 void terrain_shares(const terrain *t, weir_coord brick, uint8_t shares[BRICK_CELLS])
 {
+    if (terrain_is_absent(t, brick)) {
+        memset(shares, 255, BRICK_CELLS);
+        return;
+    }
     brick_places places = places_of_brick(t, brick);
     if (any_inside(&places)) {
         const terrain_brick *kept = find(t, brick);
@@ -193,6 +200,7 @@ void terrain_shares(const terrain *t, weir_coord brick, uint8_t shares[BRICK_CEL
 uint8_t terrain_share(const terrain *t, weir_coord cell)
 {
     place where = place_of_cell(t, cell);
+    if (terrain_is_absent(t, brick_of_cell(cell))) return 255;
     if (where != PLACE_INSIDE) return where == PLACE_WALL ? 255 : 0;
     if (t->source) {
         uint8_t shares[BRICK_CELLS];
@@ -207,7 +215,7 @@ uint8_t terrain_share(const terrain *t, weir_coord cell)
 bool terrain_open(const terrain *t, weir_coord brick, brick_mask *open)
 {
     brick_places places = places_of_brick(t, brick);
-    if (all_wall(&places)) {
+    if (all_wall(&places) || terrain_is_absent(t, brick)) {
         memset(open, 0, sizeof *open);
         return false;
     }
@@ -233,7 +241,7 @@ weir_status terrain_prepare(terrain *t, weir_coord brick)
     terrain_brick *kept = find(t, brick);
     if (kept && kept->shares) return WEIR_OK;
     uint8_t *shares = memory_alloc(t->mem, BRICK_CELLS);
-    if (!shares || (!kept && !make_room(t))) {
+    if (!shares || (!kept && !make_room(t, 1))) {
         memory_free(t->mem, shares, BRICK_CELLS);
         return status_fail(WEIR_ERROR_MEMORY, "no memory to keep the terrain of the brick at %d, %d, %d", brick.x * BRICK_EDGE,
                            brick.y * BRICK_EDGE, brick.z * BRICK_EDGE);
@@ -264,6 +272,38 @@ void terrain_tidy(terrain *t, weir_coord brick)
     memory_free(t->mem, kept->shares, BRICK_CELLS);
     kept->shares = NULL;
     if (kept->share == 0) forget(t, kept);
+}
+
+weir_status terrain_reserve(terrain *t, int32_t more)
+{
+    if (make_room(t, more)) return WEIR_OK;
+    return status_fail(WEIR_ERROR_MEMORY, "no memory for the terrain of %d bricks", more);
+}
+
+void terrain_take(terrain *t, terrain_brick *brick)
+{
+    assert(!find(t, brick->coord));
+    insert(t, *brick);
+    t->brick_count++;
+    brick->shares = NULL;
+}
+
+void terrain_forget(terrain *t, weir_box bricks)
+{
+    // Others move up into the slots of those that are forgotten, and are looked at again.
+    for (bool any = true; any;) {
+        any = false;
+        for (int32_t i = 0; i < t->slot_count; i++) {
+            const weir_coord c = t->slot[i].coord;
+            const bool inside = c.x >= bricks.min.x && c.x < bricks.max.x && c.y >= bricks.min.y && c.y < bricks.max.y &&
+                                c.z >= bricks.min.z && c.z < bricks.max.z;
+            if (!t->slot[i].used || !inside) continue;
+            memory_free(t->mem, t->slot[i].shares, BRICK_CELLS);
+            t->slot[i].shares = NULL;
+            forget(t, &t->slot[i]);
+            any = true;
+        }
+    }
 }
 
 bool terrain_inside(const terrain *t, weir_coord cell)
@@ -305,12 +345,14 @@ const char *terrain_validate(const terrain *t)
         return broken("the terrain has %d slots for %d bricks", t->slot_count, t->brick_count);
     for (int32_t i = 0; i < t->slot_count; i++) used += t->slot[i].used != 0;
     if (used != t->brick_count) return broken("%d bricks of terrain are kept and %d counted", used, t->brick_count);
+    if (!absent_sound(&t->absent)) return broken("the parts that are not there are not cut as they should be");
     if (t->source && used > 0) return broken("the terrain is the game's own, and %d bricks of it are kept", used);
     for (int32_t i = 0; i < t->slot_count; i++) {
         const terrain_brick *kept = &t->slot[i];
         const weir_coord c = kept->coord;
         if (!kept->used && kept->shares) return broken("a slot of the terrain is free and has shares");
         if (!kept->used) continue;
+        if (terrain_is_absent(t, c)) return broken("the terrain of (%d, %d, %d) is kept, which is not there", c.x, c.y, c.z);
         if (find(t, c) != kept) return broken("the terrain of (%d, %d, %d) is not found at its coordinate", c.x, c.y, c.z);
         if (!kept->shares && kept->share == 0)
             return broken("the terrain of (%d, %d, %d) is all open, and kept", c.x, c.y, c.z);

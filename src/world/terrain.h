@@ -7,6 +7,7 @@
 #define WEIR_WORLD_TERRAIN_H
 
 #include "base/memory.h"
+#include "world/absent.h"
 #include "world/brick.h"
 
 enum { TERRAIN_SOLID = 128 };  // a cell counts as solid from this share up, unless the solver says otherwise
@@ -30,6 +31,7 @@ typedef struct terrain {
     terrain_brick *slot;  // open addressing; slot_count is a power of two or 0
     int32_t slot_count;
     int32_t brick_count;
+    absent_set absent;  // bricks that are not there: solid, and nobody is asked of them
 } terrain;
 
 void terrain_create(memory *mem, weir_box bounds, uint32_t open_sides, weir_terrain_source *source, void *user, terrain *t);
@@ -48,6 +50,17 @@ weir_status terrain_prepare(terrain *t, weir_coord brick);
 uint8_t *terrain_write(terrain *t, weir_coord brick);
 // After writing: counts solid cells anew, and gives an array that holds one share only back.
 void terrain_tidy(terrain *t, weir_coord brick);
+
+// Room for so many bricks more; and one with what it has, into a place where none is kept.
+weir_status terrain_reserve(terrain *t, int32_t more);
+void terrain_take(terrain *t, terrain_brick *brick);
+// Forgets all that is kept of a box of bricks.
+void terrain_forget(terrain *t, weir_box bricks);
+
+static inline bool terrain_is_absent(const terrain *t, weir_coord brick)
+{
+    return t->absent.count > 0 && absent_has(&t->absent, brick);
+}
 
 // Whether a cell lies inside the world's box (always true when unbounded, within WEIR_COORD_LIMIT).
 bool terrain_inside(const terrain *t, weir_coord cell);

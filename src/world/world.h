@@ -30,7 +30,7 @@ typedef struct world_material {
 
 // Account of a material, in drops. What is held is counted.
 typedef struct world_ledger {
-    int64_t added, removed, drained, turned;
+    int64_t added, removed, drained, turned, unloaded;
 } world_ledger;
 
 // An edit that waits for a background step to end; edits.c knows its kinds.

@@ -193,6 +193,18 @@ static void put(void *state, fluid_next_brick *next, void *source, fluid_brick *
     m->flow_bound = MOMENTUM_FLOW_MAX;
 }
 
+// Where water moved on meanwhile, its pressure and that of what comes do not fit.
+static void region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count)
+{
+    momentum *m = state;
+    const int32_t substeps = arrival ? ((const cells_arrival *)arrival)->carried / 256 : 0;
+    set_laws_of_sleep(m);
+    cells_region_adopt(state, bricks, arrival, stirred, count);
+    if (count > 0) m->cycles_next = 0;
+    if (substeps > m->substeps_next) m->substeps_next = substeps < MOMENTUM_FLOW_MAX ? substeps : MOMENTUM_FLOW_MAX;
+    m->flow_bound = MOMENTUM_FLOW_MAX;
+}
+
 // Where water stood, nothing may stand any more, or more than before.
 static void terrain_changed(void *state, weir_box bricks)
 {
@@ -312,6 +324,7 @@ const solver_table solver_momentum = {
     .prepare = momentum_prepare,
     .apply = apply,
     .put = put,
+    .region_adopt = region_adopt,
     .terrain_changed = terrain_changed,
     .params_change = params_change,
     .create = create,

@@ -132,6 +132,7 @@ int32_t settle_new_body(settle *s, int32_t top, int32_t material)
 
 void settle_note_body(settle *s, int32_t body)
 {
+    body_at(s, body)->cut_clean = false;
     if (body_at(s, body)->dirty) return;
     body_at(s, body)->dirty = true;
     assert(s->changed_count < s->changed_room);
@@ -626,7 +627,7 @@ void settle_level_bodies(settle *s)
             memmove(s->changed, s->changed + 1, (size_t)(--s->changed_count) * sizeof *s->changed);
             body_at(s, body)->dirty = false;
             level_body(s, body);
-            if (body_at(s, body)->used && body_at(s, body)->may_be_split) settle_split(s, body);
+            if (body_at(s, body)->used && body_may_be_split(body_at(s, body))) settle_split(s, body);
         }
     }
 }

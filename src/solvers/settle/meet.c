@@ -192,13 +192,19 @@ static void add_counts(settle *s, settle_body *to, settle_body *from)
 }
 
 // `low` is full below its top layer and, where it is closed, up to it. A closed one presses from a layer above its own, so that `high` may
-// have the lower top layer; it is full then. The one with fewer nodes gives them to the other. Returns which is left.
+// have the lower top layer; it is full then. Returns which is left.
 static int32_t merge(settle *s, int32_t high, int32_t low)
 {
     if (!body_at(s, low)->closed)
         while (body_at(s, high)->top > body_at(s, low)->top) settle_drop_layer(s, high);
-    const settle_body *h = body_at(s, high), *l = body_at(s, low);
-    const int32_t keeps = h->nodes >= l->nodes ? high : low, gives = keeps == high ? low : high;
+    return settle_unite(s, high, low);
+}
+
+// The one with fewer nodes gives them to the other.
+int32_t settle_unite(settle *s, int32_t a, int32_t b)
+{
+    const settle_body *h = body_at(s, a), *l = body_at(s, b);
+    const int32_t keeps = h->nodes >= l->nodes ? a : b, gives = keeps == a ? b : a;
     settle_body *to = body_at(s, keeps), *from = body_at(s, gives);
     const int32_t top = h->top > l->top ? h->top : l->top;
     bury_layers(s, to, top);
@@ -208,6 +214,7 @@ static int32_t merge(settle *s, int32_t high, int32_t low)
     to->volume += from->volume;
     from->volume = 0;
     to->may_be_split |= from->may_be_split;
+    to->cut_pieces += from->cut_pieces;
     for (int32_t list = 0; list < 2; list++)
         while (from->first[list]) settle_relabel_node(s, from->first[list], keeps);
     move_outlets(s, from, keeps);
@@ -343,7 +350,7 @@ int32_t settle_count_parts(const settle *s)
     int32_t count = 0;
     for (int32_t i = 0; i < s->changed_count; i++) {
         const settle_body *b = body_at(s, s->changed[i]);
-        for (int32_t list = 0; list < 2 && b->may_be_split; list++) {
+        for (int32_t list = 0; list < 2 && body_may_be_split(b); list++) {
             for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
                 layer_mask left = node_at(s, n)->cells;
                 for (; !layers_empty(&left); count++) take_part(&left);
@@ -450,6 +457,7 @@ void settle_split(settle *s, int32_t body)
         return;
     }
     b->may_be_split = false;
+    b->cut_pieces = 0;
     if (roots == 1) return;
 
     settle_wake_outlets(s, body, true);

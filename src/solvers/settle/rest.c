@@ -27,6 +27,19 @@ void settle_end_outlets(settle *s, int32_t brick)
     s->bricks[brick].outlet = 0;
 }
 
+void settle_end_outlets_of(settle *s, int32_t brick, int32_t body)
+{
+    for (int32_t *link = &s->bricks[brick].outlet; *link;) {
+        const int32_t outlet = *link, next = outlet_at(s, outlet)->next_in_brick;
+        if (outlet_at(s, outlet)->body != body) {
+            link = &outlet_at(s, outlet)->next_in_brick;
+            continue;
+        }
+        end_outlet(s, outlet);
+        *link = next;
+    }
+}
+
 void settle_add_outlet(settle *s, int32_t brick, int32_t body, int64_t up, int64_t down)
 {
     const int32_t outlet = store_take(&s->outlets);

@@ -96,6 +96,8 @@ typedef struct settle_body {
     bool closed;        // it holds more than fits, and there is nowhere to rise to
     bool dirty;         // its volume or its cells changed
     bool may_be_split;  // cells were taken out of it
+    bool cut_clean;     // nothing but that it was cut made it dirty
+    int32_t cut_pieces;  // that left with regions since it was looked over last: it may be split for that too
     uint8_t material;
     bool seen_kept;  // an edit changed its level while bricks are worked on, which go on with `seen`
     settle_surface seen;
@@ -118,6 +120,15 @@ typedef struct settle_body {
 typedef struct settle_histogram {
     int32_t count[256];  // the first is the link while it is free: of no share are wholly open cells
 } settle_histogram;
+
+// What of a body leaves with a box of bricks.
+typedef struct settle_cut {
+    int32_t nodes;   // that lie in the box
+    bool at_top;     // some of their cells are in the top layer
+    int64_t holds;   // units, at the body's level
+    int64_t grows;   // units that they would hold more at a level higher by one
+    int64_t leaves;  // units
+} settle_cut;
 
 // What the kernel tells of a brick. Behind these two where something changed near: x = 0, x = 7, y = 0, y = 6 or 7, z = 0, z = 7.
 enum {
@@ -184,6 +195,8 @@ typedef struct settle {
     int32_t *queue;    // of floods; room for every brick
     int32_t *changed;  // bodies of which something changed
     int32_t changed_count, changed_room;
+    settle_cut *cuts;  // of bodies, while a region leaves
+    int32_t cut_room;
     struct settle_part *parts;  // of a body that may be split
     int32_t part_room;
     const settle_kernels *kernels;
@@ -312,6 +325,11 @@ static inline int64_t surface_height(settle_surface surface)
 static inline int64_t body_height(const settle_body *body)
 {
     return surface_height((settle_surface){body->top, body->level, body->closed});
+}
+
+static inline bool body_may_be_split(const settle_body *body)
+{
+    return body->may_be_split || body->cut_pieces > 0;
 }
 
 // The film of a liquid at which it stops on a dry floor: the slower it is, the thicker.
@@ -538,6 +556,9 @@ bool settle_is_filled(const settle *s, int32_t brick);
 // ---- meet.c: bodies that touch or come apart ----
 
 void settle_meet(settle *s);
+// Two bodies become one, of which the lower one is full up to the top layer of the other; it is left to the caller to find its level. Returns
+// which is left.
+int32_t settle_unite(settle *s, int32_t a, int32_t b);
 // A body got cells in a brick: it may touch another there.
 void settle_mark_touching(settle *s, int32_t brick, int32_t body);
 weir_status settle_reserve_parts(settle *s);
@@ -571,6 +592,8 @@ void settle_add_outlet(settle *s, int32_t brick, int32_t body, int64_t up, int64
 // Wakes the bricks at rest beside a body that its surface has come to, or all.
 void settle_wake_outlets(settle *s, int32_t body, bool all);
 void settle_end_outlets(settle *s, int32_t brick);
+// The brick does not tell a body any more when it must wake.
+void settle_end_outlets_of(settle *s, int32_t brick, int32_t body);
 
 // ---- edits.c ----
 
@@ -588,7 +611,23 @@ void settle_terrain_changed(void *state, weir_box bricks);
 weir_status settle_put_prepare(void *state, const weir_coord *bricks, int32_t count);
 void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *from);
 
+// ---- regions.c ----
+
+void settle_region_save(const void *state, weir_box bricks, snapshot_writer *w);
+weir_status settle_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
+                               int64_t held[WEIR_MATERIAL_MAX], void **arrival);
+void settle_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+void settle_region_discard(void *state, void *arrival);
+weir_status settle_region_prepare(void *state, weir_box bricks);
+void settle_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
+
 // ---- state.c ----
+
+// The bricks and bodies, or those of a box, of which bodies leave what `cuts` says. Their numbers go into `numbers`, with room for all of the
+// solver's bodies.
+void settle_save_bricks(const settle *s, snapshot_writer *w, const weir_box *box, const settle_cut *cuts, int32_t *numbers);
+weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, const weir_box *box,
+                               int64_t held[WEIR_MATERIAL_MAX], settle **arrival);
 
 // The units of a brick's cells, in free water and bodies.
 void settle_read_units(const settle *s, int32_t brick, int32_t units[BRICK_CELLS]);

@@ -30,6 +30,8 @@ enum {
     FLAG_SPLIT = 4,
     FLAG_SEEN = 8,
     FLAG_SEEN_CLOSED = 16,
+    FLAG_CUT = 32,
+    FLAG_CLEAN = 64,  // but for that it was cut
     HASH_GRAIN = 64
 };
 
@@ -206,7 +208,7 @@ static uint64_t hash_brick(const settle *s, int32_t brick)
 static uint64_t hash_body(const settle *s, int32_t body)
 {
     const settle_body *b = body_at(s, body);
-    uint64_t cells = b->may_be_split | (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8;
+    uint64_t cells = body_may_be_split(b) | (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8;
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             const settle_node *node = node_at(s, n);
@@ -276,14 +278,22 @@ static void save_outlets(const settle *s, snapshot_writer *w, int32_t brick, bod
     }
 }
 
-static int32_t count_outlets(const settle *s, int32_t brick)
+// Whether a brick lies at the border of a box: bodies beside it may not be in the box.
+static bool is_at_border(const weir_box *box, weir_coord at)
+{
+    return box && (at.x == box->min.x || at.y == box->min.y || at.z == box->min.z || at.x == box->max.x - 1 ||
+                   at.y == box->max.y - 1 || at.z == box->max.z - 1);
+}
+
+static int32_t count_outlets(const settle *s, int32_t brick, const weir_box *box)
 {
     int32_t count = 0;
+    if (is_at_border(box, s->cells.pool.coord[brick])) return 0;
     for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) count++;
     return count;
 }
 
-static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_numbers *numbers)
+static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const weir_box *box, body_numbers *numbers)
 {
     const settle_brick *b = &s->bricks[brick];
     const bool free = b->page && !layers_empty(&b->page->wet);
@@ -298,7 +308,7 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_
                             (material == SETTLE_SEVERAL ? FLAG_MIXED : 0),
                         1);
     snapshot_put_number(w, (uint32_t)count, 2);
-    snapshot_put_number(w, (uint32_t)count_outlets(s, brick), 1);
+    snapshot_put_number(w, (uint32_t)count_outlets(s, brick, box), 1);
     if (free) {
         snapshot_put_values(w, page_fill(b->page), BRICK_CELLS, 2);
         snapshot_put_values(w, b->page->calm, BRICK_CELLS, 1);
@@ -312,18 +322,24 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, body_
         save_number(w, numbers, node_at(s, nodes[i])->body);
         for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node_at(s, nodes[i])->cells.layer[y], 8);
     }
-    save_outlets(s, w, brick, numbers);
+    if (count_outlets(s, brick, box) > 0) save_outlets(s, w, brick, numbers);
 }
 
-static void save_body(snapshot_writer *w, const settle_body *b)
+// What of a body a cut takes along, or all of it. A part below the top layer is full.
+static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut *cut)
 {
+    const bool part = cut && cut->nodes < b->nodes, dirty = b->dirty && !b->cut_clean;
+    const int32_t pieces = part ? 1 : b->cut_pieces;
     snapshot_put_number(w, b->material, 1);
-    snapshot_put_number(w, (uint64_t)b->volume, 8);
-    snapshot_put_number(w, (uint32_t)b->level, 4);
+    snapshot_put_number(w, (uint64_t)(cut ? cut->leaves : b->volume), 8);
+    snapshot_put_number(w, (uint32_t)(cut && !cut->at_top ? SETTLE_FULL : b->level), 4);
     snapshot_put_number(w,
-                        (b->closed ? FLAG_CLOSED : 0) | (b->dirty ? FLAG_DIRTY : 0) | (b->may_be_split ? FLAG_SPLIT : 0) |
+                        (b->closed ? FLAG_CLOSED : 0) | (dirty || pieces > 0 ? FLAG_DIRTY : 0) |
+                            (b->may_be_split ? FLAG_SPLIT : 0) | (pieces > 0 ? FLAG_CUT : 0) |
+                            (pieces > 0 && !dirty ? FLAG_CLEAN : 0) |
                             (b->seen_kept ? FLAG_SEEN | (b->seen.closed ? FLAG_SEEN_CLOSED : 0) : 0),
                         1);
+    if (pieces > 0) snapshot_put_number(w, (uint32_t)pieces, 4);
     if (!b->seen_kept) return;
     snapshot_put_number(w, (uint32_t)b->seen.level, 4);
     snapshot_put_number(w, (uint32_t)b->seen.top, 4);
@@ -338,32 +354,44 @@ static void save_stage(const settle *s, snapshot_writer *w)
     snapshot_put_number(w, (uint32_t)s->age, 4);
 }
 
-void settle_save(const void *state, snapshot_writer *w)
+static bool is_saved(const settle *s, int32_t brick, const weir_box *box)
 {
-    const settle *s = state;
+    return brick < s->brick_room && s->known[brick] && (!box || region_holds(*box, s->cells.pool.coord[brick]));
+}
+
+void settle_save_bricks(const settle *s, snapshot_writer *w, const weir_box *box, const settle_cut *cuts, int32_t *of)
+{
     const brick_pool *pool = &s->cells.pool;
     const size_t live = (size_t)pool->live, bodies = (size_t)s->bodies.end;
     int32_t *bricks = snapshot_scratch(w, (live + 1) * sizeof *bricks);
-    body_numbers numbers = {bricks ? snapshot_scratch(w, bodies * sizeof *numbers.of) : NULL, 0};
-    int32_t *by_number = numbers.of ? snapshot_scratch(w, bodies * sizeof *by_number) : NULL;
+    int32_t *by_number = bricks ? snapshot_scratch(w, bodies * sizeof *by_number) : NULL;
+    body_numbers numbers = {of, 0};
     if (by_number) {
         int32_t known = 0;
         memset(numbers.of, 0, bodies * sizeof *numbers.of);
         bricks_sorted(pool, bricks);
-        for (int32_t i = 0; i < pool->live; i++) known += bricks[i] < s->brick_room && s->known[bricks[i]];
+        for (int32_t i = 0; i < pool->live; i++) known += is_saved(s, bricks[i], box);
         save_stage(s, w);
         snapshot_put_number(w, pool->topology_dirty, 1);
         snapshot_put_number(w, (uint32_t)known, 4);
         for (int32_t i = 0; i < pool->live; i++)
-            if (bricks[i] < s->brick_room && s->known[bricks[i]]) save_brick(s, w, bricks[i], &numbers);
+            if (is_saved(s, bricks[i], box)) save_brick(s, w, bricks[i], box, &numbers);
         for (size_t body = 1; body < bodies; body++)
             if (numbers.of[body]) by_number[numbers.of[body]] = (int32_t)body;
         snapshot_put_number(w, (uint32_t)numbers.last, 4);
-        for (int32_t i = 1; i <= numbers.last; i++) save_body(w, body_at(s, by_number[i]));
+        for (int32_t i = 1; i <= numbers.last; i++) save_body(w, body_at(s, by_number[i]), cuts ? &cuts[by_number[i]] : NULL);
     }
     snapshot_scratch_free(w, by_number, bodies * sizeof *by_number);
-    snapshot_scratch_free(w, numbers.of, bodies * sizeof *numbers.of);
     snapshot_scratch_free(w, bricks, (live + 1) * sizeof *bricks);
+}
+
+void settle_save(const void *state, snapshot_writer *w)
+{
+    const settle *s = state;
+    const size_t size = (size_t)s->bodies.end * sizeof(int32_t);
+    int32_t *numbers = snapshot_scratch(w, size);
+    if (numbers) settle_save_bricks(s, w, NULL, NULL, numbers);
+    snapshot_scratch_free(w, numbers, size);
 }
 
 // ---- Loading -----------------------------------------------------------------------------------------------------------------
@@ -467,15 +495,15 @@ static weir_status load_node(settle *a, snapshot_reader *r, int32_t brick)
 }
 
 // A brick that was built over whole is there until the next update looks which are wanted: `dirty` says that it will.
-static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, bool dirty)
+static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, const weir_box *box, bool dirty)
 {
     const weir_coord at = snapshot_get_coord(r);
     const int32_t flags = (int32_t)snapshot_get_number(r, 1), nodes = (int32_t)snapshot_get_number(r, 2),
                   outlets = (int32_t)snapshot_get_number(r, 1);
     brick_mask open;
     if (snapshot_ended(r)) return snapshot_ends_early(r);
-    if (!snapshot_brick_sound(at))
-        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
+    if (!snapshot_brick_sound(at) || (box && !region_holds(*box, at)))
+        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any %s", at.x, at.y, at.z, box ? "region" : "world");
     if (bricks_find(&a->cells.pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
     if (!terrain_open(t, at, &open) && !dirty)
         return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
@@ -519,8 +547,9 @@ static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, b
     return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
-static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t held[WEIR_MATERIAL_MAX])
+static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, int64_t held[WEIR_MATERIAL_MAX])
 {
+    enum { PIECES_MOST = 1 << 24 };
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (count != store_used(&a->bodies))
@@ -530,12 +559,14 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t held[WEIR_
         const int32_t material = (int32_t)snapshot_get_number(r, 1);
         const int64_t volume = (int64_t)snapshot_get_number(r, 8);
         const int32_t level = (int32_t)snapshot_get_number(r, 4), flags = (int32_t)snapshot_get_number(r, 1);
+        const int32_t pieces = flags & FLAG_CUT ? (int32_t)snapshot_get_number(r, 4) : 0;
         if (snapshot_ended(r)) return snapshot_ends_early(r);
         settle_body *b = body_at(a, body);
         if (!is_material(material)) return snapshot_damaged(r, "body %d of water is of no material", body);
         if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - held[material] / SETTLE_UNIT || level < 0 ||
-            level > SETTLE_FULL || flags >= 2 * FLAG_SEEN_CLOSED ||
-            (flags & FLAG_SEEN && !(flags & FLAG_DIRTY && a->stage == STAGE_WORK)) || b->nodes == 0)
+            level > SETTLE_FULL || flags >= 2 * FLAG_CLEAN ||
+            (flags & FLAG_SEEN && !(flags & FLAG_DIRTY && a->stage == STAGE_WORK)) || b->nodes == 0 || pieces < 0 ||
+            pieces > PIECES_MOST)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->volume = volume;
         b->material = (uint8_t)material;
@@ -543,13 +574,16 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, int64_t held[WEIR_
         settle_recount(a, body);
         settle_find_level(a, b);
         // One of which nothing changed holds what its cells do, and no less: edits count on it.
-        if (!(flags & FLAG_DIRTY) && (b->level != level || volume < b->base))
+        const bool holds = b->level == level && volume >= b->base;
+        if (!(flags & FLAG_DIRTY) && !holds && !of_region)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
         b->level = level;
         b->closed = flags & FLAG_CLOSED;
         b->may_be_split = flags & FLAG_SPLIT;
         if (flags & FLAG_SEEN) status = load_seen(r, b, body, flags & FLAG_SEEN_CLOSED);
-        if (!(flags & FLAG_DIRTY)) settle_forget_body(a, body);
+        b->cut_pieces = pieces;
+        b->cut_clean = flags & FLAG_CLEAN || !(flags & FLAG_DIRTY);
+        if (!(flags & FLAG_DIRTY) && holds) settle_forget_body(a, body);
         held[material] += volume * SETTLE_UNIT;
     }
     return status;
@@ -594,14 +628,15 @@ static weir_status list_worked(settle *a, snapshot_reader *r)
     return WEIR_OK;
 }
 
-weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
+weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, const weir_box *box,
+                               int64_t held[WEIR_MATERIAL_MAX], settle **arrival)
 {
-    settle *s = state;
     settle *a = *arrival = memory_alloc_zero(&s->cells.world->mem, sizeof *a);
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     settle_begin(a, s->cells.world);
     const weir_status stage = load_stage(a, r);
     if (stage != WEIR_OK) return stage;
+    if (box && a->stage != STAGE_BEGIN) return snapshot_damaged(r, "it left in the middle of an update");
     const bool dirty = snapshot_get_number(r, 1);
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
@@ -612,15 +647,23 @@ weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64
     weir_status status =
         bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
     if (status == WEIR_OK) status = settle_sync(a);
-    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, dirty);
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, box, dirty);
     if (status == WEIR_OK) status = list_worked(a, r);
-    if (status == WEIR_OK) status = load_bodies(a, r, held);
+    if (status == WEIR_OK) status = load_bodies(a, r, box != NULL, held);
     if (status != WEIR_OK) return status;
     for (int32_t b = 1; b < a->cells.pool.end; b++)
         for (int32_t i = 0; i < BRICK_CELLS && a->bricks[b].page; i++)
             held[page_material(a->bricks[b].page, i)] += (int64_t)page_fill(a->bricks[b].page)[i] * SETTLE_UNIT;
     a->cells.pool.topology_dirty = dirty;
     return WEIR_OK;
+}
+
+weir_status settle_load(void *state, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], void **arrival)
+{
+    settle *a = NULL;
+    const weir_status status = settle_load_bricks(state, r, t, NULL, held, &a);
+    *arrival = a;
+    return status;
 }
 
 void settle_adopt(void *state, void *arrival)
@@ -638,12 +681,12 @@ void settle_adopt(void *state, void *arrival)
     SWAP(outlets)
     SWAP(histograms)
     SWAP(active)
-    SWAP(active_count) SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed) SWAP(changed_count)
-        SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
-            SWAP(pending_count) SWAP(stage) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(age) SWAP(redo) SWAP(redo_count)
-                SWAP(slice) SWAP(lost)
+    SWAP(active_count)
+    SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts)
+        SWAP(part_room) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage)
+            SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
-                    atomic_store(&s->gain_count, 0);
+                atomic_store(&s->gain_count, 0);
 }
 
 void settle_discard(void *state, void *arrival)

@@ -318,5 +318,8 @@ void settle_free_tables(settle *s)
     memory_free(mem, s->gains, (size_t)s->gain_room * sizeof *s->gains);
     s->gains = NULL;
     s->gain_room = 0;
+    memory_free(mem, s->cuts, (size_t)s->cut_room * sizeof *s->cuts);
+    s->cuts = NULL;
+    s->cut_room = 0;
     settle_free_parts(s);
 }
