@@ -113,6 +113,7 @@ typedef struct bench_row {
     char name[64];
     weir_solver solver;
     int32_t size;
+    bool left_out;     // its solver does not run on this backend, and nobody asked for it by name
     weir_stats stats;  // at the end
     double update_ms, slowest_ms;
     double cells_per_second, bytes_per_cell, limit, fraction;
@@ -235,6 +236,8 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
     play.settings = &row->def->setting;
     play.setting_count = row->def->setting.name ? 1 : 0;
     weir_status opened = scene_open(scene_find(row->def->scene), &play, &run);
+    row->left_out = opened == WEIR_ERROR_UNSUPPORTED && options->name_count == 0;
+    if (row->left_out) return 0;
     if (opened != WEIR_OK) return app_fail(app_exit_status(opened), "%s: %s", row->name, scene_error());
 
     int status = mesh ? measure_meshes(run, row) : measure_batches(run, row);
@@ -406,6 +409,10 @@ static int run_rows(const app_options *options, report_file *report)
         status = measure_row(options, limit, &row);
         progress_end(&bar);
         if (status) return status;
+        if (row.left_out) {
+            if (print) app_print("%s: %s\n", row.name, scene_error());
+            continue;
+        }
         if (print) print_row(&row);
         if (report->path) report_row(report, options, &row);
     }
