@@ -49,13 +49,6 @@ static const bench_def benches[] = {
     {"tsunami", "tsunami", 64, 178, 100, 0, 23.245, TABLE_1 "11294784 cells"},
 };
 
-#define BENCH_COUNT ((int32_t)(sizeof benches / sizeof benches[0]))
-
-// The solvers that play them: those of which the thesis tells.
-static const weir_solver bench_solvers[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC};
-
-#define BENCH_SOLVERS ((int32_t)(sizeof bench_solvers / sizeof bench_solvers[0]))
-
 #define TABLE_6_4 "Medvecky-Heretik, Table 6.4, 48 x 48 x 48 cells at 502 frames per second, drawn"
 
 #define FALL_UPDATES 1000  // while its tap is open
@@ -97,7 +90,19 @@ static const bench_def settle_benches[] = {
     {"lake-dam-budget", "lake", 512, 512, 3000, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {"budget", 64}, build_dam},
 };
 
-#define SETTLE_COUNT ((int32_t)(sizeof settle_benches / sizeof settle_benches[0]))
+// Who plays what: of momentum and classic the thesis tells.
+#define LIST(defs) defs, (int32_t)(sizeof defs / sizeof defs[0])
+static const struct bench_list {
+    weir_solver solver;
+    const bench_def *defs;
+    int32_t count;
+} lists[] = {
+    {WEIR_SOLVER_MOMENTUM, LIST(benches)},
+    {WEIR_SOLVER_CLASSIC, LIST(benches)},
+    {WEIR_SOLVER_SETTLE, LIST(settle_benches)},
+};
+
+#define LIST_COUNT ((int32_t)(sizeof lists / sizeof lists[0]))
 
 // The surface of a scene in play, meshed again after every update. Its reference is what Weir asks of itself.
 static const bench_def mesh_bench = {"dambreak", "dambreak", 128, 128, 200, 0, NAN, "the least that is asked for, on 2 cores"};
@@ -105,8 +110,6 @@ static const bench_def mesh_bench = {"dambreak", "dambreak", 128, 128, 200, 0, N
 #define MESH_CELLS_PER_SECOND 30e6
 #define MESH_BYTES_PER_CELL 4  // mass, read once
 #define MESH_UPDATES 25
-
-#define ROW_COUNT (BENCH_SOLVERS * BENCH_COUNT + SETTLE_COUNT + 1)
 
 typedef struct bench_row {
     const bench_def *def;
@@ -315,17 +318,24 @@ static void report_row(report_file *report, const app_options *options, const be
 
 // ---- The command -----------------------------------------------------------------------------------------------------------
 
-// The index-th benchmark of all: solver by solver, then the mesh.
+static int32_t row_count(void)
+{
+    int32_t count = 1;  // the mesh
+    for (int32_t l = 0; l < LIST_COUNT; l++) count += lists[l].count;
+    return count;
+}
+
+// The index-th benchmark of all: list by list, then the mesh.
 static bench_row row_at(int32_t index, bool full)
 {
-    if (index == ROW_COUNT - 1) return (bench_row){.def = &mesh_bench, .name = "mesh-dambreak", .size = mesh_bench.size};
-    const bool settles = index >= BENCH_SOLVERS * BENCH_COUNT;
-    const bench_def *def = settles ? &settle_benches[index - BENCH_SOLVERS * BENCH_COUNT] : &benches[index % BENCH_COUNT];
-    bench_row row = {.def = def,
-                     .solver = settles ? WEIR_SOLVER_SETTLE : bench_solvers[index / BENCH_COUNT],
-                     .size = full ? def->full_size : def->size};
-    snprintf(row.name, sizeof row.name, "%s-%s", weir_solver_name(row.solver), def->name);
-    return row;
+    for (int32_t l = 0; l < LIST_COUNT; index -= lists[l].count, l++) {
+        if (index >= lists[l].count) continue;
+        const bench_def *def = &lists[l].defs[index];
+        bench_row row = {.def = def, .solver = lists[l].solver, .size = full ? def->full_size : def->size};
+        snprintf(row.name, sizeof row.name, "%s-%s", weir_solver_name(row.solver), def->name);
+        return row;
+    }
+    return (bench_row){.def = &mesh_bench, .name = "mesh-dambreak", .size = mesh_bench.size};
 }
 
 // Whether a benchmark is meant by what was typed: its name, or some of its words, so that block-32 and block mean those of both solvers.
@@ -347,10 +357,11 @@ static bool wanted(const app_options *options, const char *name)
 
 static int check_names(const app_options *options)
 {
+    const int32_t count = row_count();
     for (int32_t i = 0; i < options->name_count; i++) {
         bool known = false;
         near_name near = near_begin(options->names[i]);
-        for (int32_t r = 0; r < ROW_COUNT; r++) {
+        for (int32_t r = 0; r < count; r++) {
             bench_row row = row_at(r, false);
             if (means(options->names[i], row.name)) known = true;
             near_try(&near, row.def->name);
@@ -401,10 +412,11 @@ static int run_rows(const app_options *options, report_file *report)
     if (print) print_heading(options, limit, &machine);
     if (report->path) report_array(report, NULL);
 
-    for (int32_t r = 0; r < ROW_COUNT; r++) {
+    const int32_t count = row_count();
+    for (int32_t r = 0; r < count; r++) {
         bench_row row = row_at(r, options->full);
         if (!wanted(options, row.name)) continue;
-        progress_bar bar = progress_begin(row.name, ROW_COUNT, options->quiet);
+        progress_bar bar = progress_begin(row.name, count, options->quiet);
         progress_show(&bar, r);
         status = measure_row(options, limit, &row);
         progress_end(&bar);
@@ -428,7 +440,8 @@ int command_bench(const app_options *options)
     int status = check_names(options);
     if (status) return status;
     if (options->list) {
-        for (int32_t r = 0; r < ROW_COUNT; r++) {
+        const int32_t count = row_count();
+        for (int32_t r = 0; r < count; r++) {
             bench_row row = row_at(r, false);
             if (wanted(options, row.name)) printf("%s\n", row.name);
         }
