@@ -616,7 +616,7 @@ void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *
 void settle_region_save(const void *state, weir_box bricks, snapshot_writer *w);
 weir_status settle_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
                                int64_t held[WEIR_MATERIAL_MAX], void **arrival);
-void settle_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+void settle_region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes);
 void settle_region_discard(void *state, void *arrival);
 weir_status settle_region_prepare(void *state, weir_box bricks);
 void settle_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
