@@ -366,11 +366,19 @@ static void wake_shore(settle *s, const settle_body *b)
         settle_wake_sides(s, node_at(s, n)->brick, b->top & 7, node_at(s, n)->cells.layer[b->top & 7]);
 }
 
+// Tells that bricks of the top layer show another level.
+static void flag_surface(settle *s, const settle_body *b)
+{
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
+        cells_flags(&s->cells)[node_at(s, n)->brick] = s->cells.world->change;
+}
+
 void settle_rise(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const bool next_bricks = (b->top & 7) == 7;
     int32_t first = b->first[LIST_SURFACE];
+    if (next_bricks) flag_surface(s, b);  // which is full now, and no surface any more
     if (next_bricks) splice(s, b);  // in which the lists are turned round: the last is the first now
     if (next_bricks) first = b->first[LIST_DEEP];
     const int32_t old_top = b->top;
@@ -567,12 +575,6 @@ static bool find_layers(settle *s, int32_t body)
     if (b->nodes > 0 && (b->base > 0 || b->volume >= b->area)) return true;
     dissolve(s, body);
     return b->used && b->nodes > 0;
-}
-
-static void flag_surface(settle *s, const settle_body *b)
-{
-    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
-        cells_flags(&s->cells)[node_at(s, n)->brick] = s->cells.world->change;
 }
 
 static void level_body(settle *s, int32_t body)
