@@ -443,16 +443,29 @@ static void visit_rest(settle *s, int32_t brick)
 
 static bool rest(settle *s)
 {
-    if (!walk(s, visit_rest)) return false;
+    const bool all = walk(s, visit_rest);
+    // Those that rest leave the list now: an edit before the next update may wake them again, and there is room for each once.
     int32_t kept = 0;
     for (int32_t i = 0; i < s->active_count; i++)
         if (s->active[i]) s->active[kept++] = s->active[i];
+    const int32_t rested = s->active_count - kept;
+    s->cursor -= rested;
+    s->work_count -= rested;
     s->active_count = kept;
+    if (!all) return false;
     for (int32_t i = 0; i < kept; i++) s->cells.pool.wet[s->active[i]] = is_wet(s, s->active[i]);
     return true;
 }
 
 // ---- The update --------------------------------------------------------------------------------------------------------------
+
+// A body that rose by more than a brick may have come beside another liquid, of which nobody knew when room was made; and before bodies
+// are levelled after a slice room is to be made too. What is left is for the next update.
+static bool lacks_room(settle *s)
+{
+    if (s->stage == STAGE_WORK) return !s->sliced && !settle_liquids_hold(s);
+    return s->stage == STAGE_LEVEL && s->sliced;
+}
 
 weir_status settle_update(void *state)
 {
