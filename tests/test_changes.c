@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cells/deaths.h"
+#include "settle_edits.h"
 #include "test_cells.h"
 #include "test_world.h"
 #include <math.h>
@@ -631,10 +632,58 @@ static void a_threshold_must_be_a_fill(void **state)
     }
 }
 
+// ---- Bodies of settle ------------------------------------------------------------------------------------------------------
+
+static bool is_listed(const change_list *list, weir_coord cell)
+{
+    for (int32_t i = 0; i < list->count; i++) {
+        const weir_coord at = list->bricks[i].origin;
+        if (at.x >> 3 == cell.x >> 3 && at.y >> 3 == cell.y >> 3 && at.z >> 3 == cell.z >> 3) return true;
+    }
+    return false;
+}
+
+// All bricks in which a fill is another than before are told of, whatever bodies do: they rise and fall over bricks, and become one.
+static void a_body_tells_of_every_brick_that_it_changes(void **state)
+{
+    enum { SIZE = 48, CELLS = SIZE * SIZE * SIZE };
+    static change_list list;
+    weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 0, 0, 0);
+    def.bounds = test_box(-SIZE / 2, -SIZE / 2, -SIZE / 2, SIZE / 2, SIZE / 2, SIZE / 2);
+    for (uint32_t seed = 1; seed <= (uint32_t)test_length(8, 1); seed++) {
+        weir_world *world = test_make(&def);
+        uint32_t random = seed;
+        int32_t sea = 0;
+        list.mark = 0;
+        ask(world, &list);
+        float *before = test_fills(world, def.bounds);
+        for (int32_t i = 0; i < 120; i++) {
+            if (i % 3 == 0) random_edit(world, &random, SIZE);
+            const double level = -24 + 0.37 * draw(&random, 130);
+            if (i % 20 == 10 && weir_world_set_level(world, sea, level) != WEIR_OK)  // an edit may have ended it
+                assert_ok(weir_world_add_reservoir(world, test_box(0, -24, 0, 8, -22, 8), WEIR_WATER, level, &sea));
+            test_step(world, 1);
+            ask(world, &list);
+            float *now = test_fills(world, def.bounds);
+            for (int32_t k = 0; k < CELLS; k++) {
+                const weir_coord cell = {k % SIZE - SIZE / 2, k / SIZE % SIZE - SIZE / 2, k / SIZE / SIZE - SIZE / 2};
+                if (now[k] != before[k] && !is_listed(&list, cell))
+                    fail_msg("seed %u, update %d: (%d, %d, %d) went from %f to %f", seed, i, cell.x, cell.y, cell.z,
+                             (double)before[k], (double)now[k]);
+            }
+            free(before);
+            before = now;
+        }
+        free(before);
+        weir_world_destroy(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_follows_the_lists_knows_the_bricks),
+        cmocka_unit_test(a_body_tells_of_every_brick_that_it_changes),
         cmocka_unit_test(an_edit_that_ends_bricks_tells_of_them),
         cmocka_unit_test(who_begins_hears_of_all_bricks_and_none_that_is_gone),
         cmocka_unit_test(one_that_ended_and_came_back_has_changed),
