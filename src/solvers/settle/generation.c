@@ -478,7 +478,7 @@ weir_status settle_update(void *state)
     while (goes_on && stages[s->stage](s)) {
         s->stage++;
         s->cursor = 0;
-        goes_on = s->stage < STAGE_COUNT && !(s->sliced && s->stage == STAGE_LEVEL);  // for which room is to be made first
+        goes_on = s->stage < STAGE_COUNT && !lacks_room(s);
     }
     s->sliced = false;
     s->age++;
