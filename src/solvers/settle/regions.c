@@ -139,8 +139,8 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
     if (s->stage != STAGE_BEGIN)
         return status_fail(
             WEIR_ERROR_BUSY,
-            "the budget has left an update half done: a region can leave or come when it is finished, as a step with a "
-            "budget of 0 does at once");
+            "an update is half done: a region can leave or come when it is finished, which steps do until "
+            "weir_stats.behind_updates is 0, the fewer the larger the budget");
     weir_status status = settle_sync(s);
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, store_used(&s->bodies));
     if (status != WEIR_OK || s->cut_room >= s->bodies.end) return status;
