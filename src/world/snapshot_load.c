@@ -158,7 +158,7 @@ weir_status snapshot_damaged(const snapshot_reader *r, const char *format, ...)
 
 weir_status snapshot_ends_early(const snapshot_reader *r)
 {
-    return snapshot_damaged(r, "the snapshot ends too early");
+    return snapshot_damaged(r, "it ends too early");
 }
 
 // ---- What is read ----------------------------------------------------------------------------------------------------------
