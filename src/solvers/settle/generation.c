@@ -2,7 +2,7 @@
 //
 // A generation applies all laws once to the bricks that were awake when it began. It goes through stages, each of which walks over those
 // bricks in the order of coordinates and can stop at any of them: what an update may do is counted, and when that is spent the next update
-// goes on from there. Without a budget every update is a generation.
+// goes on from there. Without a budget every update is a generation, but for lacks_room.
 //
 //     begin   levels and contacts of bodies            join    free water joins bodies         wake   what lies near changes
 //     work    the laws, all from the same old state    seed    bodies begin                    rest   bricks with nothing to do
