@@ -413,6 +413,25 @@ static void what_holds_it_may_change_meanwhile(void **state)
     }
 }
 
+// What a sleeping lake is owed leaves with the brick that has it, and is not found again where that was.
+static void what_is_owed_leaves_once(void **state)
+{
+    weir_world *world = make_sleepy(WEIR_SOLVER_MOMENTUM);
+    parcel p;
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 32, 20, Z), WEIR_WATER, 9.5, NULL));
+    for (int32_t i = 0; i < test_length(40, 12); i++) {
+        test_step(world, i < 4 ? 40 : 11);
+        assert_ok(try_unload(world, test_box(0, 0, 0, 32, Y, Z), &p));
+        for (int32_t k = 0; k < 2; k++) {
+            test_step(world, 1);
+            assert_exact(world);
+        }
+        load_back(world, &p);
+    }
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
 // A lake of which a part leaves sleeps on, and so does that part when it comes back, later too, whichever comes first.
 static void a_lake_sleeps_on(void **state)
 {
@@ -763,6 +782,7 @@ int main(void)
         cmocka_unit_test(what_came_back_first_does_not_hold_it),
         cmocka_unit_test(a_floor_that_was_lowered_lets_it_out),
         cmocka_unit_test(what_holds_it_may_change_meanwhile),
+        cmocka_unit_test(what_is_owed_leaves_once),
         cmocka_unit_test(a_lake_sleeps_on),
         cmocka_unit_test(nobody_is_asked_about_what_is_away),
         cmocka_unit_test(edits_at_the_border_stop_there),

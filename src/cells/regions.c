@@ -123,6 +123,7 @@ void cells_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX])
     region_walk walk = region_walk_live(&view, cells_of(bricks));
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
         held[c->material] += cells_count_brick(c, &c->pool, b) + c->pool.rest[b].owed;
+        c->pool.rest[b].owed = 0;
         cells_brick_leaves(c, b);
     }
     if (c->sleep) c->sleep->dirty = true;
