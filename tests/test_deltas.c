@@ -365,6 +365,51 @@ static void damaged_bytes_change_nothing(void **state)
     unsetenv("WEIR_PLAIN_SNAPSHOTS");
 }
 
+// Nothing is no material that a cell could hold: such a brick would be looked at as one that is dry.
+static void water_of_no_material_is_refused(void **state)
+{
+    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+        for (int32_t material = 0; material < 2; material++) {
+            // From mark 0 to 5 in update 3, in units of 2^14 drops, no materials, one brick at the origin, all of it full.
+            uint8_t delta[] = {'W',
+                               'D',
+                               'L',
+                               'T',
+                               DELTA_VERSION,
+                               0,
+                               0,
+                               0,
+                               0,
+                               0,
+                               14,
+                               0,
+                               5,
+                               3,
+                               14,
+                               0,
+                               1,
+                               DELTA_MATERIAL | DELTA_STILL,
+                               0,
+                               0,
+                               0,
+                               (uint8_t)material,
+                               DELTA_FULL | DELTA_RUN_LONG << 2,
+                               ((BRICK_CELLS - 1 - DELTA_RUN_LONG) & 0x7f) | 0x80,
+                               (BRICK_CELLS - 1 - DELTA_RUN_LONG) >> 7};
+            weir_world_def def = def_of(solver);
+            weir_world *client = test_make(&def);
+            delta[10] = sizeof delta - 11;
+            seal(delta, sizeof delta);
+            test_fill(client, test_box(4, 0, 0, 8, 4, 8), 1);
+            const uint64_t hash = weir_world_hash(client);
+            assert_int_equal(weir_world_apply_delta(client, delta, sizeof delta), material ? WEIR_OK : WEIR_ERROR_FORMAT);
+            assert_exact(client);
+            assert_true(material || weir_world_hash(client) == hash);
+            weir_world_destroy(client);
+        }
+    }
+}
+
 static void another_worlds_materials_are_refused(void **state)
 {
     weir_world_def def = def_of(WEIR_SOLVER_SETTLE);
@@ -433,6 +478,7 @@ int main(void)
         cmocka_unit_test(level_water_takes_few_bytes),
         cmocka_unit_test(water_in_stone_is_refused),
         cmocka_unit_test(damaged_bytes_change_nothing),
+        cmocka_unit_test(water_of_no_material_is_refused),
         cmocka_unit_test(another_worlds_materials_are_refused),
         cmocka_unit_test(memory_may_end_anywhere),
     };

@@ -1,4 +1,5 @@
 // Regions: parts of a world leave and come back, and no drop, no hash and no sleep is the worse for it.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "test_memory.h"
 #include "test_world.h"
 #include "world/absent.h"
+#include "world/snapshot.h"
 
 enum { X = 64, Y = 32, Z = 48, ROOM = 1 << 23, SLOTS = 6 };
 
@@ -322,16 +325,119 @@ static void what_was_dug_meanwhile_lets_it_out(void **state)
     }
 }
 
-// A lake of which a part leaves sleeps on, and so does that part when it comes back, later too.
+static weir_world *make_sleepy(weir_solver solver)
+{
+    weir_world_def def = def_of(solver);
+    weir_params params = weir_params_default();
+    params.momentum.sleep = 0.01f;
+    def.params = &params;
+    return test_make(&def);
+}
+
+// Water came to rest against what was away, and left itself before that came back: then there is nothing to hold it.
+static void what_came_back_first_does_not_hold_it(void **state)
+{
+    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+        for (int32_t is_new = 0; is_new < 2; is_new++) {
+            weir_world *world = make_sleepy(solver);
+            const weir_box left = test_box(0, 0, 0, 32, Y, Z), right = test_box(32, 0, 0, X, Y, Z);
+            parcel p, q;
+            assert_ok(try_unload(world, right, &q));
+            test_fill(world, test_box(0, 0, 0, 32, 8, Z), 1);
+            test_step(world, test_length(300, 30));
+            if (solver == WEIR_SOLVER_SETTLE) assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+            assert_ok(try_unload(world, left, &p));
+            if (is_new) {
+                assert_ok(weir_world_load_new(world, right));
+                free(q.bytes);
+            } else {
+                load_back(world, &q);
+            }
+            test_step(world, 2);
+            load_back(world, &p);
+            test_step(world, 60);
+            assert_exact(world);
+            assert_true((double)weir_world_box_sum(world, right).drops > 500.0 * WEIR_FULL);
+            weir_world_destroy(world);
+        }
+    }
+}
+
+// Beside a floor that was lowered, though it was no wall.
+static void a_floor_that_was_lowered_lets_it_out(void **state)
+{
+    const weir_box left = test_box(0, 0, 0, 32, Y, Z), right = test_box(32, 0, 0, X, Y, Z);
+    weir_world *world = make_sleepy(WEIR_SOLVER_SETTLE);
+    parcel p;
+    assert_ok(weir_world_build(world, test_box(32, 0, 0, X, 1, Z), 200));
+    test_fill(world, test_box(0, 0, 0, 32, 1, Z), 0.5f);
+    test_step(world, 60);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    assert_ok(try_unload(world, left, &p));
+    assert_ok(weir_world_dig(world, test_box(32, 0, 0, X, 1, Z)));
+    test_step(world, 20);
+    load_back(world, &p);
+    test_step(world, 60);
+    assert_exact(world);
+    assert_true((double)weir_world_box_sum(world, right).drops > 100.0 * WEIR_FULL);
+    weir_world_destroy(world);
+}
+
+// A reservoir gets another level while its water is away, or gravity another direction.
+static void what_holds_it_may_change_meanwhile(void **state)
+{
+    const weir_solver solvers[2] = {WEIR_SOLVER_SETTLE, WEIR_SOLVER_MOMENTUM};
+    for (int32_t i = 0; i < 2; i++) {
+        for (int32_t turns = 0; turns <= i; turns++) {
+            weir_world *world = make_sleepy(solvers[i]);
+            weir_params params = weir_world_params(world);
+            parcel p;
+            int32_t id;
+            assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, X, 8, Z), WEIR_WATER, 4, &id));
+            test_step(world, test_length(200, 40));
+            if (turns) assert_ok(weir_world_remove(world, id));
+            assert_ok(try_unload(world, test_box(0, 0, 0, X, Y, Z), &p));
+            params.gravity.y = 0.01f;
+            assert_ok(turns ? weir_world_set_params(world, &params) : weir_world_set_level(world, id, 6.5));
+            test_step(world, 2);
+            load_back(world, &p);
+            test_step(world, test_length(100, 40));
+            assert_exact(world);
+            const int64_t held = weir_world_box_sum(world, test_box(0, 0, 0, X, turns ? 2 : 7, Z)).drops;
+            if (turns)
+                assert_true(held < weir_world_ledger(world).held / 4);
+            else
+                assert_true(fabs((double)held / (6.5 * WEIR_FULL * X * Z) - 1) < 0.01);
+            weir_world_destroy(world);
+        }
+    }
+}
+
+// What a sleeping lake is owed leaves with the brick that has it, and is not found again where that was.
+static void what_is_owed_leaves_once(void **state)
+{
+    weir_world *world = make_sleepy(WEIR_SOLVER_MOMENTUM);
+    parcel p;
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 32, 20, Z), WEIR_WATER, 9.5, NULL));
+    for (int32_t i = 0; i < test_length(40, 12); i++) {
+        test_step(world, i < 4 ? 40 : 11);
+        assert_ok(try_unload(world, test_box(0, 0, 0, 32, Y, Z), &p));
+        for (int32_t k = 0; k < 2; k++) {
+            test_step(world, 1);
+            assert_exact(world);
+        }
+        load_back(world, &p);
+    }
+    assert_exact(world);
+    weir_world_destroy(world);
+}
+
+// A lake of which a part leaves sleeps on, and so does that part when it comes back, later too, whichever comes first.
 static void a_lake_sleeps_on(void **state)
 {
     const weir_solver solvers[2] = {WEIR_SOLVER_SETTLE, WEIR_SOLVER_MOMENTUM};
     for (int32_t i = 0; i < 2; i++) {
-        weir_world_def def = def_of(solvers[i]);
-        weir_params params = weir_params_default();
-        params.momentum.sleep = 0.01f;
-        def.params = &params;
-        weir_world *world = test_make(&def);
+        weir_world *world = make_sleepy(solvers[i]);
         parcel p, q;
         assert_ok(weir_world_build(world, test_box(0, 0, 0, 16, 20, 16), 255));
         test_fill(world, test_box(0, 0, 0, X, 13, Z), 1);
@@ -342,6 +448,12 @@ static void a_lake_sleeps_on(void **state)
         assert_ok(try_unload(world, test_box(40, 8, 0, X, Y, Z), &q));
         test_step(world, 20);
         if (solvers[i] == WEIR_SOLVER_MOMENTUM) assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+        load_back(world, &q);
+        load_back(world, &p);
+        test_step(world, 2);
+        if (solvers[i] == WEIR_SOLVER_MOMENTUM) assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+        assert_ok(try_unload(world, test_box(40, 8, 0, X, Y, Z), &q));
+        assert_ok(try_unload(world, test_box(16, 0, 16, 40, 16, 40), &p));
         load_back(world, &q);
         load_back(world, &p);
         test_step(world, 2);
@@ -575,6 +687,50 @@ static void damaged_bytes_change_nothing(void **state)
     }
 }
 
+// With the checksum that goes with it.
+static void seal(uint8_t *bytes, size_t size)
+{
+    const uint64_t check = hash_bytes(bytes + SNAPSHOT_HEADER_BYTES, size - SNAPSHOT_HEADER_BYTES, 0);
+    for (int32_t i = 0; i < 8; i++) bytes[32 + i] = (uint8_t)(check >> 8 * i);
+}
+
+// Numbers at the ends of what there is, in all places of the beginning and some others. What is accepted keeps the account.
+static void bytes_from_strangers_keep_the_account(void **state)
+{
+    static const uint8_t ends[4][4] = {{0, 0, 0, 0x80}, {0xff, 0xff, 0xff, 0x7f}, {0xff, 0xff, 0xff, 0xff}, {0, 0, 0, 0}};
+    static uint8_t bytes[ROOM], before[ROOM];
+    assert_int_equal(setenv("WEIR_PLAIN_SNAPSHOTS", "1", 1), 0);
+    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+        weir_world_def def = def_of(solver);
+        weir_world *world = test_make(&def);
+        parcel p;
+        size_t size;
+        assert_ok(weir_world_build(world, test_box(4, 0, 4, 8, 3, 8), solver == WEIR_SOLVER_SETTLE ? 100 : 255));
+        test_fill(world, test_box(0, 0, 0, 20, 5, 20), 1);
+        test_step(world, 12);
+        assert_ok(try_unload(world, test_box(0, 0, 0, 16, 8, 16), &p));
+        assert_ok(weir_world_save_memory(world, before, sizeof before, &size));
+        const uint64_t hash = weir_world_hash(world);
+        const size_t step = (size_t)test_length(211, 2111);
+        for (size_t at = SNAPSHOT_HEADER_BYTES; at + 4 <= p.size; at += at < 400 ? 1 : at % step + 1) {
+            memcpy(bytes, p.bytes, p.size);
+            memcpy(bytes + at, ends[at & 3], 4);
+            seal(bytes, p.size);
+            if (weir_world_load_region(world, bytes, p.size) != WEIR_OK) {
+                assert_true(weir_world_hash(world) == hash);
+                continue;
+            }
+            assert_exact(world);
+            test_step(world, 1);
+            assert_exact(world);
+            assert_ok(weir_world_load_memory(world, before, size));
+        }
+        free(p.bytes);
+        weir_world_destroy(world);
+    }
+    unsetenv("WEIR_PLAIN_SNAPSHOTS");
+}
+
 static void memory_may_end_anywhere(void **state)
 {
     static uint8_t bytes[ROOM];
@@ -623,6 +779,10 @@ int main(void)
         cmocka_unit_test(no_drop_is_lost_in_a_long_life),
         cmocka_unit_test(a_stream_waits_and_goes_on),
         cmocka_unit_test(what_was_dug_meanwhile_lets_it_out),
+        cmocka_unit_test(what_came_back_first_does_not_hold_it),
+        cmocka_unit_test(a_floor_that_was_lowered_lets_it_out),
+        cmocka_unit_test(what_holds_it_may_change_meanwhile),
+        cmocka_unit_test(what_is_owed_leaves_once),
         cmocka_unit_test(a_lake_sleeps_on),
         cmocka_unit_test(nobody_is_asked_about_what_is_away),
         cmocka_unit_test(edits_at_the_border_stop_there),
@@ -631,6 +791,7 @@ int main(void)
         cmocka_unit_test(clients_see_it_go_and_come),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(damaged_bytes_change_nothing),
+        cmocka_unit_test(bytes_from_strangers_keep_the_account),
         cmocka_unit_test(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,6 +300,29 @@ static void an_update_without_memory_is_made_again(void **state)
     for (int64_t n = 1; failed; n += test_length(3, 23)) assert_true(live_short(n, &failed) == hash);
 }
 
+// The lists of bricks have room for each of them once.
+static void what_wakes_while_others_are_let_rest_is_listed_once(void **state)
+{
+    weir_params params = weir_params_default();
+    params.settle.budget = 1;
+    weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 64, 8, 64);
+    def.params = &params;
+    weir_world *world = test_make(&def);
+    test_fill(world, test_box(0, 0, 0, 64, 1, 64), 0.05f);
+    int32_t times = 0;
+    for (int32_t i = 0; i < 4000 && times < 3; i++) {
+        test_step(world, 1);
+        int32_t resting = 0;
+        for (int32_t b = 1; b < inside(world)->cells.pool.end; b++) resting += !inside(world)->bricks[b].active;
+        if (inside(world)->stage != STAGE_REST || resting < 30) continue;
+        assert_ok(weir_world_build(world, test_box(0, 7, 0, 64, 8, 64), times++ % 2 ? 255 : 254));
+        assert_true(inside(world)->active_count <= weir_world_bricks(world, NULL, 0));
+        assert_sound(world);
+    }
+    assert_int_equal(times, 3);
+    weir_world_destroy(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has),
         cmocka_unit_test(water_with_a_limit_of_time_comes_to_rest_all_the_same),
         cmocka_unit_test(an_update_without_memory_is_made_again),
+        cmocka_unit_test(what_wakes_while_others_are_let_rest_is_listed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -418,6 +418,29 @@ typedef struct life {
     int32_t reload_every;  // updates; 0: never
 } life;
 
+// Water that rises by many bricks in one update comes beside oil of which it was far away when that began.
+static void a_body_that_shoots_up_beside_oil_turns_none_of_it_into_water(void **state)
+{
+    weir_world *world = make(24, 72, 16);
+    int32_t sea;
+    pour(world, test_box(0, 0, 0, 4, 2, 4), WEIR_WATER, 1);
+    assert_ok(weir_world_build(world, test_box(4, 0, 0, 24, 40, 16), 255));
+    assert_ok(weir_world_build(world, test_box(0, 0, 4, 4, 40, 16), 255));
+    settle_down(world, 200);
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 4, 2, 4), WEIR_WATER, 2, &sea));
+    assert_ok(weir_world_build(world, test_box(4, 40, 0, 6, 72, 16), 255));
+    assert_ok(weir_world_build(world, test_box(0, 40, 4, 6, 72, 6), 255));
+    assert_ok(weir_world_dig(world, test_box(4, 44, 0, 6, 46, 4)));
+    for (int32_t i = 0; i < 8; i++) {
+        pour(world, test_box(4, 44, 0, 12, 48, 8), WEIR_OIL, 0.7f);
+        test_step(world, 1);
+        assert_ok(weir_world_set_level(world, sea, i % 2 ? 2 : 60));
+        test_step(world, 1);
+        assert_sound(world);
+    }
+    weir_world_destroy(world);
+}
+
 static weir_world *make_life(const life *path, uint32_t seed, test_memory *counted)
 {
     weir_world_def def = weir_world_def_default();
@@ -641,6 +664,7 @@ static void a_snapshot_that_lies_of_materials_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_body_that_shoots_up_beside_oil_turns_none_of_it_into_water),
         cmocka_unit_test(every_cell_tells_what_it_holds),
         cmocka_unit_test(a_fill_takes_the_place_of_another_material),
         cmocka_unit_test(fills_of_their_own_leave_cells_their_material),

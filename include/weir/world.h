@@ -258,12 +258,12 @@ WEIR_API weir_status weir_world_load_from(weir_world *world, weir_read *read, vo
 // Takes a box out of the world: its water with all that the next update depends on, and its terrain if that is Weir's own. The box is cut to
 // the bounds; where it does not reach these its corners must be multiples of 8. All of it must be there. *size gets how many bytes there are.
 // NULL for `bytes` only asks for that; with too little room the answer is WEIR_ERROR_LIMIT; either way nothing leaves. What leaves is in
-// weir_ledger.unloaded. What sleeps goes on sleeping. Emitters, drains and forces stay with the world. Bricks are gone for
+// weir_ledger.unloaded. What sleeps goes on sleeping. Emitters, drains, forces and reservoirs stay with the world. Bricks are gone for
 // weir_world_changed, and for deltas.
 WEIR_API weir_status weir_world_unload(weir_world *world, weir_box box, void *bytes, size_t room, size_t *size);
 
 // Brings a box back to where it was. Nothing wakes by that alone: only where something changed beside the box since it left does water go
-// on. Loaded again with no update between, the world has the hash that it had. The solver, the materials and the channels of rules must be
+// on, and in all of it under another gravity or other reservoirs. Loaded again with no update between, the world has the hash that it had. The solver, the materials and the channels of rules must be
 // those it left with, and a game's own terrain as it was then: change that first or later. Bytes may come from anywhere; on a failure the
 // world stays as it was.
 WEIR_API weir_status weir_world_load_region(weir_world *world, const void *bytes, size_t size);

@@ -270,9 +270,11 @@ typedef struct cells_arrival {
 void cells_region_save(const void *state, weir_box bricks, snapshot_writer *w);
 weir_status cells_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
                               int64_t held[WEIR_MATERIAL_MAX], void **arrival);
-void cells_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+void cells_region_adopt(void *state, weir_box bricks, void *arrival, const struct region_changes *changes);
 void cells_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
 
+// Whether a brick lies beside the upper border of a box of bricks on an axis.
+bool cells_is_border(weir_box bricks, weir_coord at, int32_t axis);
 // A brick beside a box of bricks over whose low faces on an axis the box's fluid flows. False if it is not there, or nothing flows.
 bool cells_read_border(const fluid_cells *c, weir_box bricks, int32_t brick, int32_t axis, cells_border *border);
 // The cells at the low faces of a brick on an axis.

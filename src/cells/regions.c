@@ -39,11 +39,16 @@ static weir_coord before(weir_coord at, int32_t axis)
     return (weir_coord){at.x - (axis == 0), at.y - (axis == 1), at.z - (axis == 2)};
 }
 
+bool cells_is_border(weir_box bricks, weir_coord at, int32_t axis)
+{
+    return !region_holds(bricks, at) && region_holds(bricks, before(at, axis));
+}
+
 // Lower borders are faces of bricks in the box, and go with them.
 bool cells_read_border(const fluid_cells *c, weir_box bricks, int32_t brick, int32_t axis, cells_border *border)
 {
     const weir_coord at = c->pool.coord[brick];
-    if (c->layout->flow == CHANNEL_NONE || region_holds(bricks, at) || !region_holds(bricks, before(at, axis))) return false;
+    if (c->layout->flow == CHANNEL_NONE || !cells_is_border(bricks, at, axis)) return false;
     const float *flow = bricks_floats(&c->pool, c->layout->flow + axis, brick);
     bool any = false;
     *border = (cells_border){.at = at, .axis = axis};
@@ -118,6 +123,7 @@ void cells_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX])
     region_walk walk = region_walk_live(&view, cells_of(bricks));
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
         held[c->material] += cells_count_brick(c, &c->pool, b) + c->pool.rest[b].owed;
+        c->pool.rest[b].owed = 0;
         cells_brick_leaves(c, b);
     }
     if (c->sleep) c->sleep->dirty = true;
@@ -194,16 +200,17 @@ static void stir(fluid_cells *c, weir_box bricks, weir_coord at)
     }
 }
 
-void cells_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count)
+void cells_region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes)
 {
     fluid_cells *c = state;
     const cells_arrival *a = arrival;
     for (int32_t b = 1; a && b < a->pool.end; b++) arrive(c, a, b);
     for (int32_t i = 0; a && i < a->border_count; i++) go_on_at_border(c, &a->borders[i]);
     cells_look_around(c, bricks);
-    for (int32_t i = 0; i < count; i++) stir(c, bricks, stirred[i]);
+    for (int32_t i = 0; i < changes->count; i++) stir(c, bricks, changes->stirred[i]);
     if (!c->sleep) return;
     c->sleep->dirty = true;
     c->sleep->noted = true;
     c->sleep->version = UINT64_MAX;
+    if (changes->held) sleep_wake(c, bricks);
 }

@@ -289,7 +289,7 @@ weir_status cells_load(void *state, snapshot_reader *r, const terrain *t, int64_
     return status == WEIR_OK ? sleep_reserve(state, a->pool.capacity) : status;  // edits may come before the next update
 }
 
-static weir_status get_borders(const fluid_cells *c, snapshot_reader *r, cells_arrival *a)
+static weir_status get_borders(const fluid_cells *c, snapshot_reader *r, weir_box bricks, cells_arrival *a)
 {
     for (;;) {
         cells_border border = {.axis = (int32_t)snapshot_get_number(r, 1)};
@@ -297,7 +297,8 @@ static weir_status get_borders(const fluid_cells *c, snapshot_reader *r, cells_a
         if (border.axis == 3) return WEIR_OK;
         border.at = snapshot_get_coord(r);
         if (!snapshot_get_values(r, border.flow, 64, 4)) return snapshot_ends_early(r);
-        bool sound = border.axis < 3 && c->layout->flow != CHANNEL_NONE && snapshot_brick_sound(border.at);
+        bool sound = border.axis < 3 && c->layout->flow != CHANNEL_NONE && snapshot_brick_sound(border.at) &&
+                     cells_is_border(bricks, border.at, border.axis);
         for (int32_t i = 0; i < 64 && sound; i++)
             sound = isfinite(border.flow[i]) && fabs((double)border.flow[i]) <= cells_value_max(c, c->layout->flow);
         if (!sound) return snapshot_damaged(r, "the flow over its border makes no sense");
@@ -322,7 +323,7 @@ weir_status cells_region_load(void *state, snapshot_reader *r, weir_box bricks, 
     weir_status status = load_bricks(c, r, t, &bricks, held, arrival);
     cells_arrival *a = *arrival;
     if (a) a->carried = carried;
-    if (status == WEIR_OK) status = get_borders(c, r, a);
+    if (status == WEIR_OK) status = get_borders(c, r, bricks, a);
     if (status == WEIR_OK) status = bricks_reserve(&c->pool, a->pool.live);
     return status == WEIR_OK ? sleep_reserve(c, c->pool.capacity) : status;
 }

@@ -182,7 +182,7 @@ static bool get_brick(delta_bricks *d, fluid_brick *brick)
     brick->at = flags & DELTA_NEXT ? (weir_coord){d->last.x + 1, d->last.y, d->last.z} : get_coord(r, d->last);
     if (flags & DELTA_MATERIAL) d->material = (weir_material)get_count(r, WEIR_MATERIAL_MAX - 1);
     if (flags >= 2 * DELTA_MIXED || (flags & (DELTA_DRY | DELTA_MIXED) && flags & DELTA_MATERIAL) ||
-        (flags & DELTA_DRY && flags & DELTA_MIXED) || (!d->head.flow && !(flags & DELTA_STILL)))
+        (flags & DELTA_DRY && flags & DELTA_MIXED) || (!d->head.flow && !(flags & DELTA_STILL)) || d->material == WEIR_NOTHING)
         r->wrong = true;
     brick->material = flags & DELTA_DRY ? WEIR_NOTHING : d->material;
     brick->flows = d->head.flow;

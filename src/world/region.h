@@ -42,6 +42,13 @@ static inline bool region_holds(weir_box box, weir_coord c)
     return c.x >= box.min.x && c.x < box.max.x && c.y >= box.min.y && c.y < box.max.y && c.z >= box.min.z && c.z < box.max.z;
 }
 
+// Whether two boxes have a cell, or a brick, in common.
+static inline bool region_meet(weir_box a, weir_box b)
+{
+    return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y && a.min.z < b.max.z &&
+           b.min.z < a.max.z;
+}
+
 static inline int32_t region_clamp(int32_t value, int32_t min, int32_t max)
 {
     return value < min ? min : value > max ? max : value;

@@ -1,7 +1,7 @@
 // Regions: boxes of bricks that leave a world and come back (weir_world_unload). They are kept as snapshots are (snapshot.h), with this payload:
 //
-//     name of the solver, box of bricks | names of materials | bricks beside the box: count, and each with a digest | terrain of the box
-//     what the solver saves
+//     name of the solver, box of bricks | names of materials | digest of what holds its fluid
+//     bricks beside the box: count, and each with a digest | terrain of the box | what the solver saves
 //
 // The digests tell, when the box comes back, where something is another than it was. What is away is a set of boxes (absent.h) that the terrain
 // has, which says of its cells that they are solid.
@@ -37,22 +37,44 @@ static void free_rim(rim *r)
     *r = (rim){.mem = r->mem};
 }
 
+// A brick that is away is as one that is solid.
 static uint64_t digest(const weir_world *world, const fluid_view *view, weir_coord at)
 {
     const int32_t brick = fluid_find(view, at);
     brick_mask open = {{0}};
     int32_t room[BRICK_CELLS] = {0};
     const int32_t *drops = room;
+    uint8_t of_cells[BRICK_CELLS];
     if (brick == BRICK_NOTHING)
         terrain_open(&world->terrain, at, &open);
     else
         open = view->open[brick], drops = fluid_drops(view, brick, room);
-    return hash_bytes(drops, sizeof room, hash_bytes(&open, sizeof open, 0));
+    uint64_t hash = hash_bytes(drops, sizeof room, hash_bytes(&open, sizeof open, 0));
+    if (world->solver->solid_share > 0) {
+        terrain_shares(&world->terrain, at, of_cells);
+        hash = hash_bytes(of_cells, sizeof of_cells, hash);
+    }
+    if (!view->read_materials || brick == BRICK_NOTHING || !view->wet[brick]) return hash;
+    fluid_materials(view, brick, 0, BRICK_CELLS, of_cells);
+    for (int32_t i = 0; i < BRICK_CELLS; i++) of_cells[i] = drops[i] > 0 ? of_cells[i] : WEIR_NOTHING;
+    return hash_bytes(of_cells, sizeof of_cells, hash);
+}
+
+// What fluid of a box stands under besides its neighbours: gravity, and the reservoirs that reach into it.
+static uint64_t digest_held(const weir_world *world, weir_box bricks)
+{
+    uint64_t hash = hash_bytes(&world->params.gravity, sizeof world->params.gravity, 0);
+    for (int32_t i = 0; i < world->source_count; i++) {
+        const world_source *s = &world->sources[i];
+        if (s->kind != SOURCE_RESERVOIR || !region_meet(region_bricks(s->box), bricks)) continue;
+        hash = hash_bytes(&s->box, sizeof s->box, hash_bytes(&s->level, sizeof s->level, hash ^ (uint64_t)s->material));
+    }
+    return hash;
 }
 
 static void add_rim(const weir_world *world, const fluid_view *view, rim *r, weir_coord at)
 {
-    if (r->failed || terrain_is_absent(&world->terrain, at)) return;
+    if (r->failed) return;
     if (r->count == r->room) {
         const int32_t room = r->room ? 2 * r->room : 64;
         rim_brick *items = memory_resize(r->mem, r->items, (size_t)r->room * sizeof *items, (size_t)room * sizeof *items);
@@ -121,7 +143,8 @@ static void find_rim(const weir_world *world, const fluid_view *view, weir_box b
 static void find_stirred(const weir_world *world, const fluid_view *view, weir_box bricks, const rim *known, rim *stirred)
 {
     for (int32_t i = 0; i < known->count; i++)
-        if (digest(world, view, known->items[i].at) != known->items[i].digest)
+        if (!terrain_is_absent(&world->terrain, known->items[i].at) &&
+            digest(world, view, known->items[i].at) != known->items[i].digest)
             add_rim(world, view, stirred, known->items[i].at);
     region_walk walk = region_walk_live(view, cells_of(bricks, 1));
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
@@ -146,6 +169,7 @@ static void put_region(snapshot_writer *w, const weir_world *world, const void *
     snapshot_put_name(w, world->solver->name);
     snapshot_put_box(w, l->bricks);
     snapshot_put_names(w, world);
+    snapshot_put_number(w, digest_held(world, l->bricks), 8);
     snapshot_put_number(w, (uint32_t)l->rim->count, 4);
     for (int32_t i = 0; i < l->rim->count; i++) {
         snapshot_put_coord(w, l->rim->items[i].at);
@@ -198,6 +222,7 @@ typedef struct returning {
     weir_box bricks;
     rim known, stirred;
     weir_coord *at;  // of those
+    bool held_anew;  // see region_changes
     terrain terrain;
     void *fluid;
     int64_t held[WEIR_MATERIAL_MAX];
@@ -220,10 +245,7 @@ static weir_status get_beginning(snapshot_reader *r, const weir_world *world, we
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (strcmp(name, world->solver->name) != 0)
         return status_fail(WEIR_ERROR_ARGUMENT, "the region is of a %s world, and this one is %s", name, world->solver->name);
-    const weir_coord last = {bricks->max.x - 1, bricks->max.y - 1, bricks->max.z - 1};
-    if (!snapshot_brick_sound(bricks->min) || !snapshot_brick_sound(last) || bricks->min.x > last.x || bricks->min.y > last.y ||
-        bricks->min.z > last.z)
-        return snapshot_damaged(r, "it is no box of bricks");
+    if (!snapshot_box_sound(*bricks)) return snapshot_damaged(r, "it is no box of bricks");
     if (count < 0 || count > WEIR_MATERIAL_MAX) return snapshot_damaged(r, "it claims %d materials", count);
     for (int32_t i = 0; i < count; i++) {
         const int32_t number = i + WEIR_MATERIALS_BUILT_IN;
@@ -252,7 +274,8 @@ static weir_status get_rim(snapshot_reader *r, weir_box bricks, rim *known)
         rim_brick *item = &known->items[known->count];
         item->at = snapshot_get_coord(r);
         item->digest = snapshot_get_number(r, 8);
-        if (!touches(bricks, item->at) || (known->count > 0 && coord_compare(item[-1].at, item->at) >= 0))
+        if (!snapshot_brick_sound(item->at) || !touches(bricks, item->at) ||
+            (known->count > 0 && coord_compare(item[-1].at, item->at) >= 0))
             return snapshot_damaged(r, "the brick (%d, %d, %d) does not lie beside it", item->at.x, item->at.y, item->at.z);
     }
     return WEIR_OK;
@@ -262,7 +285,9 @@ static weir_status get_content(snapshot_reader *r, weir_world *world, returning 
 {
     terrain *t = &world->terrain;
     weir_status status = get_beginning(r, world, &a->bricks);
-    if (status == WEIR_OK) status = get_rim(r, a->bricks, &a->known);
+    if (status != WEIR_OK) return status;
+    a->held_anew = snapshot_get_number(r, 8) != digest_held(world, a->bricks);
+    status = get_rim(r, a->bricks, &a->known);
     if (status != WEIR_OK) return status;
     terrain_create(&world->mem, t->bounded ? t->bounds : (weir_box){{0, 0, 0}, {0, 0, 0}}, t->open_sides, t->source,
                    t->source_user, &a->terrain);
@@ -309,7 +334,7 @@ static weir_status come_back(weir_world *world, returning *a)
     change_absent(world, &next);
     for (int32_t i = 0; i < a->terrain.slot_count; i++)
         if (a->terrain.slot[i].used) terrain_take(&world->terrain, &a->terrain.slot[i]);
-    world->solver->region_adopt(world->state, a->bricks, a->fluid, a->at, a->stirred.count);
+    world->solver->region_adopt(world->state, a->bricks, a->fluid, &(region_changes){a->at, a->stirred.count, a->held_anew});
     for (int32_t i = 1; i < WEIR_MATERIAL_MAX; i++) world->ledger[i].unloaded -= a->held[i];
     world_check_change(world);
     return WEIR_OK;

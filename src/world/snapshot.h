@@ -89,6 +89,13 @@ static inline bool snapshot_brick_sound(weir_coord c)
     return c.x >= -max && c.x <= max && c.y >= -max && c.y <= max && c.z >= -max && c.z <= max;
 }
 
+// The same of a box of bricks, which must hold one.
+static inline bool snapshot_box_sound(weir_box b)
+{
+    return snapshot_brick_sound(b.min) && b.max.x > b.min.x && b.max.y > b.min.y && b.max.z > b.min.z &&
+           snapshot_brick_sound((weir_coord){b.max.x - 1, b.max.y - 1, b.max.z - 1});
+}
+
 // The payload alone, into memory and back: for checkpoints. The block grows when it is too small; all bricks must have been brought,
 // and the world have caught up.
 weir_status snapshot_keep(weir_world *world, uint8_t **block, size_t *room, size_t *size);

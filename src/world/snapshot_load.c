@@ -158,7 +158,7 @@ weir_status snapshot_damaged(const snapshot_reader *r, const char *format, ...)
 
 weir_status snapshot_ends_early(const snapshot_reader *r)
 {
-    return snapshot_damaged(r, "the snapshot ends too early");
+    return snapshot_damaged(r, "it ends too early");
 }
 
 // ---- What is read ----------------------------------------------------------------------------------------------------------
@@ -404,8 +404,7 @@ static weir_status get_absent(snapshot_reader *r, weir_world *world, arrival *a)
     absent->room = count;
     for (; absent->count < count; absent->count++) {
         const weir_box b = absent->boxes[absent->count] = snapshot_get_box(r);
-        if (!snapshot_brick_sound(b.min) || !snapshot_brick_sound((weir_coord){b.max.x - 1, b.max.y - 1, b.max.z - 1}))
-            return snapshot_damaged(r, "an unloaded part lies outside any world");
+        if (!snapshot_box_sound(b)) return snapshot_damaged(r, "an unloaded part lies outside any world");
     }
     if (!absent_sound(absent)) return snapshot_damaged(r, "the unloaded parts are not cut as they should be");
     for (int32_t i = 0; i < a->terrain.slot_count; i++)

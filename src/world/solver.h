@@ -9,6 +9,13 @@
 #include "world/snapshot.h"
 #include "world/world.h"
 
+// What is another when a box of bricks comes back than it was when it left.
+typedef struct region_changes {
+    const weir_coord *stirred;  // bricks beside the box, in order
+    int32_t count;
+    bool held;  // gravity, or the reservoirs that reach into the box: nothing in it rests any more
+} region_changes;
+
 struct solver_table {
     // ---- What it is ----
     weir_solver id;
@@ -90,11 +97,11 @@ struct solver_table {
     // time of `unload` the terrain says that they are solid. Nobody wakes.
     void (*unload)(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
     // Reads what `region_save` wrote, for the terrain that came with it, and makes room for it; nothing else changes before `region_adopt`
-    // lets it in, which cannot fail. Without an arrival the box is dry. In the bricks of `stirred`, which lie beside the box, something is
-    // another than it was when the box left: water goes on there, and elsewhere nobody wakes.
+    // lets it in, which cannot fail. Without an arrival the box is dry. What is another than it was when the box left is told: water goes on
+    // there, and elsewhere nobody wakes.
     weir_status (*region_load)(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
                                int64_t held[WEIR_MATERIAL_MAX], void **arrival);
-    void (*region_adopt)(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+    void (*region_adopt)(void *state, weir_box bricks, void *arrival, const region_changes *changes);
     void (*region_discard)(void *state, void *arrival);  // what is left of it
 
     // ---- Looking after it ----

@@ -194,13 +194,13 @@ static void put(void *state, fluid_next_brick *next, void *source, fluid_brick *
 }
 
 // Where water moved on meanwhile, its pressure and that of what comes do not fit.
-static void region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count)
+static void region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes)
 {
     momentum *m = state;
     const int32_t substeps = arrival ? ((const cells_arrival *)arrival)->carried / 256 : 0;
     set_laws_of_sleep(m);
-    cells_region_adopt(state, bricks, arrival, stirred, count);
-    if (count > 0) m->cycles_next = 0;
+    cells_region_adopt(state, bricks, arrival, changes);
+    if (changes->count > 0 || changes->held) m->cycles_next = 0;
     if (substeps > m->substeps_next) m->substeps_next = substeps < MOMENTUM_FLOW_MAX ? substeps : MOMENTUM_FLOW_MAX;
     m->flow_bound = MOMENTUM_FLOW_MAX;
 }

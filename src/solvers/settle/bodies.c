@@ -366,11 +366,19 @@ static void wake_shore(settle *s, const settle_body *b)
         settle_wake_sides(s, node_at(s, n)->brick, b->top & 7, node_at(s, n)->cells.layer[b->top & 7]);
 }
 
+void settle_flag_surface(settle *s, const settle_body *b)
+{
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
+        cells_flags(&s->cells)[node_at(s, n)->brick] = s->cells.world->change;
+}
+
 void settle_rise(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     const bool next_bricks = (b->top & 7) == 7;
     int32_t first = b->first[LIST_SURFACE];
+    if (next_bricks) settle_flag_surface(s, b);  // which is full now, and no surface any more
+    s->climbed |= next_bricks;
     if (next_bricks) splice(s, b);  // in which the lists are turned round: the last is the first now
     if (next_bricks) first = b->first[LIST_DEEP];
     const int32_t old_top = b->top;
@@ -569,12 +577,6 @@ static bool find_layers(settle *s, int32_t body)
     return b->used && b->nodes > 0;
 }
 
-static void flag_surface(settle *s, const settle_body *b)
-{
-    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
-        cells_flags(&s->cells)[node_at(s, n)->brick] = s->cells.world->change;
-}
-
 static void level_body(settle *s, int32_t body)
 {
     const int32_t level = body_at(s, body)->level, top = body_at(s, body)->top;
@@ -583,7 +585,7 @@ static void level_body(settle *s, int32_t body)
     settle_body *b = body_at(s, body);
     settle_find_level(s, b);
     drop_histogram(s, b);
-    if (b->level != level || b->top != top) flag_surface(s, b);
+    if (b->level != level || b->top != top) settle_flag_surface(s, b);
     const int64_t height = body_height(b);
     if (height >= b->least_up || height <= b->most_down) settle_wake_outlets(s, body, false);
 }
@@ -611,7 +613,7 @@ void settle_follow_volumes(settle *s)
         settle_leave_lost_layers(s, b);
         drop_layers(s, s->changed[i]);
         settle_find_level(s, b);
-        if (b->level != level || b->top != top) flag_surface(s, b);
+        if (b->level != level || b->top != top) settle_flag_surface(s, b);
     }
 }
 

@@ -2,7 +2,7 @@
 //
 // A generation applies all laws once to the bricks that were awake when it began. It goes through stages, each of which walks over those
 // bricks in the order of coordinates and can stop at any of them: what an update may do is counted, and when that is spent the next update
-// goes on from there. Without a budget every update is a generation.
+// goes on from there. Without a budget every update is a generation, but for lacks_room.
 //
 //     begin   levels and contacts of bodies            join    free water joins bodies         wake   what lies near changes
 //     work    the laws, all from the same old state    seed    bodies begin                    rest   bricks with nothing to do
@@ -443,16 +443,29 @@ static void visit_rest(settle *s, int32_t brick)
 
 static bool rest(settle *s)
 {
-    if (!walk(s, visit_rest)) return false;
+    const bool all = walk(s, visit_rest);
+    // Those that rest leave the list now: an edit before the next update may wake them again, and there is room for each once.
     int32_t kept = 0;
     for (int32_t i = 0; i < s->active_count; i++)
         if (s->active[i]) s->active[kept++] = s->active[i];
+    const int32_t rested = s->active_count - kept;
+    s->cursor -= rested;
+    s->work_count -= rested;
     s->active_count = kept;
+    if (!all) return false;
     for (int32_t i = 0; i < kept; i++) s->cells.pool.wet[s->active[i]] = is_wet(s, s->active[i]);
     return true;
 }
 
 // ---- The update --------------------------------------------------------------------------------------------------------------
+
+// A body that rose by more than a brick may have come beside another liquid, of which nobody knew when room was made; and before bodies
+// are levelled after a slice room is to be made too. What is left is for the next update.
+static bool lacks_room(settle *s)
+{
+    if (s->stage == STAGE_WORK) return !s->sliced && !settle_liquids_hold(s);
+    return s->stage == STAGE_LEVEL && s->sliced;
+}
 
 weir_status settle_update(void *state)
 {
@@ -465,7 +478,7 @@ weir_status settle_update(void *state)
     while (goes_on && stages[s->stage](s)) {
         s->stage++;
         s->cursor = 0;
-        goes_on = s->stage < STAGE_COUNT && !(s->sliced && s->stage == STAGE_LEVEL);  // for which room is to be made first
+        goes_on = s->stage < STAGE_COUNT && !lacks_room(s);
     }
     s->sliced = false;
     s->age++;

@@ -172,6 +172,24 @@ static weir_status reserve_emitter(settle *s, weir_box box)
     return status;
 }
 
+// The liquid of a brick by what is around it now.
+static uint8_t find_liquid(const settle *s, int32_t brick)
+{
+    return one_of(liquids_around(s, brick) | liquids_kept(s, brick));
+}
+
+bool settle_liquids_hold(settle *s)
+{
+    for (int32_t i = 0; i < s->work_count && s->climbed && is_several(s->liquids); i++) {
+        settle_brick *b = &s->bricks[s->active[i]];
+        if (b->liquid == SETTLE_SEVERAL) continue;
+        const uint8_t liquid = find_liquid(s, s->active[i]);
+        if (liquid == SETTLE_SEVERAL) return false;
+        b->liquid = liquid;
+    }
+    return true;
+}
+
 weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t count, bool sources)
 {
     const weir_world *world = s->cells.world;
@@ -184,9 +202,10 @@ weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t cou
         if (!s->mixed_scratch) return status_fail(WEIR_ERROR_MEMORY, "no memory to work on bricks of several liquids");
     }
     weir_status status = WEIR_OK;
+    s->climbed = false;
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) {
         settle_brick *b = &s->bricks[bricks[i]];
-        b->liquid = one_of(is_several(liquids) ? liquids_around(s, bricks[i]) | liquids_kept(s, bricks[i]) : liquids);
+        b->liquid = is_several(liquids) ? find_liquid(s, bricks[i]) : one_of(liquids);
         if (b->liquid == SETTLE_SEVERAL)
             status = settle_need_materials(s, bricks[i]);
         else

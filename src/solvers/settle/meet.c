@@ -207,6 +207,10 @@ int32_t settle_unite(settle *s, int32_t a, int32_t b)
     const int32_t keeps = h->nodes >= l->nodes ? a : b, gives = keeps == a ? b : a;
     settle_body *to = body_at(s, keeps), *from = body_at(s, gives);
     const int32_t top = h->top > l->top ? h->top : l->top;
+    if (h->top != l->top || h->level != l->level) {
+        settle_flag_surface(s, h);
+        settle_flag_surface(s, l);
+    }
     bury_layers(s, to, top);
     bury_layers(s, from, top);
     settle_set_top(s, keeps, top);

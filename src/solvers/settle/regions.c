@@ -139,8 +139,8 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
     if (s->stage != STAGE_BEGIN)
         return status_fail(
             WEIR_ERROR_BUSY,
-            "the budget has left an update half done: a region can leave or come when it is finished, as a step with a "
-            "budget of 0 does at once");
+            "an update is half done: a region can leave or come when it is finished, which steps do until "
+            "weir_stats.behind_updates is 0, the fewer the larger the budget");
     weir_status status = settle_sync(s);
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, store_used(&s->bodies));
     if (status != WEIR_OK || s->cut_room >= s->bodies.end) return status;
@@ -473,7 +473,18 @@ static void stir(settle *s, int32_t a, int32_t b, int32_t face)
     }
 }
 
-void settle_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count)
+// What holds the water of a box is another: its bodies are levelled anew, and its free water goes on.
+static void stir_all(settle *s, weir_box bricks)
+{
+    fluid_view view;
+    region_walk walk = walk_box(s, bricks, 0, &view);
+    for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
+        if (has_free_water(s, b)) settle_wake(s, b);
+        for (int32_t n = s->bricks[b].node; n; n = node_at(s, n)->next_in_brick) settle_note_body(s, node_at(s, n)->body);
+    }
+}
+
+void settle_region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes)
 {
     settle *s = state;
     const region_arrival *a = arrival;
@@ -481,16 +492,18 @@ void settle_region_adopt(void *state, weir_box bricks, void *arrival, const weir
     cells_look_around(&s->cells, bricks);
     if (a) rejoin_all(s, a);
     tell_bodies(s, bricks);
-    for (int32_t i = 0; i < count; i++) {
-        const int32_t outside = bricks_find(&s->cells.pool, stirred[i]);
+    if (changes->held) stir_all(s, bricks);
+    for (int32_t i = 0; i < changes->count; i++) {
+        const weir_coord at = changes->stirred[i];
+        const int32_t outside = bricks_find(&s->cells.pool, at);
         for (int32_t face = 0; face < 6; face++) {
-            const weir_coord next = beside(stirred[i], face);
+            const weir_coord next = beside(at, face);
             const int32_t inside = bricks_find(&s->cells.pool, next);
             brick_mask open;
             if (!region_holds(bricks, next)) continue;
             if (outside && inside)
                 stir(s, outside, inside, face);
-            else if (terrain_open(&s->cells.world->terrain, outside ? next : stirred[i], &open))
+            else if (terrain_open(&s->cells.world->terrain, outside ? next : at, &open))
                 settle_wake(s, outside ? outside : inside);
         }
     }

@@ -88,6 +88,7 @@ void settle_wake(settle *s, int32_t brick)
     settle_undo(s, brick);
     if (b->active) return;
     b->active = 1;
+    assert(s->active_count < s->brick_room);
     s->active[s->active_count++] = brick;
     settle_end_outlets(s, brick);
 }

@@ -93,10 +93,10 @@ typedef struct settle_surface {
 typedef struct settle_body {
     int32_t link;  // while its number is free (settle_store)
     bool used;
-    bool closed;        // it holds more than fits, and there is nowhere to rise to
-    bool dirty;         // its volume or its cells changed
-    bool may_be_split;  // cells were taken out of it
-    bool cut_clean;     // nothing but that it was cut made it dirty
+    bool closed;         // it holds more than fits, and there is nowhere to rise to
+    bool dirty;          // its volume or its cells changed
+    bool may_be_split;   // cells were taken out of it
+    bool cut_clean;      // nothing but that it was cut made it dirty
     int32_t cut_pieces;  // that left with regions since it was looked over last: it may be split for that too
     uint8_t material;
     bool seen_kept;  // an edit changed its level while bricks are worked on, which go on with `seen`
@@ -205,6 +205,7 @@ typedef struct settle {
     int32_t workers;
     int64_t page_count, share_count, pending_count, mixed_count;  // that there are; mixed: pages with materials
     uint32_t liquids;                 // bit 1 << material of each that it has held since it was empty
+    bool climbed;                     // a body has risen into other bricks since the liquids of bricks were noted
     uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
     // The generation under way.
     settle_stage stage;
@@ -458,6 +459,8 @@ void settle_drop_materials(settle *s, int32_t brick);
 // Finds out of bricks that the next update works on which have several materials around, and makes room for them; `sources`: also where
 // emitters will pour.
 weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t count, bool sources);
+// Whether what was noted then still holds of the bricks that are worked on, bodies having risen.
+bool settle_liquids_hold(settle *s);
 
 // ---- mixed.c: the laws where there are several materials ----
 
@@ -525,6 +528,8 @@ void settle_find_level(const settle *s, settle_body *b);
 void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // What a body would hold in the cells above its top layer at a level of theirs; *cells gets how many there are.
 int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells);
+// Notes for weir_world_changed that the bricks of a body's top layer show, or are about to show, another level.
+void settle_flag_surface(settle *s, const settle_body *b);
 // Gives a body the cells above its top layer.
 void settle_rise(settle *s, int32_t body);
 // Leaves top layers of which terrain has taken all cells.
@@ -616,7 +621,7 @@ void settle_put(void *state, fluid_next_brick *next, void *source, fluid_brick *
 void settle_region_save(const void *state, weir_box bricks, snapshot_writer *w);
 weir_status settle_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
                                int64_t held[WEIR_MATERIAL_MAX], void **arrival);
-void settle_region_adopt(void *state, weir_box bricks, void *arrival, const weir_coord *stirred, int32_t count);
+void settle_region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes);
 void settle_region_discard(void *state, void *arrival);
 weir_status settle_region_prepare(void *state, weir_box bricks);
 void settle_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
