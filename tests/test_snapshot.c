@@ -137,7 +137,7 @@ static size_t at_bricks(const bytes *payload)
     size_t at = AT_TERRAIN + 5;
     for (uint64_t left = number_at(payload->data + AT_TERRAIN + 1, 4); left > 0; left--)
         at += payload->data[at + 12] ? 13 + 512 : 14;
-    at += 4 + CHANNELS_BYTES;  // behind the number of boxes that are unloaded
+    at += 4 + 4 + CHANNELS_BYTES;  // behind the numbers of boxes that are unloaded, and of bricks of terrain that form
     assert_true(number_at(payload->data + at, 4) * BRICK_BYTES == payload->size - at - 4);
     return at;
 }

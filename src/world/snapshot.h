@@ -8,7 +8,7 @@
 //
 //     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts | reactions
 //     the number that the solver carries | next id, sources, of a reservoir its level where others have a rate
-//     terrain of the game's own?, terrain bricks | boxes that are unloaded | what the solver saves
+//     terrain of the game's own?, terrain bricks | boxes that are unloaded | terrain that forms | what the solver saves
 //
 // snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below. Regions
 // (regions.c) are kept in the same way, with "WEIRREGN" in front.

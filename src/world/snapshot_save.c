@@ -330,6 +330,11 @@ static void put_world(snapshot_writer *w, const weir_world *world)
     snapshot_put_terrain(w, &world->terrain, NULL);
     put_i32(w, world->terrain.absent.count);
     for (int32_t i = 0; i < world->terrain.absent.count; i++) snapshot_put_box(w, world->terrain.absent.boxes[i]);
+    put_i32(w, world->forming_count);
+    for (int32_t i = 0; i < world->forming_count; i++) {
+        snapshot_put_coord(w, world->forming[i].brick);
+        snapshot_put_bytes(w, world->forming[i].shares, BRICK_CELLS);
+    }
     world->solver->save(world->state, w);
 }
 

@@ -107,6 +107,10 @@ uint64_t world_hash(const weir_world *world)
     hash = CHAIN(hash, carried);
     hash = CHAIN(hash, next_source_id);
     for (int32_t i = 0; i < source_count; i++) hash = chain_source(hash, &sources[i]);
+    for (int32_t i = 0; i < world->forming_count && !world->busy; i++) {
+        _Static_assert(sizeof *world->forming == sizeof(weir_coord) + BRICK_CELLS, "it has no padding");
+        hash = CHAIN(hash, world->forming[i]);
+    }
     return world->solver->hash_rules ? world->solver->hash_rules(world->state, hash) : hash;
 }
 

@@ -34,6 +34,12 @@ typedef struct world_reactions {
     int32_t count;
 } world_reactions;
 
+// Terrain that formed in a brick in an update and is not built yet: the new shares of cells, 0 in those that stay as they are.
+typedef struct world_forming {
+    weir_coord brick;
+    uint8_t shares[BRICK_CELLS];
+} world_forming;
+
 // Account of a material, in drops. What is held is counted.
 typedef struct world_ledger {
     int64_t added, removed, drained, turned, unloaded;
@@ -87,6 +93,8 @@ struct weir_world {
     world_material materials[WEIR_MATERIAL_MAX];  // from 1 on
     int32_t material_count;                       // numbers in use, WEIR_NOTHING among them
     world_reactions reactions;
+    world_forming *forming;
+    int32_t forming_count, forming_room;
     world_ledger ledger[WEIR_MATERIAL_MAX];
     world_source *sources;
     int32_t source_count, source_room;
@@ -179,6 +187,19 @@ weir_status reactions_add(world_reactions *table, const world_material *material
 bool reactions_are_built_in(const world_reactions *table, const world_material *materials, int32_t material_count);
 // The one of two materials, in any order; NULL if they do not react.
 const weir_reaction_def *reactions_find(const world_reactions *table, weir_material a, weir_material b);
+
+// ---- forming.c ----
+
+// Room for terrain that forms in so many bricks in the next update; with what can fail before that.
+weir_status world_forming_reserve(weir_world *world, int32_t bricks);
+// Whether terrain can form in a brick: it is Weir's own, and there is room.
+bool world_can_form(const weir_world *world, weir_coord brick);
+// In an update: gives a cell a solid share when the update is done. Share of one that has been given one already; 0: it has not.
+void world_form(weir_world *world, weir_coord brick, int32_t cell, uint8_t share);
+uint8_t world_formed(const weir_world *world, weir_coord brick, int32_t cell);
+// Between updates: builds what has formed. Without memory the rest waits.
+weir_status world_build_formed(weir_world *world);
+void world_free_forming(weir_world *world);
 
 // ---- state_hash.c ----
 uint64_t world_hash(const weir_world *world);

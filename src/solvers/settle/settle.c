@@ -34,6 +34,7 @@ static void destroy(void *state)
     memory *mem = &s->cells.world->mem;
     settle_free_frozen(s);
     settle_free_tables(s);
+    settle_free_spares(s);
     memory_free(mem, s->scratch, (size_t)s->workers * sizeof(settle_tile));
     memory_free(mem, s->mixed_scratch, (size_t)s->workers * settle_mixed_bytes());
     cells_destroy(&s->cells);
@@ -115,6 +116,7 @@ const solver_table solver_settle = {
     .apply = settle_apply,
     .terrain_prepare = settle_terrain_prepare,
     .terrain_changed = settle_terrain_changed,
+    .reactions_changed = settle_reactions_changed,
     .region_save = settle_region_save,
     .region_load = settle_region_load,
     .region_adopt = settle_region_adopt,
