@@ -659,6 +659,12 @@ int32_t settle_lowest_cell(const layer_mask *cells)
     return BRICK_CELLS;
 }
 
+int32_t settle_lowest_brick(const settle *s, int32_t body)
+{
+    const int32_t node = lowest_node(s, body);
+    return node ? node_at(s, node)->brick : BRICK_NOTHING;
+}
+
 bool settle_comes_before(const settle *s, int32_t a, int32_t b)
 {
     const int32_t node_a = lowest_node(s, a), node_b = lowest_node(s, b);

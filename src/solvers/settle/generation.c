@@ -242,6 +242,7 @@ static bool begin(settle *s)
 {
     bricks_sort(&s->cells.pool, s->active, s->work_count);
     for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].worked = 1;
+    settle_evaporate(s);
     settle_keep_free(s);
     settle_level_bodies(s);
     settle_meet(s);

@@ -178,3 +178,70 @@ void settle_reactions_changed(void *state)
     for (int32_t b = 1; b < s->cells.pool.end; b++)
         if (s->cells.pool.alive[b] && b < s->brick_room && any_react(s, settle_liquids_around(s, b), false)) settle_wake(s, b);
 }
+
+// ---- Films -------------------------------------------------------------------------------------------------------------------
+
+enum { PHASES = 64 };  // updates between two losses of a film
+
+static int32_t phase_of(weir_coord brick)
+{
+    return (int32_t)(((uint32_t)brick.x + 3 * (uint32_t)brick.y + 5 * (uint32_t)brick.z) % PHASES);
+}
+
+static void lose(settle *s, int32_t material, int64_t units)
+{
+    settle_ledger(s, material)->turned += units * SETTLE_UNIT;
+}
+
+// The films in the free cells of a brick. Nobody wakes.
+static void evaporate_brick(settle *s, int32_t brick, int32_t most)
+{
+    settle_page *page = s->bricks[brick].page;
+    bool any = false;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        const int32_t fill = page_fill(page)[cell], material = fill > 0 ? page_material(page, cell) : WEIR_NOTHING;
+        if (fill == 0 || fill >= settle_film(s, material)) continue;
+        const int32_t units = fill < most ? fill : most;
+        lose(s, material, units);
+        if (units == fill)
+            settle_set_cell(page, cell, WEIR_NOTHING, 0);
+        else
+            page_fill(page)[cell] = (uint16_t)(fill - units);
+        any = true;
+    }
+    if (!any) return;
+    settle_look_at_page(s, brick);
+    s->cells.pool.wet[brick] = s->cells.store->wet(&s->cells, brick);
+    cells_flags(&s->cells)[brick] = s->cells.world->change;
+    if (!s->bricks[brick].active && layers_empty(&page->wet)) settle_drop_page(s, brick);
+}
+
+// A body that is a film: one layer, and thinner than it.
+static void evaporate_body(settle *s, int32_t body, int32_t most)
+{
+    settle_body *b = body_at(s, body);
+    if (b->base > 0 || b->volume >= (int64_t)b->area * settle_film(s, b->material)) return;
+    const int32_t brick = settle_lowest_brick(s, body);
+    if (!brick || phase_of(s->cells.pool.coord[brick]) != s->phase || settle_holder(s, body)) return;
+    const int64_t units = b->volume < (int64_t)b->area * most ? b->volume : (int64_t)b->area * most;
+    lose(s, b->material, units);
+    b->volume -= units;
+    settle_note_body(s, body);
+}
+
+void settle_evaporate(settle *s)
+{
+    const brick_pool *pool = &s->cells.pool;
+    const float rate = s->cells.world->params.settle.evaporation;
+    const int32_t most = (int32_t)(rate * (PHASES * SETTLE_FULL));
+    if (rate == 0) {
+        s->phase = 0;
+        return;
+    }
+    s->phase = (s->phase + 1) % PHASES;
+    for (int32_t b = 1; b < pool->end && most > 0; b++)
+        if (pool->wet[b] && phase_of(pool->coord[b]) == s->phase && pool->alive[b] && s->bricks[b].page)
+            evaporate_brick(s, b, most);
+    for (int32_t body = 1; body < s->bodies.end && most > 0; body++)
+        if (body_at(s, body)->used) evaporate_body(s, body, most);
+}

@@ -78,6 +78,16 @@ static bool can_hold(const void *state, weir_material material, const weir_mater
     return true;
 }
 
+static int32_t carried(const void *state)
+{
+    return ((const settle *)state)->phase;
+}
+
+static void set_carried(void *state, int32_t carried)
+{
+    ((settle *)state)->phase = carried & 63;
+}
+
 static void stats(const void *state, weir_stats *all)
 {
     const settle *s = state;
@@ -128,6 +138,8 @@ const solver_table solver_settle = {
     .view = settle_view,
     .freeze = settle_freeze,
     .hash = settle_hash,
+    .carried = carried,
+    .set_carried = set_carried,
     .save = settle_save,
     .load = settle_load,
     .adopt = settle_adopt,

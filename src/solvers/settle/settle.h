@@ -234,6 +234,7 @@ typedef struct settle {
     // How many; of them, in this order, those whose results were lost and those at the cursor, the others having been undone.
     int32_t slice_count, slice_lost, slice_first;
     bool lost;             // it comes from a snapshot, and the results of bricks that are done are to be found again
+    int32_t phase;         // of evaporation, which comes to each brick in its phase; 0 while nothing evaporates
     double brick_seconds;  // that the laws take of a brick, where there is a limit of time
     settle_work_left left;
     // Pages, and rooms for materials, that wait for liquids that come to where there was none in the midst of an update.
@@ -509,6 +510,8 @@ void settle_react(settle *s, int32_t brick);
 // Whether some materials, as bits, can react so that one becomes terrain.
 bool settle_may_form(const settle *s, uint32_t liquids);
 void settle_reactions_changed(void *state);
+// At the beginning of a turn: some of the films that there are lose something.
+void settle_evaporate(settle *s);
 
 // ---- mixed.c: the laws where there are several materials ----
 
@@ -592,6 +595,8 @@ void settle_level_bodies(settle *s);
 // Whether a comes before b, by the lowest brick and cell of each.
 int32_t settle_lowest_cell(const layer_mask *cells);
 bool settle_comes_before(const settle *s, int32_t a, int32_t b);
+// The lowest brick of a body that has any; 0: it has none.
+int32_t settle_lowest_brick(const settle *s, int32_t body);
 
 // ---- reservoirs.c: what is held at a level ----
 
