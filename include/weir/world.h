@@ -209,7 +209,7 @@ WEIR_API double weir_world_column(const weir_world *world, int32_t x, int32_t z,
 WEIR_API float weir_world_submerged(const weir_world *world, weir_point min, weir_point max);
 
 // What the water does to `count` boxes that float: level, flow, share under water, force and torque of each, in their order. The force is
-// that of Archimedes, the weight of the water in the box's place, and made of fills alone. In level water it is exact but for rounding,
+// that of Archimedes, the weight of the liquids in the box's place by their densities, and made of fills alone. In level water it is exact but for rounding,
 // however the box is turned; in other water so is the share of a box that is not turned. Pressure of water that is accelerated, as in a wave,
 // is not in it, and the water does not feel the box. Where gravity is not along an axis, water lies at the bottom of its cell along the one where
 // it is strongest; without gravity there is drag alone.
