@@ -13,6 +13,7 @@ weir_status world_forming_reserve(weir_world *world, int32_t bricks)
 {
     const int64_t room = (int64_t)world->forming_count + bricks;
     const size_t size = sizeof *world->forming;
+    world->forming_most = (int32_t)(room < INT32_MAX ? room : INT32_MAX);
     if (room <= world->forming_room) return WEIR_OK;
     const int64_t more = room + room / 4;
     world_forming *forming =
@@ -34,7 +35,7 @@ static world_forming *find(const weir_world *world, weir_coord brick)
 bool world_can_form(const weir_world *world, weir_coord brick)
 {
     if (world->terrain.source) return false;
-    return world->forming_count < world->forming_room || find(world, brick);
+    return world->forming_count < world->forming_most || find(world, brick);
 }
 
 void world_form(weir_world *world, weir_coord brick, int32_t cell, uint8_t share)

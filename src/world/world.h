@@ -95,6 +95,8 @@ struct weir_world {
     world_reactions reactions;
     world_forming *forming;
     int32_t forming_count, forming_room;
+    int32_t
+        forming_most;  // that there may be after this update: it follows from the state, never from the room, so that all machines are alike
     world_ledger ledger[WEIR_MATERIAL_MAX];
     world_source *sources;
     int32_t source_count, source_room;
@@ -190,7 +192,7 @@ const weir_reaction_def *reactions_find(const world_reactions *table, weir_mater
 
 // ---- forming.c ----
 
-// Room for terrain that forms in so many bricks in the next update; with what can fail before that.
+// Room for terrain that forms in so many bricks in the next update, and in no more; with what can fail before that.
 weir_status world_forming_reserve(weir_world *world, int32_t bricks);
 // Whether terrain can form in a brick: it is Weir's own, and there is room.
 bool world_can_form(const weir_world *world, weir_coord brick);

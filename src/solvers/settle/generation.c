@@ -181,8 +181,8 @@ static weir_status reserve_meeting(settle *s)
         forming += settle_may_form(s, liquids);
     }
     const weir_status status = settle_reserve_spares(s, several > 0 ? several + SPARE_LEAST : 0);
-    if (status != WEIR_OK || forming == 0) return status;
-    return world_forming_reserve(s->cells.world, times(forming, FACES_AND_SELF) + SPARE_LEAST);
+    if (status != WEIR_OK) return status;
+    return world_forming_reserve(s->cells.world, forming > 0 ? times(forming, FACES_AND_SELF) + SPARE_LEAST : 0);
 }
 
 weir_status settle_reserve(void *state)
