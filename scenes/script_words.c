@@ -607,7 +607,8 @@ const luaL_Reg script_words[] = {
     {"material", edit_material}, {"reaction", edit_reaction}, {"noreaction", edit_no_reaction},
     {"emitter", edit_emitter}, {"sink", edit_sink}, {"force", edit_force}, {"reservoir", edit_reservoir},
     {"level", edit_level}, {"remove", edit_remove}, {"set", edit_set},
-    {"cell", ask_cell}, {"volume", ask_volume}, {"account", ask_account}, {"surface", ask_surface}, {"submerged", ask_submerged}, {"updates", ask_updates},
+    {"cell", ask_cell}, {"volume", ask_volume}, {"account", ask_account}, {"surface", ask_surface}, {"submerged", ask_submerged},
+    {"updates", ask_updates},
     {"every", hook_every}, {"at", hook_at}, {"probe", hook_probe},
     {"random", random_whole}, {"print", print_line}, {"pcall", call_protected},
     {NULL, NULL}};

@@ -244,7 +244,8 @@ static void a_world_of_one_liquid_takes_no_memory_for_materials(void **state)
         weir_world_destroy(world);
     }
     assert_int_equal(bytes[1], bytes[0]);
-    // Two of eight columns of bricks see both, on two floors and in two rows; and there is a page ready for each, and for some more, in case
+    // Two of eight columns of bricks see both, on two floors and in two rows; and there is a page ready for each, and for some more, in
+    // case
     // something rises or sinks.
     if (bytes[2] - bytes[0] > 16 * 1100 + 24 * 3900) fail_msg("%lld bytes more", (long long)(bytes[2] - bytes[0]));
 }

@@ -57,8 +57,10 @@ typedef struct weir_material_def {
     float colour[3];   // red, green, blue, each 0 to 1, as a screen shows them
 } weir_material_def;
 
-// What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that from then
-// on; WEIR_NOTHING: it leaves the world, as steam or ash do; WEIR_TERRAIN: it becomes solid terrain in its place. A product that the solver's
+// What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that from
+// then
+// on; WEIR_NOTHING: it leaves the world, as steam or ash do; WEIR_TERRAIN: it becomes solid terrain in its place. A product that the
+// solver's
 // fluid cannot be leaves the world. weir_ledger.turned tells how much.
 typedef struct weir_reaction_def {
     weir_material first, second;        // that meet, in any order

@@ -1,4 +1,5 @@
-// Terrain that a solver makes in an update: lava that becomes stone. The solver notes it, and the world builds it between updates as it builds
+// Terrain that a solver makes in an update: lava that becomes stone. The solver notes it, and the world builds it between updates as it
+// builds
 // for a game, so that what queries, meshes and the fluid know of it is what they know of any terrain.
 //
 // A background step must not touch terrain, which queries read: it ends early when something has formed, and the rest of it is done

@@ -180,7 +180,8 @@ static bool swap_free(settle *s, settle_place at, settle_held holds, layer_mask 
     return true;
 }
 
-// Where something comes out that rises from a cell: in a body of its own kind, in a cell with room, or in place of a lighter body's, whatever
+// Where something comes out that rises from a cell: in a body of its own kind, in a cell with room, or in place of a lighter body's,
+// whatever
 // lies between.
 static bool find_exit(settle *s, settle_place from, int32_t material, int32_t units, settle_place *exit)
 {
@@ -211,7 +212,8 @@ static bool find_far_exit(settle *s, int32_t body, int32_t material, int32_t uni
     return false;
 }
 
-// What a cell gives up when it rises: of a body that is closed also what is too much, and of its last cell all, as far as a cell can hold it.
+// What a cell gives up when it rises: of a body that is closed also what is too much, and of its last cell all, as far as a cell can hold
+// it.
 static int32_t gives(const settle *s, settle_held holds)
 {
     const settle_body *b = holds.body ? body_at(s, holds.body) : NULL;
@@ -267,7 +269,8 @@ static double weight_of(const settle *s, int32_t body, int32_t y)
     return (double)(body_height(b) - (int64_t)y * SETTLE_FULL) * (double)s->cells.world->materials[b->material].def.density;
 }
 
-// Whether what a body holds in a cell is to make room for a denser body beside it, which weighs more there, with what lies on it in that column. A
+// Whether what a body holds in a cell is to make room for a denser body beside it, which weighs more there, with what lies on it in that
+// column. A
 // body that lies on the other one anyway always does.
 static bool gives_way(const settle *s, settle_place at, settle_held holds, int32_t body, settle_place from, settle_place exit)
 {
