@@ -52,6 +52,7 @@ static const bench_def benches[] = {
 #define TABLE_6_4 "Medvecky-Heretik, Table 6.4, 48 x 48 x 48 cells at 502 frames per second, drawn"
 
 #define FALL_UPDATES 1000  // while its tap is open
+#define LAVA_UPDATES 500   // while its spring flows
 #define EVENT_EVERY 20     // updates
 #define EVENT_UPDATES 400
 #define LAKE_LEVEL 20
@@ -84,6 +85,7 @@ static const bench_def settle_benches[] = {
     {"waterfall", "waterfall", 32, 32, 100, 0, 1.992, TABLE_6_4, true, FALL_UPDATES, {NULL, 0}, NULL},
     {"waterfall-budget", "waterfall", 32, 32, 100, 0, 1.992, TABLE_6_4, true, FALL_UPDATES, {"budget", 64}, NULL},
     {"terrain", "terrain", 64, 256, 100, 0, 1.992, TABLE_6_4, true, 0, {NULL, 0}, NULL},
+    {"lavawater", "lavawater", 96, 96, 100, 0, 1.992, TABLE_6_4, true, LAVA_UPDATES, {NULL, 0}, NULL},
     {"lake-layer", "lake", 512, 512, 100, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {NULL, 0}, change_layer},
     {"lake-layer-budget", "lake", 512, 512, 3000, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {"budget", 64}, change_layer},
     {"lake-dam", "lake", 512, 512, 100, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {NULL, 0}, build_dam},

@@ -26,6 +26,7 @@
     ITEM(waterfall)      \
     ITEM(digunderwater)  \
     ITEM(ocean)          \
+    ITEM(lavawater)      \
     ITEM(locus)          \
     ITEM(random)         \
     ITEM(block)

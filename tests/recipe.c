@@ -623,6 +623,7 @@ static void make_settle_params(maker *m)
     chance *c = m->c;
     if (!one_in(c, 3)) set(m, "patience", (float)whole(c, 1, one_in(c, 4) ? 30 : 8));
     if (one_in(c, 3)) set(m, "film", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 4) ? 1.0f : 0.3f));
+    if (one_in(c, 4)) set(m, "evaporation", one_in(c, 4) ? number(c, 0, 1) : number(c, 1e-6f, 2e-3f));
     if (one_in(c, 4)) set(m, "calm", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 4) ? 1.0f : 0.05f));
     if (one_in(c, 3)) set(m, "body_cells", (float)whole(c, 1, one_in(c, 4) ? 64 : 8));
 }

@@ -145,7 +145,8 @@ static void every_scene_is_the_same_on_the_device(void **state)
     for (int32_t i = 0; scene_at(i); i++) {
         setenv("WEIR_DEVICE_TRANSFER_QUEUE", i % 2 ? "1" : "100000", 1);
         int32_t updates = test_is_large(scene_at(i)) ? 50 : 100;
-        for (int32_t s = 0; s < 2; s++) play_scene(scene_at(i), SOLVERS[s], updates, 50);
+        for (int32_t s = 0; s < 2; s++)
+            if (test_can_play(scene_at(i)->name, SOLVERS[s])) play_scene(scene_at(i), SOLVERS[s], updates, 50);
     }
     unsetenv("WEIR_DEVICE_TRANSFER_QUEUE");
 }

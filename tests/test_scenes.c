@@ -12,8 +12,8 @@
 #include "test_world.h"
 #include <math.h>
 
-static const char *const SETTLING[] = {"ground",    "downhill",      "ubend", "terrain",
-                                       "waterfall", "digunderwater", "ocean", "locus"};
+static const char *const SETTLING[] = {"ground",        "downhill", "ubend", "terrain",  "waterfall",
+                                       "digunderwater", "ocean",    "locus", "lavawater"};
 enum { SETTLING_COUNT = sizeof SETTLING / sizeof SETTLING[0] };
 
 #define UNIT (1.0 / 16384)  // of settle, cells
@@ -233,6 +233,22 @@ static void a_hole_in_the_oceans_floor_fills(void **state)
     scene_close(run);
 }
 
+// What becomes stone takes as much water with it. A cell's stone is a whole number of 255ths.
+static void lava_that_runs_into_a_lake_becomes_stone(void **state)
+{
+    scene_run *run = play("lavawater", test_length(24, 16), test_length(0, 400));
+    const double hardened = scene_probe(run, "hardened"), stone = scene_probe(run, "stone"), cells = 24.0 * 12 * 15;
+    assert_between("hardened", hardened, 1, 1000);
+    assert_true(scene_probe(run, "steam") == hardened);
+    assert_between("stone", stone, 0.75 * hardened, 1.1 * hardened + cells * test_length(0, 1) / 255);
+    assert_between("lava", scene_probe(run, "lava"), 1, 1000);
+    assert_between("water", scene_probe(run, "water"), 1, 10000);
+    if (test_length(1, 0)) assert_true(scene_probe(run, "awake") == 0);
+    for (weir_material i = WEIR_WATER; i <= WEIR_LAVA; i++)
+        assert_int_equal(weir_world_material_ledger(run->world, i).drift, 0);
+    scene_close(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +265,7 @@ int main(void)
         cmocka_unit_test(holes_under_water_fill_and_water_without_support_falls),
         cmocka_unit_test(an_ocean_stays_at_its_level),
         cmocka_unit_test(a_hole_in_the_oceans_floor_fills),
+        cmocka_unit_test(lava_that_runs_into_a_lake_becomes_stone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,7 +187,7 @@ static bool compare(const plain_settle *w, const weir_world *world, int32_t k, f
     if (ledger.drift != 0)
         return found(f, k, "update %lld: a drift of %lld drops", (long long)w->update, (long long)ledger.drift);
     if (ledger.added != w->added || ledger.removed != w->removed || ledger.drained != w->drained ||
-        ledger.held != plain_settle_held(w) * PLAIN_UNIT)
+        ledger.turned != w->turned || ledger.held != plain_settle_held(w) * PLAIN_UNIT)
         return found(f, k,
                      "update %lld: %lld drops added, %lld removed, %lld drained, %lld held, and %lld, %lld, %lld, %lld in the "
                      "plain reading",
@@ -377,8 +377,9 @@ static void random_worlds_are_as_the_plain_reading_has_them(void **state)
         (long long)n->dissolved);
     print_message("they became one in %lld, ran over in %lld, came apart in %lld\n", (long long)n->merged,
                   (long long)n->ran_over, (long long)n->split);
-    print_message("bricks came to rest in %lld, and were woken by a surface in %lld; water was pushed aside in %lld\n",
-                  (long long)n->rested, (long long)n->woken, (long long)n->displaced);
+    print_message("bricks came to rest in %lld, and were woken by a surface in %lld; water was pushed aside in %lld, "
+                  "evaporated in %lld\n",
+                  (long long)n->rested, (long long)n->woken, (long long)n->displaced, (long long)n->evaporated);
     free(r);
     assert_int_equal(wrong, 0);
 }

@@ -46,6 +46,7 @@ extern "C" {
     PARAM(float, calm, 0, 1, 1.0 / 256, "largest flow through a face, cells per update, at which water counts as calm") \
     PARAM(int32_t, patience, 1, 255, 8, "updates for which water must be calm before a body begins or a brick rests")   \
     PARAM(int32_t, body_cells, 1, 64, 4, "least cells with which a body begins")                                        \
+    PARAM(float, evaporation, 0, 1, 0, "fill per update that films lose, to the air or the ground; 0: none")            \
     PARAM(int32_t, budget, 0, 1 << 20, 0, "most bricks that an update works on; the others follow; 0: any number")
 
 #define WEIR_PARAM_FIELD(type, name, least, most, standard, help) type name;

@@ -47,6 +47,7 @@ typedef struct weir_sphere {
 // What a fluid is, by its number in a world: some are built in, others a game adds (weir_world_add_material).
 typedef int32_t weir_material;
 enum { WEIR_NOTHING, WEIR_WATER, WEIR_OIL, WEIR_LAVA, WEIR_MATERIALS_BUILT_IN };
+enum { WEIR_TERRAIN = -1 };   // no material: what a reaction makes that becomes solid terrain
 #define WEIR_MATERIAL_MAX 32  // numbers that a world has, WEIR_NOTHING among them
 
 typedef struct weir_material_def {
@@ -55,6 +56,21 @@ typedef struct weir_material_def {
     float viscosity;   // of water: 1; up to 1e9
     float colour[3];   // red, green, blue, each 0 to 1, as a screen shows them
 } weir_material_def;
+
+// What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that from
+// then
+// on; WEIR_NOTHING: it leaves the world, as steam or ash do; WEIR_TERRAIN: it becomes solid terrain in its place. A product that the
+// solver's
+// fluid cannot be leaves the world. weir_ledger.turned tells how much.
+typedef struct weir_reaction_def {
+    weir_material first, second;        // that meet, in any order
+    weir_material first_to, second_to;  // what each becomes: itself, another material, WEIR_NOTHING or WEIR_TERRAIN
+    float rate;                         // share of a cell that reacts per update where they touch: above 0, up to 1
+    float
+        heat;  // that a full cell of each sets free, or takes up where it is less than 0; of no meaning but to solvers that know
+               // temperature
+} weir_reaction_def;
+#define WEIR_REACTION_MAX 64  // that a world has at most
 
 // Which laws the water follows.
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
@@ -234,9 +250,10 @@ typedef struct weir_ledger {
     int64_t added;    // by fills, emitters and loaded snapshots
     int64_t removed;  // by drains, fills that lower, and terrain built over water
     int64_t drained;  // through open sides
-    int64_t turned;   // into something else
+    int64_t
+        turned;  // into something else, less what something else turned into it: of all materials together, what left or became terrain
     int64_t unloaded;  // away with regions, less what came back with them: 0 when all are there that left
-    int64_t drift;    // held minus what the account says: 0
+    int64_t drift;     // held minus what the account says: 0
 } weir_ledger;
 
 #define WEIR_RULE_TIMES 24

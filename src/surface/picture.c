@@ -148,6 +148,7 @@ static void set_scene(picture_scene *s, const weir_picture_def *def)
     s->floor = t->bounded && !(t->open_sides & WEIR_SIDE_Y_MIN);
     float clarity = def->clarity > 0 ? def->clarity : usual_clarity(g);
     s->absorb = vec_scale(vec(2.8f, 1.10f, 0.70f), 1 / clarity);
+    picture_set_liquids(s, clarity);
     for (int32_t axis = 0; axis < 3; axis++) {
         s->near_corner[axis] = s->floor && g->bounds_low[axis] < g->low[axis] ? g->bounds_low[axis] : g->low[axis];
         s->far_corner[axis] =

@@ -122,6 +122,11 @@ static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float 
     float share = clampf(picture_value(&s->grid.fluid, s->look, hit->brick, hit->cell) / s->range, 0, 1);
     float light = face_light(&hit->face), edge = 1 - 0.3f * cube_edges(&hit->face, footprint);
     if (s->look != WEIR_LOOK_VOXEL) light = 0.6f + 0.4f * light;  // a map is read against its legend
+    const weir_material material =
+        s->several && s->look == WEIR_LOOK_VOXEL ? fluid_material_at(&s->grid.fluid, hit->brick, hit->cell) : WEIR_WATER;
+    // Others than water have their own colour, and are dark where there is little.
+    if (material != WEIR_WATER && material != WEIR_NOTHING)
+        return vec_scale(s->liquids[material].light, (0.5f + 0.5f * share) * light * edge);
     return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
 }
 

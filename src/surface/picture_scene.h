@@ -18,6 +18,16 @@
 
 enum { PICTURE_COLOURS = 256 };
 
+// How light fares in a liquid.
+typedef struct picture_liquid {
+    weir_vec absorb, deep;  // share that a cell of it takes, by colour; what it sends back of the light that falls into it
+    bool glows;             // and lets no light through
+    weir_vec light;         // its colour
+} picture_liquid;
+
+// What water sends back.
+#define PICTURE_DEEP ((weir_vec){0.010f, 0.125f, 0.26f})
+
 typedef struct picture_scene {
     picture_grid grid;
     weir_look look;
@@ -29,7 +39,9 @@ typedef struct picture_scene {
     double near_corner[3], far_corner[3];  // the box of all that is not sky
     bool floor;                            // the world has one
     bool eye_in_water;
-    weir_vec absorb;                    // share of light that a cell of water takes, by colour
+    weir_vec absorb;  // share of light that a cell of water takes, by colour
+    bool several;     // there are other liquids than water
+    picture_liquid liquids[WEIR_MATERIAL_MAX];
     float range;                        // value at the legend's upper end
     weir_vec colours[PICTURE_COLOURS];  // looks of cubes: light of a cell by its value, from 0 to the range
 } picture_scene;
@@ -65,6 +77,14 @@ weir_vec picture_map(float share);
 
 // Fills the colours of a look of cubes.
 void picture_set_colours(picture_scene *scene);
+
+// ---- picture_liquids.c ----
+
+void picture_set_liquids(picture_scene *scene, float clarity);
+// The liquid at a place, or beside it; WEIR_NOTHING: there is none.
+weir_material picture_material_at(const picture_scene *scene, const double p[3]);
+// What is seen of a surface that glows.
+weir_vec picture_glow(const picture_scene *scene, weir_material material, weir_vec normal);
 
 // A display's colour as light.
 weir_vec picture_light(weir_vec shown);

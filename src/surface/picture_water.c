@@ -7,8 +7,6 @@
 #define YOUNG 0.05        // so far from where it begins on the surface a ray does not look for it, cells
 #define SUN_GLINT 900.0f  // how small the sun's mirror image is
 
-static const weir_vec DEEP = {0.010f, 0.125f, 0.26f};  // what water sends back of the light that falls into it
-
 typedef enum meeting_kind { MEETS_NOTHING, MEETS_SURFACE, MEETS_TERRAIN } meeting_kind;
 
 typedef struct meeting {
@@ -191,15 +189,15 @@ static bool refract(weir_vec d, weir_vec n, float ratio, weir_vec *bent)
 static weir_vec mirrored(const picture_scene *s, weir_vec d)
 {
     weir_vec sky = picture_sky(vec(d.x, fabsf(d.y), d.z));
-    if (d.y < 0) sky = vec_mix(sky, vec_scale(DEEP, 3), smooth_step(0, 0.5f, -d.y));
+    if (d.y < 0) sky = vec_mix(sky, vec_scale(PICTURE_DEEP, 3), smooth_step(0, 0.5f, -d.y));
     float toward = most_of(0, vec_dot(d, s->sun));
     float glint = powf(toward, SUN_GLINT) * 14 + powf(toward, 60) * 0.35f;
     return vec_add(sky, vec(glint, glint, glint));
 }
 
-static weir_vec kept_of(const picture_scene *s, float length)
+static weir_vec kept_of(weir_vec absorb, float length)
 {
-    return vec(expf(-length * s->absorb.x), expf(-length * s->absorb.y), expf(-length * s->absorb.z));
+    return vec(expf(-length * absorb.x), expf(-length * absorb.y), expf(-length * absorb.z));
 }
 
 static weir_vec terrain_seen(const picture_scene *s, const picture_ray *r, const solid_hit *hit, float footprint)
@@ -216,11 +214,12 @@ typedef struct light_path {
     bool in_water, reflected;
     float before;   // length of the way up to the ray's beginning
     weir_vec deep;  // what water sends back here
+    weir_material material;
 } light_path;
 
 static void pass_water(const picture_scene *s, light_path *path, float length)
 {
-    weir_vec kept = kept_of(s, length);
+    weir_vec kept = kept_of(s->liquids[path->material].absorb, length);
     weir_vec lost = vec_mul(path->share, vec_sub(vec(1, 1, 1), kept));
     path->seen = vec_add(path->seen, vec_mul(lost, path->deep));
     path->share = vec_mul(path->share, kept);
@@ -230,6 +229,41 @@ static void end_path(light_path *path, weir_vec colour)
 {
     path->seen = vec_add(path->seen, vec_mul(path->share, colour));
     path->share = vec(0, 0, 0);
+}
+
+// Through several liquids, cell by cell. Returns whether the path has ended, in one that glows.
+static bool pass_liquids(const picture_scene *s, light_path *path, const picture_ray *r, float length)
+{
+    const weir_vec back = vec_scale(ray_direction(r), -1);
+    for (float t = 0; t < length; t += 1) {
+        const float part = least_of(1, length - t);
+        double p[3];
+        for (int32_t axis = 0; axis < 3; axis++) p[axis] = r->o[axis] + r->d[axis] * (double)(t + 0.5f * part);
+        const weir_material here = picture_material_at(s, p);
+        if (here && here != path->material) {
+            const float lit =
+                vec_dot(path->deep, path->deep) / vec_dot(s->liquids[path->material].deep, s->liquids[path->material].deep);
+            path->material = here;
+            path->deep = vec_scale(s->liquids[here].deep, sqrtf(lit));
+        }
+        if (s->liquids[path->material].glows) {
+            end_path(path, picture_glow(s, path->material, back));
+            return true;
+        }
+        pass_water(s, path, part);
+    }
+    return false;
+}
+
+// Which liquid a ray comes into at the surface. Returns whether the path has ended, at one that glows.
+static bool enter_liquid(const picture_scene *s, light_path *path, const double p[3], weir_vec normal)
+{
+    const double inside[3] = {p[0] - 0.4 * (double)normal.x, p[1] - 0.4 * (double)normal.y, p[2] - 0.4 * (double)normal.z};
+    const weir_material here = picture_material_at(s, inside);
+    if (here) path->material = here;
+    path->deep = s->liquids[path->material].deep;
+    if (s->liquids[path->material].glows) end_path(path, picture_glow(s, path->material, normal));
+    return s->liquids[path->material].glows;
 }
 
 // At the surface: gives the direction in which the ray goes on.
@@ -256,7 +290,7 @@ static weir_vec cross_surface(const picture_scene *s, light_path *path, weir_vec
         path->seen = vec_add(path->seen, vec_mul(path->share, light));
         path->share = vec_scale(path->share, 1 - mirror);
         // More light falls into water that faces the sun: that is what shows its shape.
-        path->deep = vec_scale(DEEP, 0.7f + 0.5f * most_of(0, vec_dot(n, s->sun)));
+        path->deep = vec_scale(s->liquids[path->material].deep, 0.7f + 0.5f * most_of(0, vec_dot(n, s->sun)));
     }
     return refract(d, against, BEND, &bent) ? bent : d;
 }
@@ -271,7 +305,8 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
     bool inside = ray_cut(r, g->low, g->high, &part);
     if (inside) met = next_meeting(s, r, &part, path->in_water, number > 0 || path->in_water);
     double end = met.kind == MEETS_NOTHING ? (inside ? part.end : 0) : met.t;
-    if (path->in_water && inside) pass_water(s, path, (float)end);
+    if (path->in_water && inside && !s->several) pass_water(s, path, (float)end);
+    if (path->in_water && inside && s->several && pass_liquids(s, path, r, (float)end)) return false;
 
     if (picture_floor(s, r, 0, met.kind == MEETS_NOTHING ? WALK_FAR : met.t, &hit)) {
         end_path(path, terrain_seen(s, r, &hit, s->pixel * (path->before + (float)hit.t)));
@@ -289,13 +324,14 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
         end_path(path, terrain_seen(s, r, &hit, s->pixel * path->before));
         return false;
     }
+    if (s->several && !path->in_water && enter_liquid(s, path, p, met.normal)) return false;
     *r = ray_from(p, cross_surface(s, path, ray_direction(r), &met, number == 0));
     return true;
 }
 
 PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
 {
-    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = DEEP};
+    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = PICTURE_DEEP, .material = WEIR_WATER};
     picture_ray r = ray_from(s->eye, direction);
     for (int32_t i = 0; i < MEETINGS; i++) {
         if (!follow(s, &path, &r, i)) return path.seen;

@@ -14,6 +14,8 @@
 // same. The share is exact in any water for a box that is not turned, since its footprints are rectangles and what is cut off grows
 // evenly with height. Elsewhere it is a sum over parts that changes smoothly as the box moves.
 //
+// The force is the weight of what the box displaces: of each part the mean of the liquids in its columns.
+//
 // Heights are measured against gravity: along the axis where it is strongest, turned so that up is up. Sums add the parts of mirrored
 // places first, so that a mirrored box in a mirrored world gets the mirrored answer to the bit.
 #include "world/region.h"
@@ -40,7 +42,7 @@ typedef struct floating_job {
     const weir_floating_box *boxes;
     weir_buoyancy *answers;
     double gravity[3];
-    double density;
+    double density[WEIR_MATERIAL_MAX];
     int32_t axis[3];  // of the world: two across gravity, and that along which it is strongest
     double up;        // 1, -1: the way in which heights grow along axis[2]
     bool level;       // there is gravity, so water has a level
@@ -49,7 +51,8 @@ typedef struct floating_job {
 typedef struct cell_water {
     double fill;  // up to 1
     float flow[3];
-    bool flows;  // the flow has been read
+    uint8_t material;
+    bool flows;  // the flow has been read, and the material
 } cell_water;
 
 // The cells around a box. The brick of the last one that was looked for is remembered: the next is mostly in it too.
@@ -79,8 +82,9 @@ typedef struct body {
 
 // Of all parts, or of some of them. Shares are of the box.
 typedef struct body_sums {
-    double wet;
+    double wet, mass;  // mass: wet times the liquid's density
     double moment[3];  // wet times place from the centre
+    double weight[3];  // mass times place from the centre
     double flow[3];    // wet times flow
     double drag[3];    // force
     double turn[3];    // torque of it
@@ -355,6 +359,7 @@ static const cell_water *water_of(reader *r, cell_water *kept, int32_t i, int32_
     if (to->fill == 0) return to;
     const int32_t brick = brick_at(r, cell), index = cell_index(cell);
     for (int32_t axis = 0; axis < 3; axis++) to->flow[axis] = fluid_flow_at(&r->job->view, brick, index, axis);
+    to->material = (uint8_t)fluid_material_at(&r->job->view, brick, index);
     to->flows = true;
     return to;
 }
@@ -364,12 +369,12 @@ static const cell_water *water_of(reader *r, cell_water *kept, int32_t i, int32_
 // The water of a column between two heights, pressed together if there are gaps in it. Heights are measured from the box's centre.
 typedef struct column_water {
     double begin, end;
-    double flow[3];  // summed along it
+    double flow[3], mass;  // summed along it
 } column_water;
 
 static column_water water_between(reader *r, const body *b, int32_t i, int32_t j, double low, double high, stretch heights)
 {
-    column_water water = {low, low, {0, 0, 0}};
+    column_water water = {low, low, {0, 0, 0}, 0};
     cell_water room, *kept = r->size[0] > 0 ? kept_at(r, i, j, heights.first) : NULL;
     for (int32_t k = heights.first; k <= heights.last; k++, kept += kept != NULL) {
         const cell_water *cell = water_of(r, kept, i, j, k, &room);
@@ -380,6 +385,7 @@ static column_water water_between(reader *r, const body *b, int32_t i, int32_t j
         if (water.end == low) water.begin = water.end = from;
         water.end = from == water.end ? to : water.end + (to - from);
         for (int32_t n = 0; n < 3; n++) water.flow[n] += (to - from) * cell->flow[n];
+        water.mass += (to - from) * r->job->density[cell->material];
     }
     return water;
 }
@@ -491,8 +497,8 @@ static cut cut_below(const double rise[3], double reach, double t)
 
 // The water at a part: how much of its footprint has any, where it begins and ends there from the part's middle, and how it flows.
 typedef struct part_water {
-    double wet, begin, end, flow[3];
-    double amount;  // that the flow is weighted by
+    double wet, begin, end, flow[3], density;
+    double amount;  // that flow and density are weighted by
 } part_water;
 
 static void add_water(part_water *sum, const part_water *more, double weight)
@@ -501,6 +507,7 @@ static void add_water(part_water *sum, const part_water *more, double weight)
     sum->begin += weight * more->begin;
     sum->end += weight * more->end;
     sum->amount += weight * more->amount;
+    sum->density += weight * more->density;
     for (int32_t i = 0; i < 3; i++) sum->flow[i] += weight * more->flow[i];
 }
 
@@ -513,6 +520,7 @@ static part_water water_in_column(reader *r, const body *b, int32_t i, int32_t j
     part.begin = water.begin - height;
     part.end = water.end - height;
     part.amount = water.end - water.begin;
+    part.density = water.mass;
     for (int32_t axis = 0; axis < 3; axis++) part.flow[axis] = water.flow[axis];
     return part;
 }
@@ -547,6 +555,7 @@ static part_water water_at(reader *r, const body *b, const double offset[3])
         sum.begin /= sum.wet;
         sum.end /= sum.wet;
         for (int32_t i = 0; i < 3; i++) sum.flow[i] /= sum.amount;
+        sum.density /= sum.amount;
     }
     sum.wet = least(1, sum.wet / ((high[0] - low[0]) * (high[1] - low[1])));
     return sum;
@@ -554,8 +563,7 @@ static part_water water_at(reader *r, const body *b, const double offset[3])
 
 // The force of the flow past a share `wet` of a box, at a place of it: half the density times coefficient times the area that faces the
 // flow times its speed squared, and the damping.
-static void drag_at(const floating_job *job, const body *b, double wet, const double place[3], const double flow[3],
-                    body_sums *sums)
+static void drag_at(const body *b, double mass, const double place[3], const double flow[3], body_sums *sums)
 {
     double carried[3], past[3];
     cross(b->turning, place, carried);
@@ -564,7 +572,7 @@ static void drag_at(const floating_job *job, const body *b, double wet, const do
         4 * ((b->half[1] * b->half[2] * fabs(dot(past, b->axis[0])) + b->half[2] * b->half[0] * fabs(dot(past, b->axis[1]))) +
              b->half[0] * b->half[1] * fabs(dot(past, b->axis[2])));
     const double volume = 8 * b->half[0] * b->half[1] * b->half[2];
-    const double factor = wet * job->density * (0.5 * b->asked->drag * area_speed + b->asked->damping * volume);
+    const double factor = mass * (0.5 * b->asked->drag * area_speed + b->asked->damping * volume);
     for (int32_t i = 0; i < 3; i++) sums->drag[i] = factor * past[i];
     cross(place, sums->drag, sums->turn);
 }
@@ -594,19 +602,23 @@ static body_sums sum_part(reader *r, const body *b, const int32_t at[3])
     for (int32_t i = 0; i < 3; i++)
         place[i] = offset[i] + ((along[0] * b->axis[0][i] + along[1] * b->axis[1][i]) + along[2] * b->axis[2][i]);
     sums.wet = water.wet * wet.share / ((double)b->parts[0] * b->parts[1] * b->parts[2]);
+    sums.mass = sums.wet * water.density;
     for (int32_t i = 0; i < 3; i++) {
         sums.moment[i] = sums.wet * place[i];
+        sums.weight[i] = sums.mass * place[i];
         sums.flow[i] = sums.wet * water.flow[i];
     }
-    if (b->asked->drag > 0 || b->asked->damping > 0) drag_at(r->job, b, sums.wet, place, water.flow, &sums);
+    if (b->asked->drag > 0 || b->asked->damping > 0) drag_at(b, sums.mass, place, water.flow, &sums);
     return sums;
 }
 
 static void add_sums(body_sums *sum, const body_sums *more)
 {
     sum->wet += more->wet;
+    sum->mass += more->mass;
     for (int32_t i = 0; i < 3; i++) {
         sum->moment[i] += more->moment[i];
+        sum->weight[i] += more->weight[i];
         sum->flow[i] += more->flow[i];
         sum->drag[i] += more->drag[i];
         sum->turn[i] += more->turn[i];
@@ -671,11 +683,11 @@ static weir_buoyancy answer_box(const floating_job *job, const weir_floating_box
     const double volume = 8 * b.half[0] * b.half[1] * b.half[2];
     double lift[3], turn[3], force[3], flow[3];
     for (int32_t i = 0; i < 3; i++) {
-        lift[i] = -job->density * volume * job->gravity[i];
+        lift[i] = -volume * job->gravity[i];
         flow[i] = sums.flow[i] / sums.wet;
-        force[i] = sums.wet * lift[i] + sums.drag[i];
+        force[i] = sums.mass * lift[i] + sums.drag[i];
     }
-    cross(sums.moment, lift, turn);
+    cross(sums.weight, lift, turn);
     for (int32_t i = 0; i < 3; i++) turn[i] += sums.turn[i];
     answer.centre.x += sums.moment[0] / sums.wet;
     answer.centre.y += sums.moment[1] / sums.wet;
@@ -730,7 +742,7 @@ static floating_job make_job(const weir_world *world, const weir_floating_box *b
     job.axis[2] = down;
     job.up = job.gravity[down] > 0 ? -1 : 1;
     job.level = job.gravity[down] != 0;
-    job.density = world->materials[job.view.material].def.density;
+    for (int32_t i = 1; i < world->material_count; i++) job.density[i] = world->materials[i].def.density;
     return job;
 }
 

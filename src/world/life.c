@@ -20,6 +20,7 @@ typedef struct update_run {
     double seconds;  // that they may take
     double due;      // whole updates that an advance owes, those of `count` among them; 0: a step
     int32_t done;
+    double taken;  // seconds so far
 } update_run;
 
 // A background step or advance.
@@ -31,11 +32,19 @@ typedef struct background {
     char message[STATUS_BYTES];
 } background;
 
+// Whether there is terrain that formed and can be built. In the midst of what a solver spreads over several updates it waits.
+static bool has_formed(const weir_world *world)
+{
+    const solver_table *solver = world->solver;
+    return world->forming_count > 0 && !(solver->sources_wait && solver->sources_wait(world->state));
+}
+
 static weir_status run_update(weir_world *world)
 {
     const solver_table *solver = world->solver;
     world->change++;
-    weir_status status = solver->reserve(world->state);
+    weir_status status = has_formed(world) ? world_build_formed(world) : WEIR_OK;
+    if (status == WEIR_OK) status = solver->reserve(world->state);
     if (status != WEIR_OK) {
         world_log(world, WEIR_LOG_WARNING, "update %lld was not run: %s", (long long)world->update + 1, weir_error_message());
         return status;
@@ -45,6 +54,8 @@ static weir_status run_update(weir_world *world)
     if (status != WEIR_OK) return status;
     world->cells_updated += (int64_t)solver_view(world, false).live * BRICK_CELLS;
     world->update++;
+    if (has_formed(world) && !world->busy && world_build_formed(world) != WEIR_OK)
+        world_log(world, WEIR_LOG_WARNING, "terrain waits for memory: %s", weir_error_message());
     return WEIR_OK;
 }
 
@@ -80,12 +91,13 @@ static weir_status update(weir_world *world)
     return status;
 }
 
-// The clock decides how many updates are run, never what one of them computes.
+// The clock decides how many updates are run, never what one of them computes. A background step stops where terrain has formed.
 static weir_status run_updates(weir_world *world, update_run *run)
 {
-    const double start = clock_seconds();
-    for (run->done = 0; run->done < run->count; run->done++) {
-        if (run->done > 0 && (clock_seconds() - start) * (run->done + 1) / run->done > run->seconds) break;
+    const double start = clock_seconds() - run->taken;
+    for (; run->done < run->count && !(world->busy && has_formed(world)); run->done++) {
+        run->taken = clock_seconds() - start;
+        if (run->done > 0 && run->taken * (run->done + 1) / run->done > run->seconds) break;
         weir_status status = update(world);
         if (status != WEIR_OK) return status;
     }
@@ -213,6 +225,7 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
     world->checkpoint_every = def->checkpoint_every;
     world->next_source_id = 1;
     materials_create(world->materials, &world->material_count);
+    reactions_create(&world->reactions, world->materials, world->material_count);
     terrain_create(&world->mem, def->bounds, def->open_sides, def->terrain, def->terrain_user, &world->terrain);
     if (solver->solid_share > 0) world->terrain.solid = solver->solid_share;
     status = build_world(world, def);
@@ -237,6 +250,7 @@ void weir_world_destroy(weir_world *world)
     world_thaw(world);
     world_free_checkpoint(world);
     world_free_edits(world);
+    world_free_forming(world);
     terrain_destroy(&world->terrain);
     if (world->workers) workers_destroy(world->workers);
     memory mem = world->mem;
@@ -378,6 +392,11 @@ weir_status weir_world_step_end(weir_world *world)
     pthread_join(task->thread, NULL);
     world->busy = false;
     if (!world_check(world)) task->status = world_lost(world);
+    if (task->status == WEIR_OK && has_formed(world)) {
+        task->status = world_build_formed(world);
+        if (task->status == WEIR_OK) task->status = run_updates(world, &task->run);
+        if (task->status != WEIR_OK) snprintf(task->message, sizeof task->message, "%s", weir_error_message());
+    }
     if (task->status == WEIR_ERROR_DEVICE) snprintf(task->message, sizeof task->message, "%s", world->lost);
     if (task->run.due > 0) book_advance(world, &task->run, task->status);
     weir_status edits = world_apply_queue(world);

@@ -6,9 +6,9 @@
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
 // show; names begin with theirs in one byte:
 //
-//     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts
+//     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts | reactions
 //     the number that the solver carries | next id, sources, of a reservoir its level where others have a rate
-//     terrain of the game's own?, terrain bricks | boxes that are unloaded | what the solver saves
+//     terrain of the game's own?, terrain bricks | boxes that are unloaded | terrain that forms | what the solver saves
 //
 // snapshot_save.c writes this, snapshot_load.c reads it. A solver saves and loads its own part through the functions below. Regions
 // (regions.c) are kept in the same way, with "WEIRREGN" in front.
@@ -22,7 +22,7 @@
 
 enum {
     SNAPSHOT_MAGIC_BYTES = 8,
-    SNAPSHOT_VERSION = 5,
+    SNAPSHOT_VERSION = 6,
     SNAPSHOT_FLAG_ZSTD = 1,
     SNAPSHOT_HEADER_BYTES = 40,
     SNAPSHOT_SOURCE_BYTES = 64,

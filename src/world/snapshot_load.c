@@ -169,11 +169,14 @@ typedef struct arrival {
     int64_t update, change;
     world_material materials[WEIR_MATERIAL_MAX];
     int32_t material_count;
+    world_reactions reactions;
     world_ledger ledger[WEIR_MATERIAL_MAX];
     int32_t carried;  // see solver.h
     world_source *sources;
     int32_t source_count, source_room, next_source_id;
     terrain terrain;
+    world_forming *forming;
+    int32_t forming_count, forming_room;
     void *fluid;  // of the solver's
 } arrival;
 
@@ -275,15 +278,36 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
     for (int32_t i = WEIR_WATER; i < a->material_count; i++) {
         int64_t account[5];
         for (int32_t k = 0; k < 5; k++) account[k] = get_i64(r);
-        // What is unloaded is less than nothing if more came back than left.
+        // What is turned is less than nothing if more was made of others, and what is unloaded if more came back than left.
         for (int32_t k = 0; k < 5; k++)
-            if (account[k] < (k == 4 ? -ACCOUNT_MAX : 0) || account[k] > ACCOUNT_MAX)
+            if (account[k] < (k >= 3 ? -ACCOUNT_MAX : 0) || account[k] > ACCOUNT_MAX)
                 return snapshot_damaged(r, "the account of drops is out of range");
         a->ledger[i] = (world_ledger){account[0], account[1], account[2], account[3], account[4]};
         for (int32_t k = 0; k < 5; k++) total[k] += account[k] < 0 ? -account[k] : account[k];
         if (total[0] > ACCOUNT_MAX || total[1] > ACCOUNT_MAX || total[2] > ACCOUNT_MAX || total[3] > ACCOUNT_MAX ||
             total[4] > ACCOUNT_MAX)
             return snapshot_damaged(r, "the account of drops is out of range");
+    }
+    return r->ended ? snapshot_ends_early(r) : WEIR_OK;
+}
+
+static weir_status get_reactions(snapshot_reader *r, arrival *a)
+{
+    const int32_t count = get_i32(r);
+    if (count < -1 || count > WEIR_REACTION_MAX)
+        return snapshot_damaged(r, "it claims %d reactions; a world has at most %d", count, WEIR_REACTION_MAX);
+    if (count < 0) reactions_create(&a->reactions, a->materials, a->material_count);
+    for (int32_t i = 0; i < count; i++) {
+        weir_reaction_def def;
+        def.first = get_i32(r);
+        def.second = get_i32(r);
+        def.first_to = get_i32(r);
+        def.second_to = get_i32(r);
+        def.rate = get_float(r);
+        def.heat = get_float(r);
+        if (r->ended) return snapshot_ends_early(r);
+        if (reactions_add(&a->reactions, a->materials, a->material_count, &def) != WEIR_OK)
+            return snapshot_damaged(r, "%s", weir_error_message());
     }
     return r->ended ? snapshot_ends_early(r) : WEIR_OK;
 }
@@ -413,6 +437,29 @@ static weir_status get_absent(snapshot_reader *r, weir_world *world, arrival *a)
     return WEIR_OK;
 }
 
+static weir_status get_forming(snapshot_reader *r, weir_world *world, arrival *a)
+{
+    const int32_t count = get_i32(r);
+    if (count < 0 || (size_t)count > snapshot_left(r) / (BRICK_CELLS + 12) || (count > 0 && world->terrain.source))
+        return snapshot_damaged(r, "it has no room for the %d bricks of terrain that form, or they are not its own", count);
+    if (count == 0) return WEIR_OK;
+    a->forming = memory_alloc(&world->mem, (size_t)count * sizeof *a->forming);
+    if (!a->forming) return status_fail(WEIR_ERROR_MEMORY, "memory ran out for %d bricks of terrain that form", count);
+    a->forming_room = count;
+    for (; a->forming_count < count; a->forming_count++) {
+        world_forming *forming = &a->forming[a->forming_count];
+        forming->brick = snapshot_get_coord(r);
+        const uint8_t *shares = snapshot_get_bytes(r, BRICK_CELLS);
+        if (!shares) return snapshot_ends_early(r);
+        if (!snapshot_brick_sound(forming->brick))
+            return snapshot_damaged(r, "a brick of terrain that forms lies outside any world");
+        memcpy(forming->shares, shares, BRICK_CELLS);
+        for (int32_t i = 0; i < a->forming_count; i++)
+            if (coords_equal(a->forming[i].brick, forming->brick)) return snapshot_damaged(r, "a brick of terrain forms twice");
+    }
+    return WEIR_OK;
+}
+
 static weir_status get_fluid(snapshot_reader *r, weir_world *world, arrival *a)
 {
     int64_t held[WEIR_MATERIAL_MAX] = {0};
@@ -432,10 +479,12 @@ static weir_status get_world(snapshot_reader *r, weir_world *world, arrival *a)
 {
     weir_status status = get_beginning(r, world, a);
     if (status == WEIR_OK) status = get_materials(r, a);
+    if (status == WEIR_OK) status = get_reactions(r, a);
     if (status == WEIR_OK) status = get_carried(r, world, a);
     if (status == WEIR_OK) status = get_sources(r, world, a);
     if (status == WEIR_OK) status = snapshot_get_terrain(r, world, NULL, &a->terrain);
     if (status == WEIR_OK) status = get_absent(r, world, a);
+    if (status == WEIR_OK) status = get_forming(r, world, a);
     if (status == WEIR_OK) status = get_fluid(r, world, a);
     return status;
 }
@@ -443,6 +492,7 @@ static weir_status get_world(snapshot_reader *r, weir_world *world, arrival *a)
 static void discard(weir_world *world, arrival *a)
 {
     memory_free(&world->mem, a->sources, (size_t)a->source_room * sizeof *a->sources);
+    memory_free(&world->mem, a->forming, (size_t)a->forming_room * sizeof *a->forming);
     if (a->terrain.mem) terrain_destroy(&a->terrain);
     world->solver->discard(world->state, a->fluid);
 }
@@ -450,13 +500,22 @@ static void discard(weir_world *world, arrival *a)
 // Puts the arrival in the place of what the world had; the old things leave with the arrival.
 static void move_in(weir_world *world, arrival *a)
 {
-    arrival old = {.sources = world->sources, .source_room = world->source_room, .terrain = world->terrain, .fluid = a->fluid};
+    arrival old = {.sources = world->sources,
+                   .source_room = world->source_room,
+                   .terrain = world->terrain,
+                   .forming = world->forming,
+                   .forming_room = world->forming_room,
+                   .fluid = a->fluid};
     world->params = params_plain(&a->params, world->solver);
     world->update = a->update;
     // Marks that the game got from the world as it was must find that everything has changed.
     world->change = (a->change > world->change ? a->change : world->change) + 1;
     memcpy(world->materials, a->materials, sizeof world->materials);
     world->material_count = a->material_count;
+    world->reactions = a->reactions;
+    world->forming = a->forming;
+    world->forming_count = a->forming_count;
+    world->forming_room = a->forming_room;
     memcpy(world->ledger, a->ledger, sizeof world->ledger);
     world->sources = a->sources;
     world->source_count = a->source_count;

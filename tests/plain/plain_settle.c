@@ -535,6 +535,47 @@ static void pour_sources(plain_settle *w)
     }
 }
 
+// ---- Evaporation -----------------------------------------------------------------------------------------------------------
+
+// A brick's turn comes once in 64 updates.
+static bool is_due(plain_settle *w, int64_t brick)
+{
+    const weir_coord c = plain_at(&w->grid, plain_first_of(&w->grid, brick));
+    return (int32_t)(((c.x >> 3) + 3 * (c.y >> 3) + 5 * (c.z >> 3)) & 63) == w->phase;
+}
+
+// What is thinner than a film loses something: free cells each, a body of one layer as a whole, in the turn of its first brick.
+static void evaporate(plain_settle *w)
+{
+    const int32_t film = (int32_t)(w->params.settle.film * FULL), most = (int32_t)(w->params.settle.evaporation * 64 * FULL);
+    w->phase = w->params.settle.evaporation > 0 ? (w->phase + 1) % 64 : 0;
+    if (most == 0) return;
+    EACH_CELL(&w->grid, i)
+    {
+        if (w->fill[i] == 0 || w->fill[i] >= film || !is_due(w, brick_of(w, i))) continue;
+        const int32_t units = lesser(w->fill[i], most);
+        w->fill[i] -= units;
+        w->turned += (int64_t)units * PLAIN_UNIT;
+        if (w->fill[i] == 0) w->calm[i] = 0;
+        w->counts.evaporated++;
+    }
+    for (int32_t body = 1; body < w->body_end; body++) {
+        plain_pool *b = &w->bodies[body];
+        if (!b->there) continue;
+        const plain_sums s = plain_settle_count_body(w, body);
+        if (s.cells == 0 || s.base > 0 || b->volume >= s.area * film || plain_settle_holder(w, body)) continue;
+        int64_t first = -1;
+        for (int32_t n = 0; n < w->grid.bricks && first < 0; n++)
+            EACH_CELL_OF(&w->grid, w->grid.brick[n], i) if (w->body[i] == body) first = brick_of(w, i);
+        if (first < 0 || !is_due(w, first)) continue;
+        const int64_t units = lesser64(b->volume, s.area * most);
+        b->volume -= units;
+        b->changed = true;
+        w->turned += units * PLAIN_UNIT;
+        w->counts.evaporated++;
+    }
+}
+
 // ---- One update ------------------------------------------------------------------------------------------------------------
 
 void plain_settle_step(plain_settle *w)
@@ -548,6 +589,7 @@ void plain_settle_step(plain_settle *w)
     wake_newborn(w);
     memcpy(w->worked, w->awake, bricks);  // what wakes from now on is for the next update
     pour_sources(w);
+    evaporate(w);
     for (int32_t k = 0; k < w->source_count; k++)
         if (w->sources[k].kind == PLAIN_RESERVOIR) keep_free(w, &w->sources[k]);
     plain_settle_level_bodies(w);

@@ -37,7 +37,7 @@ typedef struct plain_shore {
 
 // How often what has happened.
 typedef struct plain_settle_counts {
-    int64_t begun, joined, rose, fell, dissolved, merged, ran_over, split, closed, woken, rested, displaced;
+    int64_t begun, joined, rose, fell, dissolved, merged, ran_over, split, closed, woken, rested, displaced, evaporated;
 } plain_settle_counts;
 
 typedef struct plain_settle {
@@ -62,7 +62,8 @@ typedef struct plain_settle {
     int32_t shore_count, shore_room;
     plain_source sources[PLAIN_SOURCES];
     int32_t source_count, next_id;
-    int64_t added, removed, drained;  // drops
+    int64_t added, removed, drained, turned;  // drops
+    int32_t phase;                            // of evaporation
     int64_t update;
     plain_settle_counts counts;
     // Scratch of an update, by cell: what is seen, what crosses faces, and what is there then.

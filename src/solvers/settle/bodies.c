@@ -331,6 +331,7 @@ static uint64_t cells_above(const settle *s, const settle_body *b, const settle_
     const settle_page *page = s->bricks[brick].page;
     uint64_t taken = settle_taken(s, brick).layer[layer];
     if (page) taken |= page->wet.layer[layer] & ~settle_wet_of(page, layer, b->material);
+    if (taken && s->liquids & (s->liquids - 1)) taken &= ~settle_yielding(s, brick, b->top + 1, b->material);
     return n->cells.layer[b->top & 7] & s->bricks[brick].open.layer[layer] & ~taken;
 }
 
@@ -340,6 +341,11 @@ static int64_t count_above(const settle *s, const settle_body *b)
     for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
         count += __builtin_popcountll(cells_above(s, b, node_at(s, n)));
     return count;
+}
+
+bool settle_can_rise(const settle *s, const settle_body *b)
+{
+    return count_above(s, b) > 0;
 }
 
 int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells)
@@ -394,6 +400,7 @@ void settle_rise(settle *s, int32_t body)
         const uint64_t cells = cells_above(s, &before, node);
         if (!cells) continue;
         const int32_t brick = brick_above(s, &before, node, &layer);
+        settle_push_bodies_up(s, brick, b->top, cells);
         const int32_t there = settle_need_node(s, brick, body);
         node_at(s, there)->cells.layer[layer] |= cells;
         settle_count_cells(s, b, &s->bricks[brick], b->top, cells, 1);
@@ -564,6 +571,7 @@ static bool find_layers(settle *s, int32_t body)
     settle_leave_lost_layers(s, b);
     leave_through_top(s, b);
     while (b->volume > b->base + b->room) {
+        if (b->volume - b->base - b->room >= b->area) settle_lift_cover(s, body);
         const int64_t above = count_above(s, b);
         b->closed = above == 0;
         if (b->volume - b->base - b->room < above || above == 0 || s->nodes.budget < b->nodes) break;
@@ -651,6 +659,12 @@ int32_t settle_lowest_cell(const layer_mask *cells)
     for (int32_t y = 0; y < 8; y++)
         if (cells->layer[y]) return 64 * y + __builtin_ctzll(cells->layer[y]);
     return BRICK_CELLS;
+}
+
+int32_t settle_lowest_brick(const settle *s, int32_t body)
+{
+    const int32_t node = lowest_node(s, body);
+    return node ? node_at(s, node)->brick : BRICK_NOTHING;
 }
 
 bool settle_comes_before(const settle *s, int32_t a, int32_t b)

@@ -6,7 +6,7 @@
 //
 //     begin   levels and contacts of bodies            join    free water joins bodies         wake   what lies near changes
 //     work    the laws, all from the same old state    seed    bodies begin                    rest   bricks with nothing to do
-//     level   levels of bodies
+//     level   levels of bodies                         sort    liquids that meet find their order, and then react
 //
 // Bricks that have been worked on keep their new fills to themselves until all are: then they count at once, and so does what bodies gain. So
 // no brick ever sees another's new water beside its own old one, and a face is open or closed for both. Until then each result is a
@@ -22,7 +22,8 @@ enum {
     SPARE = 256,        // nodes, bodies and outlets that an update may take besides those that its bricks ask for
     OUTLETS_USUAL = 4,  // that a brick asks for; where more are needed some bricks rest later
     FACES_AND_SELF = 7,
-    WORK_AT_ONCE = 64  // bricks between two looks at the clock
+    WORK_AT_ONCE = 64,  // bricks between two looks at the clock
+    SPARE_LEAST = 8     // spare pages besides one for each brick in which liquids meet
 };
 
 // Seconds that the laws take of a brick, before that has been measured.
@@ -169,6 +170,21 @@ static weir_status reserve_slice(settle *s)
     return WEIR_OK;
 }
 
+// For liquids that meet at the turn's end: what rises and what sinks out of a brick comes to some others, and so does terrain that forms.
+static weir_status reserve_meeting(settle *s)
+{
+    const int32_t count = s->stage == STAGE_BEGIN ? s->active_count : s->work_count;
+    int32_t several = 0, forming = 0;
+    for (int32_t i = 0; i < count && s->liquids & (s->liquids - 1); i++) {
+        const uint32_t liquids = s->active[i] ? settle_liquids_around(s, s->active[i]) : 0;
+        several += (liquids & (liquids - 1)) != 0;
+        forming += settle_may_form(s, liquids);
+    }
+    const weir_status status = settle_reserve_spares(s, several > 0 ? several + SPARE_LEAST : 0);
+    if (status != WEIR_OK) return status;
+    return world_forming_reserve(s->cells.world, forming > 0 ? times(forming, FACES_AND_SELF) + SPARE_LEAST : 0);
+}
+
 weir_status settle_reserve(void *state)
 {
     settle *s = state;
@@ -181,6 +197,7 @@ weir_status settle_reserve(void *state)
     if (status == WEIR_OK && begins) status = reserve_pages(s);
     if (status == WEIR_OK) status = settle_reserve_stores(s);
     if (status == WEIR_OK && s->stage == STAGE_WORK) status = reserve_slice(s);
+    if (status == WEIR_OK) status = reserve_meeting(s);
     if (status != WEIR_OK) settle_forget_newborn(s, awake);
     // What wakes from here on is for the next generation.
     if (begins) s->work_count = status == WEIR_OK ? s->active_count : 0;
@@ -225,6 +242,7 @@ static bool begin(settle *s)
 {
     bricks_sort(&s->cells.pool, s->active, s->work_count);
     for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].worked = 1;
+    settle_evaporate(s);
     settle_keep_free(s);
     settle_level_bodies(s);
     settle_meet(s);
@@ -432,6 +450,29 @@ static bool wake(settle *s)
     return walk(s, wake_beside);
 }
 
+// Where liquids meet they find their order, and react. Bricks of one liquid cost nothing.
+static bool walk_where_several(settle *s, void (*visit)(settle *s, int32_t brick))
+{
+    if (!(s->liquids & (s->liquids - 1))) return true;
+    for (; s->cursor < s->work_count; s->cursor++) {
+        const uint32_t liquids = settle_liquids_around(s, s->active[s->cursor]);
+        if (!(liquids & (liquids - 1))) continue;
+        if (!settle_spend(s, SETTLE_COST_VISIT)) return false;
+        visit(s, s->active[s->cursor]);
+    }
+    return true;
+}
+
+static bool sort_liquids(settle *s)
+{
+    return walk_where_several(s, settle_sort_liquids);
+}
+
+static bool react(settle *s)
+{
+    return walk_where_several(s, settle_react);
+}
+
 // Lets a brick rest in which nothing goes on.
 static void visit_rest(settle *s, int32_t brick)
 {
@@ -471,7 +512,8 @@ weir_status settle_update(void *state)
 {
     static bool (*const stages[STAGE_COUNT])(settle * s) = {
         [STAGE_BEGIN] = begin, [STAGE_WORK] = work,         [STAGE_LEVEL] = level, [STAGE_JOIN] = join,
-        [STAGE_SEED] = seed,   [STAGE_LEVEL_AGAIN] = level, [STAGE_WAKE] = wake,   [STAGE_REST] = rest};
+        [STAGE_SEED] = seed,   [STAGE_LEVEL_AGAIN] = level, [STAGE_WAKE] = wake,   [STAGE_SORT] = sort_liquids,
+        [STAGE_REACT] = react, [STAGE_REST] = rest};
     settle *s = state;
     begin_update(s);
     bool goes_on = true;

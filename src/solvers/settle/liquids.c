@@ -78,16 +78,22 @@ void settle_set_cell(settle_page *page, int32_t cell, int32_t material, int32_t 
 
 // ---- Pages of several --------------------------------------------------------------------------------------------------------
 
-weir_status settle_need_materials(settle *s, int32_t brick)
+void settle_note_materials(settle *s, settle_page *page, void *room)
 {
-    settle_page *page = s->bricks[brick].page;
-    if (page->materials) return WEIR_OK;
-    page->materials = memory_alloc_zero(&s->cells.world->mem, SETTLE_MIXED_BYTES);
-    if (!page->materials) return status_fail(WEIR_ERROR_MEMORY, "no memory for the liquids of one more brick");
+    page->materials = room;
     s->mixed_count++;
     // Also of what it is going to hold, if it has been worked on.
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++)
         for (int32_t k = 0; k < 2; k++) page->materials[k][cell] = page->fill[k][cell] > 0 ? page->material : WEIR_NOTHING;
+}
+
+weir_status settle_need_materials(settle *s, int32_t brick)
+{
+    settle_page *page = s->bricks[brick].page;
+    if (page->materials) return WEIR_OK;
+    void *room = memory_alloc_zero(&s->cells.world->mem, SETTLE_MIXED_BYTES);
+    if (!room) return status_fail(WEIR_ERROR_MEMORY, "no memory for the liquids of one more brick");
+    settle_note_materials(s, page, room);
     return WEIR_OK;
 }
 
@@ -126,7 +132,7 @@ static uint32_t liquids_in(const settle *s, int32_t brick)
 }
 
 // In one update nothing comes farther than from the bricks around: what runs into a cell depends on those two cells away.
-static uint32_t liquids_around(const settle *s, int32_t brick)
+uint32_t settle_liquids_around(const settle *s, int32_t brick)
 {
     uint32_t liquids = 0;
     for (int32_t k = 0; k < 27; k++) liquids |= liquids_in(s, s->cells.pool.near[brick][k]);
@@ -175,7 +181,7 @@ static weir_status reserve_emitter(settle *s, weir_box box)
 // The liquid of a brick by what is around it now.
 static uint8_t find_liquid(const settle *s, int32_t brick)
 {
-    return one_of(liquids_around(s, brick) | liquids_kept(s, brick));
+    return one_of(settle_liquids_around(s, brick) | liquids_kept(s, brick));
 }
 
 bool settle_liquids_hold(settle *s)
@@ -215,4 +221,20 @@ weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t cou
         if (world->sources[i].kind == SOURCE_EMITTER && world_source_acts(world, &world->sources[i]))
             status = reserve_emitter(s, world->sources[i].box);
     return status;
+}
+
+// ---- Meeting -----------------------------------------------------------------------------------------------------------------
+
+void settle_wake_strangers(settle *s, int32_t brick, int32_t body)
+{
+    static const int32_t near[7] = {BRICK_SELF,    NEAR(-1, 0, 0), NEAR(1, 0, 0), NEAR(0, -1, 0),
+                                    NEAR(0, 1, 0), NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    const uint32_t own = UINT32_C(1) << body_at(s, body)->material;
+    if (!is_several(s->liquids | own)) return;
+    for (int32_t k = 0; k < 7; k++) {
+        const int32_t there = s->cells.pool.near[brick][near[k]];
+        if (!there || !(liquids_in(s, there) & ~own)) continue;
+        settle_wake(s, brick);
+        settle_wake(s, there);
+    }
 }

@@ -38,6 +38,7 @@ void settle_mark_touching(settle *s, int32_t brick, int32_t body)
                                         {NEAR(0, -1, 0), NEAR(0, -1, 0)}, {NEAR(0, 0, -1), NEAR(0, 0, -1)},
                                         {NEAR(1, 0, 0), NEAR(0, 0, 0)},   {NEAR(0, 1, 0), NEAR(0, 0, 0)},
                                         {NEAR(0, 0, 1), NEAR(0, 0, 0)}};
+    settle_wake_strangers(s, brick, body);
     for (int32_t k = 0; k < 7; k++) {
         const int32_t there = s->cells.pool.near[brick][places[k][0]], owner = s->cells.pool.near[brick][places[k][1]];
         if (!there || s->bricks[owner].touching || !has_other(s, there, body)) continue;

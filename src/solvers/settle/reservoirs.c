@@ -111,6 +111,7 @@ static void rise_to(settle *s, int32_t body, const held_surface *surface)
         const settle_body *b = body_at(s, body);
         const int32_t level = b->top + 1 == surface->top ? surface->level : SETTLE_FULL;
         int64_t cells;
+        settle_lift_cover(s, body);
         const int64_t holds = settle_above_holds(s, b, level, &cells);
         body_at(s, body)->closed = cells == 0;
         if (cells == 0 || holds < cells) return;

@@ -34,6 +34,7 @@ static void destroy(void *state)
     memory *mem = &s->cells.world->mem;
     settle_free_frozen(s);
     settle_free_tables(s);
+    settle_free_spares(s);
     memory_free(mem, s->scratch, (size_t)s->workers * sizeof(settle_tile));
     memory_free(mem, s->mixed_scratch, (size_t)s->workers * settle_mixed_bytes());
     cells_destroy(&s->cells);
@@ -77,6 +78,16 @@ static bool can_hold(const void *state, weir_material material, const weir_mater
     return true;
 }
 
+static int32_t carried(const void *state)
+{
+    return ((const settle *)state)->phase;
+}
+
+static void set_carried(void *state, int32_t carried)
+{
+    ((settle *)state)->phase = carried & 63;
+}
+
 static void stats(const void *state, weir_stats *all)
 {
     const settle *s = state;
@@ -115,6 +126,7 @@ const solver_table solver_settle = {
     .apply = settle_apply,
     .terrain_prepare = settle_terrain_prepare,
     .terrain_changed = settle_terrain_changed,
+    .reactions_changed = settle_reactions_changed,
     .region_save = settle_region_save,
     .region_load = settle_region_load,
     .region_adopt = settle_region_adopt,
@@ -126,6 +138,8 @@ const solver_table solver_settle = {
     .view = settle_view,
     .freeze = settle_freeze,
     .hash = settle_hash,
+    .carried = carried,
+    .set_carried = set_carried,
     .save = settle_save,
     .load = settle_load,
     .adopt = settle_adopt,

@@ -151,6 +151,8 @@ typedef enum settle_stage {
     STAGE_SEED,
     STAGE_LEVEL_AGAIN,
     STAGE_WAKE,
+    STAGE_SORT,
+    STAGE_REACT,
     STAGE_REST,
     STAGE_COUNT
 } settle_stage;
@@ -170,6 +172,15 @@ enum {
     SETTLE_COST_VISIT = 1,  // a stage after them
     SETTLE_COST_BRICK = SETTLE_COST_WORK + 4 * SETTLE_COST_VISIT
 };
+
+// A cell, and what it holds, of its own or as a body's; brick 0: there is none.
+typedef struct settle_place {
+    int32_t brick, cell;
+} settle_place;
+
+typedef struct settle_held {
+    int32_t body, material, units, capacity;
+} settle_held;
 
 // What an update may still do, and what it did.
 typedef struct settle_work_left {
@@ -224,8 +235,12 @@ typedef struct settle {
     // How many; of them, in this order, those whose results were lost and those at the cursor, the others having been undone.
     int32_t slice_count, slice_lost, slice_first;
     bool lost;             // it comes from a snapshot, and the results of bricks that are done are to be found again
+    int32_t phase;         // of evaporation, which comes to each brick in its phase; 0 while nothing evaporates
     double brick_seconds;  // that the laws take of a brick, where there is a limit of time
     settle_work_left left;
+    // Pages, and rooms for materials, that wait for liquids that come to where there was none in the midst of an update.
+    void *spare_pages, *spare_mixed;
+    int32_t spare_page_count, spare_mixed_count, spare_page_budget, spare_mixed_budget;
     struct settle *frozen;  // a copy for reading, while a background step runs; its pool is that of the cells' frozen one
 } settle;
 
@@ -462,6 +477,45 @@ weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t cou
 // Whether what was noted then still holds of the bricks that are worked on, bodies having risen.
 bool settle_liquids_hold(settle *s);
 
+// The materials in a brick and the 26 around it, as bits.
+uint32_t settle_liquids_around(const settle *s, int32_t brick);
+// Notes the materials of a page's cells in a room of SETTLE_MIXED_BYTES.
+void settle_note_materials(settle *s, settle_page *page, void *room);
+// A body has got cells in a brick: liquids beside it that are others wake.
+void settle_wake_strangers(settle *s, int32_t brick, int32_t body);
+
+// ---- sink.c: the denser below, the lighter above ----
+
+// The cell beside one: -x, +x, -y, +y, -z, +z.
+settle_place settle_next(const settle *s, settle_place at, int32_t way);
+settle_held settle_look_at(const settle *s, settle_place at);
+// Whether a body has but one cell.
+bool settle_is_last(const settle *s, int32_t body);
+// What a cell holds has changed.
+void settle_stir(settle *s, settle_place at);
+// Makes a free cell one that can hold a material. False if it holds another, or there are no spare pages.
+bool settle_ready(settle *s, settle_place at, int32_t material);
+// Room for so many bricks more to hold liquids that rise, sink or react in the next update.
+weir_status settle_reserve_spares(settle *s, int32_t count);
+void settle_free_spares(settle *s);
+// The cells of lighter bodies in a layer that a body of a material may take, since these can rise. In world coordinates.
+uint64_t settle_yielding(const settle *s, int32_t brick, int32_t y, int32_t material);
+// Bodies lose cells of a layer to one below, and keep their volume.
+void settle_push_bodies_up(settle *s, int32_t brick, int32_t y, uint64_t cells);
+// Before a body rises: lighter ones whose top layer lies on it get another layer, so that they can give way.
+void settle_lift_cover(settle *s, int32_t body);
+// Liquids of a brick change places with what is around.
+void settle_sort_liquids(settle *s, int32_t brick);
+
+// ---- react.c ----
+
+void settle_react(settle *s, int32_t brick);
+// Whether some materials, as bits, can react so that one becomes terrain.
+bool settle_may_form(const settle *s, uint32_t liquids);
+void settle_reactions_changed(void *state);
+// At the beginning of a turn: some of the films that there are lose something.
+void settle_evaporate(settle *s);
+
 // ---- mixed.c: the laws where there are several materials ----
 
 // As the kernels' `flows`, of the tile of a brick. `room` is a settle_mixed of the thread's own. Notes what cells are of then; returns whether any of
@@ -530,6 +584,8 @@ void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells);
 // Notes for weir_world_changed that the bricks of a body's top layer show, or are about to show, another level.
 void settle_flag_surface(settle *s, const settle_body *b);
+// Whether there are any cells above its top layer that it can get.
+bool settle_can_rise(const settle *s, const settle_body *b);
 // Gives a body the cells above its top layer.
 void settle_rise(settle *s, int32_t body);
 // Leaves top layers of which terrain has taken all cells.
@@ -544,6 +600,8 @@ void settle_level_bodies(settle *s);
 // Whether a comes before b, by the lowest brick and cell of each.
 int32_t settle_lowest_cell(const layer_mask *cells);
 bool settle_comes_before(const settle *s, int32_t a, int32_t b);
+// The lowest brick of a body that has any; 0: it has none.
+int32_t settle_lowest_brick(const settle *s, int32_t body);
 
 // ---- reservoirs.c: what is held at a level ----
 

@@ -285,7 +285,8 @@ int64_t settle_bytes(const settle *s)
 {
     const settle_store *stores[] = {&s->nodes, &s->bodies, &s->outlets, &s->histograms};
     int64_t bytes = s->page_count * (int64_t)sizeof(settle_page) + s->pending_count * (int64_t)sizeof(settle_pending) +
-                    s->share_count * BRICK_CELLS + s->mixed_count * SETTLE_MIXED_BYTES;
+                    s->share_count * BRICK_CELLS + s->mixed_count * SETTLE_MIXED_BYTES +
+                    s->spare_page_count * (int64_t)sizeof(settle_page) + s->spare_mixed_count * (int64_t)SETTLE_MIXED_BYTES;
     for (int32_t i = 0; i < 4; i++) bytes += (int64_t)stores[i]->room * (int64_t)stores[i]->size;
 #define ADD(table) bytes += (int64_t)s->brick_room * (int64_t)sizeof *s->table;
     TABLES(ADD)
