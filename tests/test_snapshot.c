@@ -94,7 +94,7 @@ static void seal(const char *name, const uint8_t *payload, size_t size)
     uint8_t *file = malloc(HEADER + size);
     assert_non_null(file);
     memcpy(file, "WEIRSNAP", 8);
-    put_at(file + 8, 5, 4);
+    put_at(file + 8, 6, 4);
     put_at(file + 12, 0, 4);
     put_at(file + 16, size, 8);
     put_at(file + 24, size, 8);
@@ -732,7 +732,7 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     assert_non_null(strstr(weir_error_message(), "classic"));
     save_scene(path);
     bytes file = read_file(path);
-    const char *const sentences[] = {"snapshot of version 4", "snapshot of version 6"};
+    const char *const sentences[] = {"snapshot of version 5", "snapshot of version 7"};
     for (uint64_t k = 0; k < 2; k++) {
         put_at(file.data + 8, 4 + 2 * k, 4);
         write_file(path, file.data, file.size);

@@ -46,14 +46,45 @@ typedef struct weir_sphere {
 
 // What a fluid is, by its number in a world: some are built in, others a game adds (weir_world_add_material).
 typedef int32_t weir_material;
-enum { WEIR_NOTHING, WEIR_WATER, WEIR_OIL, WEIR_LAVA, WEIR_MATERIALS_BUILT_IN };
+enum {
+    WEIR_NOTHING,
+    WEIR_WATER,
+    WEIR_OIL,
+    WEIR_LAVA,
+    WEIR_HONEY,
+    WEIR_MERCURY,
+    WEIR_STEAM,
+    WEIR_SMOKE,
+    WEIR_ICE,
+    WEIR_STONE,
+    WEIR_MATERIALS_BUILT_IN
+};
 #define WEIR_MATERIAL_MAX 32  // numbers that a world has, WEIR_NOTHING among them
 
+typedef enum weir_material_kind { WEIR_KIND_LIQUID, WEIR_KIND_GAS, WEIR_KIND_SOLID, WEIR_KIND_COUNT } weir_material_kind;
+
+#define WEIR_TEMPERATURE_MAX 2000  // K
+#define WEIR_TEMPERATURE 293.15    // K, of what nobody gave another
+
+// Amounts of every kind are drops: the drops of a full cell of water are those of a full cell of ice, and of the sixteen cells of steam that it
+// boils into. So what heat does to a material is told per drop, with that of water for a measure: a cell's worth of water of a litre takes 4.18 kJ
+// to be warmed by a kelvin.
 typedef struct weir_material_def {
     const char *name;  // at most 31 bytes
     float density;     // of water: 1; up to 1000
     float viscosity;   // of water: 1; up to 1e9
     float colour[3];   // red, green, blue, each 0 to 1, as a screen shows them
+    // For solvers that know more than liquids, or warmth. Zero in any field means its default.
+    weir_material_kind kind;  // default: liquid
+    float heat_capacity;      // of water: 1; up to 1, of a gas up to 0.5. 0: 1 of liquids, 0.5 of others
+    float conductivity;       // of heat, of water: 1; up to 1000. 0: as its heat capacity
+    float temperature;        // K, of what fills and emitters bring; 0: WEIR_TEMPERATURE
+    // Of liquids: the solid into which it freezes and the gas into which it boils, at which temperature, and the heat of that: by how many
+    // kelvins it would warm as many drops of water, 80 for ice and 540 for steam. Both ways: that solid melts into it, that gas condenses, and so
+    // each is that of one liquid alone. WEIR_NOTHING, the default: it does not.
+    weir_material freezes_to, boils_to;
+    float melting_point, boiling_point;  // K
+    float melting_heat, boiling_heat;    // K
 } weir_material_def;
 
 // Which laws the water follows.
@@ -230,13 +261,13 @@ typedef struct weir_buoyancy {
 
 // The exact account, in drops. Always: held = added - removed - drained - turned - unloaded.
 typedef struct weir_ledger {
-    int64_t held;     // what the world holds now, counted cell by cell
-    int64_t added;    // by fills, emitters and loaded snapshots
-    int64_t removed;  // by drains, fills that lower, and terrain built over water
-    int64_t drained;  // through open sides
-    int64_t turned;   // into something else
+    int64_t held;      // what the world holds now, counted cell by cell
+    int64_t added;     // by fills, emitters and loaded snapshots
+    int64_t removed;   // by drains, fills that lower, and terrain built over water
+    int64_t drained;   // through open sides
+    int64_t turned;    // into something else
     int64_t unloaded;  // away with regions, less what came back with them: 0 when all are there that left
-    int64_t drift;    // held minus what the account says: 0
+    int64_t drift;     // held minus what the account says: 0
 } weir_ledger;
 
 #define WEIR_RULE_TIMES 24

@@ -65,8 +65,8 @@ WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
-// A world has water, oil and lava from the beginning. Which of them its fluid can be is up to its solver: settle moves any number of them side
-// by side, the others move water alone and refuse to be filled with another.
+// A world has those of weir_material from the beginning. Which of them its fluid can be is up to its solver: settle moves any number of liquids
+// side by side, the others move water alone and refuse to be filled with another.
 
 // Adds a material; its number is the next one. Names must differ. Fails while a background step runs.
 WEIR_API weir_status weir_world_add_material(weir_world *world, const weir_material_def *def, weir_material *material);

@@ -253,6 +253,20 @@ static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival 
     return WEIR_OK;
 }
 
+static void get_warmth(snapshot_reader *r, weir_material_def *def)
+{
+    def->kind = (weir_material_kind)get_u32(r);
+    def->heat_capacity = get_float(r);
+    def->conductivity = get_float(r);
+    def->temperature = get_float(r);
+    def->freezes_to = get_i32(r);
+    def->melting_point = get_float(r);
+    def->melting_heat = get_float(r);
+    def->boils_to = get_i32(r);
+    def->boiling_point = get_float(r);
+    def->boiling_heat = get_float(r);
+}
+
 static weir_status get_materials(snapshot_reader *r, arrival *a)
 {
     const int32_t added = get_i32(r);
@@ -267,6 +281,7 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
         def.density = get_float(r);
         def.viscosity = get_float(r);
         for (int32_t k = 0; k < 3; k++) def.colour[k] = get_float(r);
+        get_warmth(r, &def);
         if (r->ended) return snapshot_ends_early(r);
         if (materials_add(a->materials, &a->material_count, &def) != WEIR_OK)
             return snapshot_damaged(r, "%s", weir_error_message());
