@@ -112,6 +112,66 @@ static void check_size(lua_State *lua, const weir_world *world, weir_box box)
                EDIT_CELLS_MAX / 1000000);
 }
 
+// ---- Materials -------------------------------------------------------------------------------------------------------------
+
+// The material of a name that the script gives; water if it gives none.
+static weir_material to_material(lua_State *lua, int index)
+{
+    const char *name = luaL_optstring(lua, index, "water");
+    const weir_material material = weir_world_find_material(run_of(lua)->world, name);
+    if (material == WEIR_NOTHING) luaL_argerror(lua, index, "there is no material of this name");
+    return material;
+}
+
+// material(name, density, viscosity [, {red, green, blue}])
+static int edit_material(lua_State *lua)
+{
+    weir_world *world = run_of(lua)->world;
+    weir_material_def def = {
+        luaL_checkstring(lua, 1), (float)luaL_checknumber(lua, 2), (float)luaL_checknumber(lua, 3), {0.5f, 0.5f, 0.5f}};
+    if (!lua_isnoneornil(lua, 4)) {
+        luaL_checktype(lua, 4, LUA_TTABLE);
+        for (int i = 0; i < 3; i++) def.colour[i] = (float)number_in(lua, 4, i + 1);
+    }
+    if (!script_of(lua)->loading) check(lua, weir_world_add_material(world, &def, NULL));
+    return 0;
+}
+
+static weir_material to_product(lua_State *lua, int index)
+{
+    const char *name = luaL_checkstring(lua, index);
+    const weir_material material = weir_world_find_material(run_of(lua)->world, name);
+    if (material != WEIR_NOTHING || strcmp(name, "nothing") == 0) return material;
+    if (strcmp(name, "terrain") != 0) luaL_argerror(lua, index, "there is no material of this name");
+    return WEIR_TERRAIN;
+}
+
+// reaction(first, second, first_to, second_to [, rate [, heat]])
+static int edit_reaction(lua_State *lua)
+{
+    weir_world *world = run_of(lua)->world;
+    luaL_checkstring(lua, 1);
+    luaL_checkstring(lua, 2);
+    const weir_reaction_def def = {to_material(lua, 1),
+                                   to_material(lua, 2),
+                                   to_product(lua, 3),
+                                   to_product(lua, 4),
+                                   (float)luaL_optnumber(lua, 5, 1),
+                                   (float)luaL_optnumber(lua, 6, 0)};
+    if (!script_of(lua)->loading) check(lua, weir_world_add_reaction(world, &def));
+    return 0;
+}
+
+static int edit_no_reaction(lua_State *lua)
+{
+    weir_world *world = run_of(lua)->world;
+    luaL_checkstring(lua, 1);
+    luaL_checkstring(lua, 2);
+    const weir_material first = to_material(lua, 1), second = to_material(lua, 2);
+    if (!script_of(lua)->loading) check(lua, weir_world_remove_reaction(world, first, second));
+    return 0;
+}
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 
 static int edit_fill(lua_State *lua)
@@ -119,10 +179,11 @@ static int edit_fill(lua_State *lua)
     weir_world *world = run_of(lua)->world;
     float fill = (float)luaL_optnumber(lua, 2, 1.0);
     edit_shape s = to_shape(lua, 1);
+    const weir_material material = to_material(lua, 3);
     if (script_of(lua)->loading) return 0;
     check_size(lua, world, s.box);
-    check(lua, s.round ? weir_world_fill_sphere(world, s.sphere, WEIR_WATER, fill)
-                       : weir_world_fill(world, s.box, WEIR_WATER, fill));
+    check(lua,
+          s.round ? weir_world_fill_sphere(world, s.sphere, material, fill) : weir_world_fill(world, s.box, material, fill));
     return 0;
 }
 
@@ -188,8 +249,9 @@ static int edit_emitter(lua_State *lua)
     weir_world *world = run_of(lua)->world;
     weir_box box = to_box(lua, 1);
     float rate = (float)luaL_checknumber(lua, 2);
+    const weir_material material = to_material(lua, 3);
     int32_t id = 0;
-    weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_emitter(world, box, WEIR_WATER, rate, &id);
+    weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_emitter(world, box, material, rate, &id);
     return give_source(lua, status, id);
 }
 
@@ -218,8 +280,9 @@ static int edit_reservoir(lua_State *lua)
     weir_world *world = run_of(lua)->world;
     weir_box box = to_box(lua, 1);
     double level = luaL_checknumber(lua, 2);
+    const weir_material material = to_material(lua, 3);
     int32_t id = 0;
-    weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_reservoir(world, box, WEIR_WATER, level, &id);
+    weir_status status = script_of(lua)->loading ? WEIR_OK : weir_world_add_reservoir(world, box, material, level, &id);
     return give_source(lua, status, id);
 }
 
@@ -270,7 +333,12 @@ static int ask_cell(lua_State *lua)
 {
     weir_coord at = {to_whole(lua, 1), to_whole(lua, 2), to_whole(lua, 3)};
     weir_cell cell = weir_world_cell(run_of(lua)->world, at);
-    lua_createtable(lua, 0, 6);
+    weir_material_def material;
+    lua_createtable(lua, 0, 7);
+    if (cell.fill > 0 && weir_world_material(run_of(lua)->world, cell.material, &material)) {
+        lua_pushstring(lua, material.name);
+        lua_setfield(lua, -2, "material");
+    }
     put_field(lua, "fill", (double)cell.fill);
     put_field(lua, "x", (double)cell.flow.x);
     put_field(lua, "y", (double)cell.flow.y);
@@ -286,6 +354,21 @@ static int ask_volume(lua_State *lua)
     bool all = lua_isnoneornil(lua, 1);
     double volume = all ? (double)weir_world_ledger(run->world).held / WEIR_FULL : scene_volume(run, to_box(lua, 1));
     lua_pushnumber(lua, volume);
+    return 1;
+}
+
+// account(material), in full cells.
+static int ask_account(lua_State *lua)
+{
+    luaL_checkstring(lua, 1);
+    const weir_ledger ledger = weir_world_material_ledger(run_of(lua)->world, to_material(lua, 1));
+    const double full = WEIR_FULL;
+    lua_createtable(lua, 0, 5);
+    put_field(lua, "held", (double)ledger.held / full);
+    put_field(lua, "added", (double)ledger.added / full);
+    put_field(lua, "removed", (double)ledger.removed / full);
+    put_field(lua, "drained", (double)ledger.drained / full);
+    put_field(lua, "turned", (double)ledger.turned / full);
     return 1;
 }
 
@@ -521,9 +604,10 @@ const luaL_Reg script_words[] = {
     {"box", make_box}, {"sphere", make_sphere},
     {"fill", edit_fill}, {"drain", edit_drain}, {"build", edit_build}, {"dig", edit_dig}, {"flow", edit_flow},
     {"terrain", script_terrain},
+    {"material", edit_material}, {"reaction", edit_reaction}, {"noreaction", edit_no_reaction},
     {"emitter", edit_emitter}, {"sink", edit_sink}, {"force", edit_force}, {"reservoir", edit_reservoir},
     {"level", edit_level}, {"remove", edit_remove}, {"set", edit_set},
-    {"cell", ask_cell}, {"volume", ask_volume}, {"surface", ask_surface}, {"submerged", ask_submerged}, {"updates", ask_updates},
+    {"cell", ask_cell}, {"volume", ask_volume}, {"account", ask_account}, {"surface", ask_surface}, {"submerged", ask_submerged}, {"updates", ask_updates},
     {"every", hook_every}, {"at", hook_at}, {"probe", hook_probe},
     {"random", random_whole}, {"print", print_line}, {"pcall", call_protected},
     {NULL, NULL}};

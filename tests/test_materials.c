@@ -237,6 +237,185 @@ static void materials_are_part_of_the_state(void **state)
     weir_world_destroy(other);
 }
 
+// ---- Reactions -------------------------------------------------------------------------------------------------------------
+
+static weir_material add_material(weir_world *world, const char *name)
+{
+    weir_material material;
+    assert_ok(weir_world_add_material(world, &(weir_material_def){name, 1, 1, {0}}, &material));
+    return material;
+}
+
+static void a_world_knows_that_lava_and_water_react(void **state)
+{
+    (void)state;
+    weir_world *world = make_world();
+    weir_reaction_def def;
+    assert_int_equal(weir_world_reaction_count(world), 1);
+    assert_true(weir_world_reaction(world, 0, &def));
+    assert_true(def.first == WEIR_WATER && def.first_to == WEIR_NOTHING);
+    assert_true(def.second == WEIR_LAVA && def.second_to == WEIR_TERRAIN);
+    assert_true(def.rate > 0 && def.rate <= 1 && def.heat == 0);
+    assert_false(weir_world_reaction(world, 1, &def));
+    assert_false(weir_world_reaction(world, -1, &def));
+    weir_world_destroy(world);
+}
+
+static void reactions_are_listed_in_the_order_of_materials(void **state)
+{
+    (void)state;
+    weir_world *world = make_world(), *other = make_world();
+    const weir_reaction_def defs[] = {{WEIR_OIL, WEIR_WATER, WEIR_NOTHING, WEIR_WATER, 0.25f, -2},
+                                      {WEIR_LAVA, WEIR_OIL, WEIR_LAVA, WEIR_NOTHING, 1, 7}};
+    assert_ok(weir_world_add_reaction(world, &defs[0]));
+    assert_ok(weir_world_add_reaction(world, &defs[1]));
+    assert_ok(weir_world_add_reaction(other, &defs[1]));
+    assert_ok(weir_world_add_reaction(other, &defs[0]));
+    assert_true(weir_world_hash(world) == weir_world_hash(other));
+    weir_reaction_def def;
+    assert_int_equal(weir_world_reaction_count(world), 3);
+    assert_true(weir_world_reaction(world, 0, &def));
+    assert_true(def.first == WEIR_WATER && def.second == WEIR_OIL && def.first_to == WEIR_WATER &&
+                def.second_to == WEIR_NOTHING);
+    assert_true(def.rate == 0.25f && def.heat == -2);
+    assert_true(weir_world_reaction(world, 1, &def));
+    assert_true(def.first == WEIR_WATER && def.second == WEIR_LAVA);
+    assert_true(weir_world_reaction(world, 2, &def));
+    assert_true(def.first == WEIR_OIL && def.second == WEIR_LAVA && def.second_to == WEIR_LAVA && def.heat == 7);
+
+    // Those that are built in can be switched off, and come back.
+    const uint64_t with = weir_world_hash(world);
+    assert_true(weir_world_reaction(world, 1, &def));
+    assert_ok(weir_world_remove_reaction(world, WEIR_LAVA, WEIR_WATER));
+    assert_int_equal(weir_world_reaction_count(world), 2);
+    assert_true(weir_world_hash(world) != with);
+    assert_int_equal(weir_world_remove_reaction(world, WEIR_LAVA, WEIR_WATER), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "there is no reaction of lava and water");
+    assert_int_equal(weir_world_remove_reaction(world, 9, WEIR_WATER), WEIR_ERROR_ARGUMENT);
+    assert_ok(weir_world_add_reaction(world, &def));
+    assert_true(weir_world_hash(world) == with);
+    assert_ok(weir_world_step_begin(world));
+    assert_int_equal(weir_world_add_reaction(world, &defs[0]), WEIR_ERROR_BUSY);
+    assert_int_equal(weir_world_remove_reaction(world, WEIR_LAVA, WEIR_WATER), WEIR_ERROR_BUSY);
+    assert_ok(weir_world_step_end(world));
+    weir_world_destroy(world);
+    weir_world_destroy(other);
+}
+
+static void a_reaction_that_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    weir_world *world = make_world();
+    const struct {
+        weir_reaction_def def;
+        const char *sentence;
+    } wrong[] = {
+        {{WEIR_OIL, 10, 0, 0, 1, 0}, "is of material 10, and the materials of this world are those from 1 to 9"},
+        {{WEIR_NOTHING, WEIR_OIL, 0, 0, 1, 0}, "is of material 0"},
+        {{WEIR_TERRAIN, WEIR_OIL, 0, 0, 1, 0}, "is of material -1"},
+        {{WEIR_OIL, WEIR_LAVA, 32, 0, 1, 0}, "makes material 32"},
+        {{WEIR_OIL, WEIR_LAVA, 0, -2, 1, 0}, "makes material -2"},
+        {{WEIR_OIL, WEIR_OIL, 0, 0, 1, 0}, "oil cannot react with itself"},
+        {{WEIR_OIL, WEIR_LAVA, WEIR_OIL, WEIR_LAVA, 1, 0}, "the reaction of oil and lava changes neither"},
+        {{WEIR_LAVA, WEIR_WATER, 0, 0, 1, 0}, "there is already a reaction of water and lava; remove it first"},
+        {{WEIR_OIL, WEIR_LAVA, 0, 0, 0, 0}, "the rate of the reaction of oil and lava is 0; it must be above 0, up to 1"},
+        {{WEIR_OIL, WEIR_LAVA, 0, 0, 1.5f, 0}, "is 1.5"},
+        {{WEIR_OIL, WEIR_LAVA, 0, 0, NAN, 0}, "the rate of"},
+        {{WEIR_OIL, WEIR_LAVA, 0, 0, 1, INFINITY}, "the heat of"},
+        {{WEIR_OIL, WEIR_LAVA, 0, 0, 1, NAN}, "the heat of"},
+    };
+    const uint64_t hash = weir_world_hash(world);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(weir_world_add_reaction(world, &wrong[i].def), WEIR_ERROR_ARGUMENT);
+        if (!strstr(weir_error_message(), wrong[i].sentence)) fail_msg("%zu: %s", i, weir_error_message());
+    }
+    assert_true(weir_world_hash(world) == hash);
+    weir_world_destroy(world);
+}
+
+static void a_table_without_an_end_is_refused(void **state)
+{
+    (void)state;
+    weir_world *world = make_world();
+    const weir_material ice = add_material(world, "rime"), salt = add_material(world, "salt"),
+                        frost = add_material(world, "frost");
+    // Water to ice by frost, which stays, is no loop; nor is ice to water by lava, of which there is only so much.
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_WATER, frost, ice, frost, 1, 0}));
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){ice, WEIR_LAVA, WEIR_WATER, WEIR_TERRAIN, 1, 0}));
+    // By oil, which stays as well, it is one.
+    const weir_reaction_def thaws = {ice, WEIR_OIL, WEIR_WATER, WEIR_OIL, 1, 0};
+    assert_int_equal(weir_world_add_reaction(world, &thaws), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(
+        weir_error_message(),
+        "with a reaction of oil and rime there would be no end: what reactions use up, that of water and frost among "
+        "them, others would make again");
+    // One over three reactions: salt makes brine of ice (oil here), and so on.
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){ice, salt, WEIR_OIL, salt, 1, 0}));
+    const weir_reaction_def back = {WEIR_OIL, salt, WEIR_WATER, salt, 1, 0};
+    assert_int_equal(weir_world_add_reaction(world, &back), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "no end"));
+    // With salt that is used up it ends.
+    const weir_reaction_def used = {WEIR_OIL, salt, WEIR_WATER, WEIR_NOTHING, 1, 0};
+    assert_ok(weir_world_add_reaction(world, &used));
+    assert_int_equal(weir_world_reaction_count(world), 5);
+    // Two that change places: each is used up and made by the same reaction.
+    assert_int_equal(weir_world_add_reaction(world, &(weir_reaction_def){ice, frost, frost, ice, 1, 0}), WEIR_ERROR_ARGUMENT);
+    weir_world_destroy(world);
+}
+
+static void a_world_has_only_so_many_reactions(void **state)
+{
+    (void)state;
+    weir_world *world = make_world();
+    weir_material added[12];
+    char name[8];
+    int32_t count = 1;
+    for (int32_t i = 0; i < 12; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        added[i] = add_material(world, name);
+    }
+    for (int32_t i = 0; i < 12; i++) {
+        for (int32_t k = 0; k < i; k++) {
+            const weir_reaction_def def = {added[i], added[k], WEIR_NOTHING, WEIR_TERRAIN, 1, 0};
+            const weir_status status = weir_world_add_reaction(world, &def);
+            assert_int_equal(status, count < WEIR_REACTION_MAX ? WEIR_OK : WEIR_ERROR_LIMIT);
+            count += status == WEIR_OK;
+        }
+    }
+    assert_int_equal(weir_world_reaction_count(world), WEIR_REACTION_MAX);
+    weir_world_destroy(world);
+}
+
+static void reactions_are_part_of_the_state(void **state)
+{
+    (void)state;
+    weir_world *world = make_world(), *other = make_world();
+    static uint8_t bytes[1 << 20];
+    size_t usual, size;
+    test_fill(world, test_box(0, 0, 0, 8, 8, 8), 1);
+    assert_ok(weir_world_save_memory(world, bytes, sizeof bytes, &usual));
+    const weir_material honey = add_material(world, "treacle");
+    const weir_reaction_def def = {honey, WEIR_WATER, WEIR_OIL, WEIR_TERRAIN, 0.125f, 3};
+    assert_ok(weir_world_add_reaction(world, &def));
+    assert_ok(weir_world_remove_reaction(world, WEIR_WATER, WEIR_LAVA));
+    assert_ok(weir_world_add_reaction(other, &(weir_reaction_def){WEIR_OIL, WEIR_WATER, 0, 0, 1, 0}));
+    assert_ok(weir_world_save_memory(world, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_load_memory(other, bytes, size));
+    assert_true(weir_world_hash(other) == weir_world_hash(world));
+    weir_reaction_def loaded;
+    assert_int_equal(weir_world_reaction_count(other), 1);
+    assert_true(weir_world_reaction(other, 0, &loaded));
+    assert_true(loaded.first == WEIR_WATER && loaded.second == honey && loaded.first_to == WEIR_TERRAIN &&
+                loaded.second_to == WEIR_OIL && loaded.rate == 0.125f && loaded.heat == 3);
+    // Without any: none come with it.
+    assert_ok(weir_world_remove_reaction(world, WEIR_WATER, honey));
+    assert_ok(weir_world_save_memory(world, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_load_memory(other, bytes, size));
+    assert_int_equal(weir_world_reaction_count(other), 0);
+    weir_world_destroy(world);
+    weir_world_destroy(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +427,12 @@ int main(void)
         cmocka_unit_test(a_solver_refuses_what_it_cannot_hold),
         cmocka_unit_test(each_material_has_its_account),
         cmocka_unit_test(materials_are_part_of_the_state),
+        cmocka_unit_test(a_world_knows_that_lava_and_water_react),
+        cmocka_unit_test(reactions_are_listed_in_the_order_of_materials),
+        cmocka_unit_test(a_reaction_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_table_without_an_end_is_refused),
+        cmocka_unit_test(a_world_has_only_so_many_reactions),
+        cmocka_unit_test(reactions_are_part_of_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,8 @@ enum {
     AT_UPDATE = AT_FIRST_PARAM + 3 * PARAM_BYTES("gravity.x") WEIR_SHARED_PARAMS(PLUS_BYTES) WEIR_MOMENTUM_PARAMS(PLUS_BYTES),
     AT_MATERIALS = AT_UPDATE + 16,
     AT_ADDED = AT_MATERIALS + 4,
-    AT_CYCLES_NEXT = AT_ADDED + 40 * (WEIR_MATERIALS_BUILT_IN - 1),
+    AT_REACTIONS = AT_ADDED + 40 * (WEIR_MATERIALS_BUILT_IN - 1),
+    AT_CYCLES_NEXT = AT_REACTIONS + 4,
     AT_NEXT_ID = AT_CYCLES_NEXT + 4,
     AT_SOURCE_COUNT = AT_NEXT_ID + 4,
     AT_SOURCES = AT_SOURCE_COUNT + 4,
@@ -408,6 +409,7 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         {"bounds.max.z", AT_BOUNDS + 20, 4, 1},
         {"open sides", AT_SIDES, 4, 1},
         {"update", AT_UPDATE, 8, 1},
+        {"reactions", AT_REACTIONS, 4, 1},
         {"cycles_next", AT_CYCLES_NEXT, 4, 1},
         {"next id", AT_NEXT_ID, 4, 1},
         {"a source's kind", emitter, 4, 1},
@@ -619,10 +621,13 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
         {AT_MATERIALS, (uint32_t)-1, 4, "claims -1 materials"},
         {AT_MATERIALS, 31, 4, "claims 31 materials"},
-        {AT_MATERIALS, 1, 4, "material 4 has no sound name"},
+        {AT_MATERIALS, 1, 4, "material 10 has no sound name"},
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
         {AT_ADDED, 12345, 8, "account says"},
+        {AT_REACTIONS, (uint32_t)-2, 4, "claims -2 reactions"},
+        {AT_REACTIONS, 65, 4, "claims 65 reactions"},
+        {AT_REACTIONS, 1, 4, "a reaction is of material"},
         {AT_CYCLES_NEXT, (uint32_t)-1, 4, "carry the number -1"},
         {AT_NEXT_ID, 0, 4, "number 0"},
         {AT_NEXT_ID, 3, 4, "force or reservoir 3 of 3"},
@@ -734,7 +739,7 @@ static void a_file_of_another_solver_or_version_is_refused(void **state)
     bytes file = read_file(path);
     const char *const sentences[] = {"snapshot of version 5", "snapshot of version 7"};
     for (uint64_t k = 0; k < 2; k++) {
-        put_at(file.data + 8, 4 + 2 * k, 4);
+        put_at(file.data + 8, 5 + 2 * k, 4);
         write_file(path, file.data, file.size);
         assert_int_equal(refuse(world, path), WEIR_ERROR_VERSION);
         assert_non_null(strstr(weir_error_message(), sentences[k]));

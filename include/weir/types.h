@@ -59,6 +59,7 @@ enum {
     WEIR_STONE,
     WEIR_MATERIALS_BUILT_IN
 };
+enum { WEIR_TERRAIN = -1 };   // no material: what a reaction makes that becomes solid terrain
 #define WEIR_MATERIAL_MAX 32  // numbers that a world has, WEIR_NOTHING among them
 
 typedef enum weir_material_kind { WEIR_KIND_LIQUID, WEIR_KIND_GAS, WEIR_KIND_SOLID, WEIR_KIND_COUNT } weir_material_kind;
@@ -86,6 +87,19 @@ typedef struct weir_material_def {
     float melting_point, boiling_point;  // K
     float melting_heat, boiling_heat;    // K
 } weir_material_def;
+
+// What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that from then
+// on; WEIR_NOTHING: it leaves the world, as steam or ash do; WEIR_TERRAIN: it becomes solid terrain in its place. A product that the solver's
+// fluid cannot be leaves the world. weir_ledger.turned tells how much.
+typedef struct weir_reaction_def {
+    weir_material first, second;        // that meet, in any order
+    weir_material first_to, second_to;  // what each becomes: itself, another material, WEIR_NOTHING or WEIR_TERRAIN
+    float rate;                         // share of a cell that reacts per update where they touch: above 0, up to 1
+    float
+        heat;  // that a full cell of each sets free, or takes up where it is less than 0; of no meaning but to solvers that know
+               // temperature
+} weir_reaction_def;
+#define WEIR_REACTION_MAX 64  // that a world has at most
 
 // Which laws the water follows.
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
@@ -261,11 +275,12 @@ typedef struct weir_buoyancy {
 
 // The exact account, in drops. Always: held = added - removed - drained - turned - unloaded.
 typedef struct weir_ledger {
-    int64_t held;      // what the world holds now, counted cell by cell
-    int64_t added;     // by fills, emitters and loaded snapshots
-    int64_t removed;   // by drains, fills that lower, and terrain built over water
-    int64_t drained;   // through open sides
-    int64_t turned;    // into something else
+    int64_t held;     // what the world holds now, counted cell by cell
+    int64_t added;    // by fills, emitters and loaded snapshots
+    int64_t removed;  // by drains, fills that lower, and terrain built over water
+    int64_t drained;  // through open sides
+    int64_t
+        turned;  // into something else, less what something else turned into it: of all materials together, what left or became terrain
     int64_t unloaded;  // away with regions, less what came back with them: 0 when all are there that left
     int64_t drift;     // held minus what the account says: 0
 } weir_ledger;

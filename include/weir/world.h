@@ -80,6 +80,24 @@ WEIR_API bool weir_world_material(const weir_world *world, weir_material materia
 // The number of a name; WEIR_NOTHING if no material has it.
 WEIR_API weir_material weir_world_find_material(const weir_world *world, const char *name);
 
+// ---- Reactions -------------------------------------------------------------------------------------------------------------
+// What materials that meet become; a table for every solver that moves more than one. One is built in: water that meets lava leaves the
+// world as steam, and the lava becomes terrain.
+
+// Adds a reaction. Refused, with a sentence: materials that there are not, one that reacts with itself, a reaction that changes
+// neither, a second one of the same two, a rate out of range, and a table without an end. A reaction ends for good when it uses up a material that no
+// reaction makes which may itself go on; a table is refused if some are left that could feed each other for ever, as water to ice by
+// one and ice to water by another would. Fails while a background step runs.
+WEIR_API weir_status weir_world_add_reaction(weir_world *world, const weir_reaction_def *def);
+
+// Removes the reaction of two materials, in any order, also one that is built in.
+WEIR_API weir_status weir_world_remove_reaction(weir_world *world, weir_material first, weir_material second);
+
+// How many reactions there are, and one of them: with the lower material first, and in the order of materials. False if there is none of that
+// index.
+WEIR_API int32_t weir_world_reaction_count(const weir_world *world);
+WEIR_API bool weir_world_reaction(const weir_world *world, int32_t index, weir_reaction_def *def);
+
 // ---- Edits -----------------------------------------------------------------------------------------------------------------
 // Applied at once between updates, or queued in order while a background step runs; arguments and sizes are checked at the call
 // either way, as far as they are known then: how much of a sphere, or of a game's own terrain, is open shows when it is filled. Boxes and spheres that reach over the world's bounds are cut to them; ones wholly outside are refused. An edit that
@@ -223,7 +241,7 @@ WEIR_API weir_ledger weir_world_material_ledger(const weir_world *world, weir_ma
 WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
 // A number that is the same for two worlds exactly if the same edits and steps bring both to the same state and give emitters the same
-// numbers: mass, flow, pressure, terrain, parameters, materials, emitters with their numbers and the next one, rule channels, the number of the
+// numbers: mass, flow, pressure, terrain, parameters, materials, reactions, emitters with their numbers and the next one, rule channels, the number of the
 // update, how many V-cycles the next may run and how many substeps it takes. What tells of the past (ledger, marks of changes) is not in it.
 // The same on every machine, thread count, code path and backend. 0 for a world that has lost its device and had no checkpoint.
 WEIR_API uint64_t weir_world_hash(const weir_world *world);
@@ -234,7 +252,7 @@ WEIR_API uint64_t weir_world_hash(const weir_world *world);
 // leaves the earlier file whole.
 WEIR_API weir_status weir_world_save(const weir_world *world, const char *path);
 
-// Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, materials, water, emitters. The
+// Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, materials, reactions, water, emitters. The
 // solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
 WEIR_API weir_status weir_world_load(weir_world *world, const char *path);
 

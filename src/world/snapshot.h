@@ -6,7 +6,7 @@
 // floats as their bits. Lists begin with their length, and bricks come in coordinate order, so that the order of birth does not
 // show; names begin with theirs in one byte:
 //
-//     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts
+//     name of the solver, bounds, open sides | names and values of parameters | update, change | materials, and their accounts | reactions
 //     the number that the solver carries | next id, sources, of a reservoir its level where others have a rate
 //     terrain of the game's own?, terrain bricks | boxes that are unloaded | what the solver saves
 //

@@ -169,6 +169,7 @@ typedef struct arrival {
     int64_t update, change;
     world_material materials[WEIR_MATERIAL_MAX];
     int32_t material_count;
+    world_reactions reactions;
     world_ledger ledger[WEIR_MATERIAL_MAX];
     int32_t carried;  // see solver.h
     world_source *sources;
@@ -290,15 +291,36 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
     for (int32_t i = WEIR_WATER; i < a->material_count; i++) {
         int64_t account[5];
         for (int32_t k = 0; k < 5; k++) account[k] = get_i64(r);
-        // What is unloaded is less than nothing if more came back than left.
+        // What is turned is less than nothing if more was made of others, and what is unloaded if more came back than left.
         for (int32_t k = 0; k < 5; k++)
-            if (account[k] < (k == 4 ? -ACCOUNT_MAX : 0) || account[k] > ACCOUNT_MAX)
+            if (account[k] < (k >= 3 ? -ACCOUNT_MAX : 0) || account[k] > ACCOUNT_MAX)
                 return snapshot_damaged(r, "the account of drops is out of range");
         a->ledger[i] = (world_ledger){account[0], account[1], account[2], account[3], account[4]};
         for (int32_t k = 0; k < 5; k++) total[k] += account[k] < 0 ? -account[k] : account[k];
         if (total[0] > ACCOUNT_MAX || total[1] > ACCOUNT_MAX || total[2] > ACCOUNT_MAX || total[3] > ACCOUNT_MAX ||
             total[4] > ACCOUNT_MAX)
             return snapshot_damaged(r, "the account of drops is out of range");
+    }
+    return r->ended ? snapshot_ends_early(r) : WEIR_OK;
+}
+
+static weir_status get_reactions(snapshot_reader *r, arrival *a)
+{
+    const int32_t count = get_i32(r);
+    if (count < -1 || count > WEIR_REACTION_MAX)
+        return snapshot_damaged(r, "it claims %d reactions; a world has at most %d", count, WEIR_REACTION_MAX);
+    if (count < 0) reactions_create(&a->reactions, a->materials, a->material_count);
+    for (int32_t i = 0; i < count; i++) {
+        weir_reaction_def def;
+        def.first = get_i32(r);
+        def.second = get_i32(r);
+        def.first_to = get_i32(r);
+        def.second_to = get_i32(r);
+        def.rate = get_float(r);
+        def.heat = get_float(r);
+        if (r->ended) return snapshot_ends_early(r);
+        if (reactions_add(&a->reactions, a->materials, a->material_count, &def) != WEIR_OK)
+            return snapshot_damaged(r, "%s", weir_error_message());
     }
     return r->ended ? snapshot_ends_early(r) : WEIR_OK;
 }
@@ -448,6 +470,7 @@ static weir_status get_world(snapshot_reader *r, weir_world *world, arrival *a)
 {
     weir_status status = get_beginning(r, world, a);
     if (status == WEIR_OK) status = get_materials(r, a);
+    if (status == WEIR_OK) status = get_reactions(r, a);
     if (status == WEIR_OK) status = get_carried(r, world, a);
     if (status == WEIR_OK) status = get_sources(r, world, a);
     if (status == WEIR_OK) status = snapshot_get_terrain(r, world, NULL, &a->terrain);
@@ -473,6 +496,7 @@ static void move_in(weir_world *world, arrival *a)
     world->change = (a->change > world->change ? a->change : world->change) + 1;
     memcpy(world->materials, a->materials, sizeof world->materials);
     world->material_count = a->material_count;
+    world->reactions = a->reactions;
     memcpy(world->ledger, a->ledger, sizeof world->ledger);
     world->sources = a->sources;
     world->source_count = a->source_count;

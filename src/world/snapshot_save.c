@@ -309,6 +309,23 @@ static void put_materials(snapshot_writer *w, const weir_world *world)
     }
 }
 
+// -1 for the built-in table.
+static void put_reactions(snapshot_writer *w, const weir_world *world)
+{
+    const world_reactions *table = &world->reactions;
+    const bool usual = reactions_are_built_in(table, world->materials, world->material_count);
+    put_i32(w, usual ? -1 : table->count);
+    for (int32_t i = 0; i < table->count && !usual; i++) {
+        const weir_reaction_def *def = &table->items[i];
+        put_i32(w, def->first);
+        put_i32(w, def->second);
+        put_i32(w, def->first_to);
+        put_i32(w, def->second_to);
+        put_float(w, def->rate);
+        put_float(w, def->heat);
+    }
+}
+
 static void put_world(snapshot_writer *w, const weir_world *world)
 {
     snapshot_put_name(w, world->solver->name);
@@ -318,6 +335,7 @@ static void put_world(snapshot_writer *w, const weir_world *world)
     put_i64(w, world->update);
     put_i64(w, world->change);
     put_materials(w, world);
+    put_reactions(w, world);
     put_i32(w, solver_carried(world));
 
     // While a step runs the game may add emitters; they are not part of the state that it works on.

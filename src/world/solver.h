@@ -51,6 +51,8 @@ struct solver_table {
     void (*terrain_changed)(void *state, weir_box bricks);
     // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.
     void (*params_change)(void *state, const weir_params *next);
+    // The table of reactions (world->reactions) has changed. NULL: the next update goes by it, and nothing is to be done before.
+    void (*reactions_changed)(void *state);
 
     // ---- Fluid that comes from another world (delta.h), in the same two halves; NULL: it takes none ----
     // Some bricks, in coordinate order, are about to get other fluid: all of that which can fail. Those that are not there are made, as far as

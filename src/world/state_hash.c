@@ -53,6 +53,24 @@ static uint64_t chain_materials(uint64_t hash, const weir_world *world)
     return hash;
 }
 
+// The whole table, if it is another than the built-in one.
+static uint64_t chain_reactions(uint64_t hash, const weir_world *world)
+{
+    const world_reactions *table = &world->reactions;
+    if (reactions_are_built_in(table, world->materials, world->material_count)) return hash;
+    hash = CHAIN(hash, table->count);
+    for (int32_t i = 0; i < table->count; i++) {
+        const weir_reaction_def *def = &table->items[i];
+        hash = CHAIN(hash, def->first);
+        hash = CHAIN(hash, def->second);
+        hash = CHAIN(hash, def->first_to);
+        hash = CHAIN(hash, def->second_to);
+        hash = CHAIN(hash, def->rate);
+        hash = CHAIN(hash, def->heat);
+    }
+    return hash;
+}
+
 static uint64_t chain_terrain(uint64_t hash, const terrain *t)
 {
     const weir_box unbounded = {{0, 0, 0}, {0, 0, 0}};
@@ -92,6 +110,7 @@ uint64_t world_hash(const weir_world *world)
     hash = chain_terrain(hash, &world->terrain);
     hash = chain_params(hash, world);
     hash = chain_materials(hash, world);
+    hash = chain_reactions(hash, world);
     hash = CHAIN(hash, solver);
     hash = CHAIN(hash, update);
     hash = CHAIN(hash, carried);

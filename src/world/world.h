@@ -28,6 +28,12 @@ typedef struct world_material {
     char name[32];
 } world_material;
 
+// In the order of their materials, the lower one of each first.
+typedef struct world_reactions {
+    weir_reaction_def items[WEIR_REACTION_MAX];
+    int32_t count;
+} world_reactions;
+
 // Account of a material, in drops. What is held is counted.
 typedef struct world_ledger {
     int64_t added, removed, drained, turned, unloaded;
@@ -74,12 +80,13 @@ struct weir_world {
     weir_simd simd;
     weir_params params;
     terrain terrain;
-    int64_t update;  // finished updates since creation; part of the state
-    int64_t change;  // number of the last change, for weir_world_changed
+    int64_t update;      // finished updates since creation; part of the state
+    int64_t change;      // number of the last change, for weir_world_changed
     int64_t delta_mark;  // of another world that this one follows by deltas: up to which change; 0: none
     int64_t cells_updated;
     world_material materials[WEIR_MATERIAL_MAX];  // from 1 on
     int32_t material_count;                       // numbers in use, WEIR_NOTHING among them
+    world_reactions reactions;
     world_ledger ledger[WEIR_MATERIAL_MAX];
     world_source *sources;
     int32_t source_count, source_room;
@@ -87,8 +94,8 @@ struct weir_world {
     float rate;
     int32_t updates_per_step;
     int32_t update_microseconds;  // as in weir_world_def
-    double updates_owed;     // time that weir_world_advance has been given and not used, in updates
-    weir_advanced advanced;  // what the last advance did
+    double updates_owed;          // time that weir_world_advance has been given and not used, in updates
+    weir_advanced advanced;       // what the last advance did
     // Background step.
     bool busy;            // a background step runs or waits to be ended
     world_frozen frozen;  // what queries read meanwhile, besides the solver's own frozen copy
@@ -161,6 +168,17 @@ weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *
 bool materials_can_hold(const weir_world *world, const world_material *materials, int32_t count, weir_material material);
 // What a material should be held of, by its account.
 int64_t world_ledger_held(const world_ledger *ledger);
+
+// ---- reactions.c ----
+
+// The built-in ones, into an empty table.
+void reactions_create(world_reactions *table, const world_material *materials, int32_t material_count);
+// Adds one that is checked; on a failure nothing is changed.
+weir_status reactions_add(world_reactions *table, const world_material *materials, int32_t material_count,
+                          const weir_reaction_def *def);
+bool reactions_are_built_in(const world_reactions *table, const world_material *materials, int32_t material_count);
+// The one of two materials, in any order; NULL if they do not react.
+const weir_reaction_def *reactions_find(const world_reactions *table, weir_material a, weir_material b);
 
 // ---- state_hash.c ----
 uint64_t world_hash(const weir_world *world);
