@@ -630,7 +630,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_REACTIONS, 1, 4, "a reaction is of material"},
         {AT_CYCLES_NEXT, (uint32_t)-1, 4, "carry the number -1"},
         {AT_NEXT_ID, 0, 4, "number 0"},
-        {AT_NEXT_ID, 3, 4, "force or reservoir 3 of 3"},
+        {AT_NEXT_ID, 3, 4, "reservoir or heater 3 of 3"},
         {AT_SOURCE_COUNT, 0x7fffffff, 4, "emitters it claims"},
         {AT_SOURCE_COUNT, (uint64_t)-1, 4, "emitters it claims"},
         {AT_SOURCES, 9, 4, "1 of 3 makes no sense"},                                 // kind

@@ -190,11 +190,18 @@ typedef struct weir_cell {
     uint8_t solid;  // solid share, 0 open to 255 solid
 } weir_cell;
 
+// All that is in a cell, for solvers whose cells hold several materials, and how warm it is.
+typedef struct weir_mix {
+    int32_t drops[WEIR_MATERIAL_MAX];  // of each material
+    float temperature;                 // K; 0 where nothing is, and where the solver knows no warmth
+} weir_mix;
+
 typedef enum weir_source_kind {
     WEIR_SOURCE_EMITTER,
     WEIR_SOURCE_DRAIN,
     WEIR_SOURCE_FORCE,
-    WEIR_SOURCE_RESERVOIR
+    WEIR_SOURCE_RESERVOIR,
+    WEIR_SOURCE_HEATER
 } weir_source_kind;
 
 // Something that acts in every update until it is removed.
@@ -206,6 +213,7 @@ typedef struct weir_source {
     float rate;              // of an emitter or drain, in cells' worth per update; else 0
     weir_vec acceleration;   // of a force, in cells per update squared; else 0
     double level;            // of a reservoir; else 0
+    float temperature;       // of a heater, K; else 0
 } weir_source;
 
 // The most bricks that are gone which a world remembers for weir_world_changed. When there are more, or memory is short, it forgets the older
@@ -284,6 +292,21 @@ typedef struct weir_ledger {
     int64_t unloaded;  // away with regions, less what came back with them: 0 when all are there that left
     int64_t drift;     // held minus what the account says: 0
 } weir_ledger;
+
+#define WEIR_HEAT 524288  // units of heat that warm a cell's worth of water by one kelvin
+
+// The exact account of warmth, in units of WEIR_HEAT: drops times heat capacity times temperature, of all that there is. Always: held = added -
+// removed - drained - turned.
+typedef struct weir_heat_ledger {
+    int64_t held;     // what the world holds now, counted cell by cell
+    int64_t added;    // with fluid that came, by heaters and by edits of temperature
+    int64_t removed;  // with fluid that was taken out, by heaters that are cold and by edits of temperature
+    int64_t drained;  // through open sides
+    // Taken up by what melted and boiled, less what freezing and condensing gave back: the heat of that, less what the product holds more at that
+    // temperature since it has another heat capacity. So ice that melts makes it smaller.
+    int64_t turned;
+    int64_t drift;  // held minus what the account says: 0
+} weir_heat_ledger;
 
 #define WEIR_RULE_TIMES 24
 

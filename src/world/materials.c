@@ -234,6 +234,11 @@ static int64_t count_held(const weir_world *world, weir_material first, weir_mat
     for (weir_material i = first; i < end && view.owed; i++) held += view.owed(&view, i);
     for (int32_t b = 1; b < view.end; b++) {
         if (!view.alive[b]) continue;
+        for (weir_material m = first; m < end && view.read_amounts && view.wet[b]; m++) {
+            view.read_amounts(&view, b, m, 0, BRICK_CELLS, room);
+            for (int32_t i = 0; i < BRICK_CELLS; i++) held += room[i];
+        }
+        if (view.read_amounts) continue;
         const int32_t *mass = fluid_drops(&view, b, room);
         fluid_materials(&view, b, 0, BRICK_CELLS, materials);
         for (int32_t i = 0; i < BRICK_CELLS; i++)
@@ -257,6 +262,14 @@ static weir_ledger sum_ledgers(const weir_world *world, weir_material first, wei
         sum.drift -= world_ledger_held(&ledger[i]);
     }
     return sum;
+}
+
+weir_heat_ledger weir_world_heat_ledger(const weir_world *world)
+{
+    weir_heat_ledger ledger = {0};
+    if (world->solver->heat) world->solver->heat(world->state, world->busy, &ledger);
+    ledger.drift = ledger.held - (ledger.added - ledger.removed - ledger.drained - ledger.turned);
+    return ledger;
 }
 
 weir_ledger weir_world_ledger(const weir_world *world)

@@ -232,7 +232,7 @@ static void put_source(snapshot_writer *w, const world_source *source)
     put_i32(w, source->id);
     snapshot_put_box(w, source->box);
     put_u32(w, (uint32_t)source->material);
-    put_i64(w, source->kind == SOURCE_RESERVOIR ? source->level : source->rate);
+    put_i64(w, source->kind >= SOURCE_RESERVOIR ? source->level : source->rate);
     put_i64(w, source->owed);
     put_vec(w, source->force);
 }

@@ -91,7 +91,7 @@ static uint64_t chain_source(uint64_t hash, const world_source *source)
     hash = chain_box(hash, &source->box);
     hash = CHAIN(hash, source->rate);
     hash = CHAIN(hash, source->owed);
-    if (source->kind == SOURCE_RESERVOIR) hash = CHAIN(hash, source->level);
+    if (source->kind >= SOURCE_RESERVOIR) hash = CHAIN(hash, source->level);
     return chain_vec(hash, &source->force);
 }
 
