@@ -142,7 +142,7 @@ refuses "out of range" run tube --threads 100000
 refuses "out of range" run tube --seed -1
 refuses "out of range" run tube --seed 4294967296
 refuses "out of range" run tube --hash-every 0
-refuses "momentum, classic or settle" run tube --solver magic
+refuses "momentum, classic, settle or mixture" run tube --solver magic
 refuses "cpu or opencl" run tube --backend magic
 refuses "device 0 only" run tube --device 1
 refuses "device 0 only" run tube --device gpu --backend cpu

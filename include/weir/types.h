@@ -105,7 +105,14 @@ typedef struct weir_reaction_def {
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 //   settle:   for game servers: water that settles into level bodies which cost nothing, on the CPU; docs/settle.md. Down is -y.
-typedef enum weir_solver { WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_SETTLE, WEIR_SOLVER_COUNT } weir_solver;
+//   mixture:  several fluids in a cell, layered by density, warm or cold, boiling and freezing, on the CPU; docs/mixture.md. Down is -y.
+typedef enum weir_solver {
+    WEIR_SOLVER_MOMENTUM,
+    WEIR_SOLVER_CLASSIC,
+    WEIR_SOLVER_SETTLE,
+    WEIR_SOLVER_MIXTURE,
+    WEIR_SOLVER_COUNT
+} weir_solver;
 
 // "momentum" and so on, and what it is like in a few words; NULL past the last.
 WEIR_API const char *weir_solver_name(weir_solver solver);
