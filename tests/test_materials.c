@@ -368,7 +368,7 @@ static void a_world_has_only_so_many_reactions(void **state)
     (void)state;
     weir_world *world = make_world();
     weir_material added[12];
-    char name[8];
+    char name[16];
     int32_t count = 1;
     for (int32_t i = 0; i < 12; i++) {
         snprintf(name, sizeof name, "m%d", i);

@@ -138,7 +138,7 @@ static void boiling_water_keeps_its_temperature_and_comes_back_to_the_drop(void 
     assert_ok(weir_world_add_heater(world, test_box(0, 0, 0, 8, 1, 8), 500, &stove));
     assert_ok(weir_world_add_heater(world, test_box(0, 25, 0, 8, 26, 8), 370, &lid));
     bool boiled = false;
-    for (int32_t u = 0; u < test_length(900, 300); u++) {
+    for (int32_t u = 0; u < test_length(900, 700); u++) {
         test_step(world, 1);
         if (weir_world_material_ledger(world, WEIR_STEAM).held == 0) continue;
         for (int32_t y = 1; y < 25; y += 2) {
@@ -164,7 +164,7 @@ static void ice_melts_in_warm_water_and_freezes_on_a_cold_floor(void **state)
     weir_world *world = make(8, 16, 8);
     fill(world, test_box(0, 0, 0, 8, 8, 8), WEIR_WATER, 1);
     fill(world, test_box(2, 4, 2, 6, 6, 6), WEIR_ICE, 1);
-    test_step(world, test_length(3000, 600));
+    test_step(world, test_length(3000, 2400));
     assert_int_equal(weir_world_material_ledger(world, WEIR_ICE).held, 0);
     assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, (int64_t)512 * WEIR_FULL);
     int32_t cold;

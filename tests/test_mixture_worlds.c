@@ -232,7 +232,7 @@ static void play(uint64_t seed)
 static void worlds_are_as_the_plain_reading_says(void **state)
 {
     (void)state;
-    const int32_t worlds = asked_worlds > 0 ? asked_worlds : test_length(getenv("WEIR_TEST_SHORT") ? 6 : 16, 3);
+    const int32_t worlds = asked_worlds > 0 ? asked_worlds : test_length(getenv("WEIR_TEST_SHORT") ? 6 : 16, 6);
     for (int32_t i = 0; i < worlds; i++) {
         play(asked_seed + (uint64_t)i);
         if (asked_worlds > 0 && (i + 1) % 100 == 0) print_message("%d worlds\n", i + 1), fflush(stdout);
