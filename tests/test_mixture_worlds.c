@@ -58,7 +58,7 @@ typedef struct game {
     plain_mixture *plain;
     weir_material material[8];  // of which it is filled
     int32_t materials;
-    int32_t heater;  // its number; 0: none
+    float point;  // at which its own material melts, 20 K below that at which it boils
 } game;
 
 #define ON_ALL(call)                                                                                          \
@@ -71,7 +71,7 @@ static void make(game *g, uint64_t seed)
 {
     static const weir_simd widths[PATHS_MAX] = {WEIR_SIMD_SCALAR, WEIR_SIMD_AUTO, WEIR_SIMD_AVX2, WEIR_SIMD_AUTO};
     static const int32_t threads[PATHS_MAX] = {1, 3, 1, 1};
-    *g = (game){.seed = seed};
+    *g = (game){.seed = seed, .point = 293};
     chance = seed * 7919 + 1;
     weir_world_def def = weir_world_def_default();
     def.solver = WEIR_SOLVER_MIXTURE;
@@ -94,7 +94,7 @@ static void make(game *g, uint64_t seed)
     g->materials = between(1, 5);
     for (int32_t i = 0; i < g->materials; i++) g->material[i] = roll(3) == 0 ? WEIR_WATER : built_in[roll(9)];
     if (roll(3) == 0) {
-        const float point = (float)between(200, 500);
+        const float point = g->point = (float)between(200, 500);
         ON_ALL(weir_world_add_material(
             world, &(weir_material_def){"frost", 0.7f, 1, .kind = WEIR_KIND_SOLID, .temperature = 100}, NULL))
         ON_ALL(weir_world_add_material(
@@ -170,7 +170,10 @@ static void change_something(game *g)
     const weir_box box = roll_box(g->plain->bounds);
     const weir_material material = g->material[roll((uint32_t)g->materials)];
     const uint32_t kind = roll(16);
-    const float fill = roll(2) ? 1.0f : (float)roll(1001) / 1000, kelvins = (float)between(1, 1600) + 0.25f * (float)roll(4);
+    // Often close to where something melts or boils.
+    const float points[4] = {273.25f, 373.25f, 1273, g->point};
+    const float fill = roll(2) ? 1.0f : (float)roll(1001) / 1000, close = points[roll(4)] + 0.25f * (float)between(-24, 24);
+    const float kelvins = roll(2) ? close : (float)between(1, 1600) + 0.25f * (float)roll(4);
     int32_t id = 0;
     if (kind < 6) {
         ON_ALL(weir_world_fill(world, box, material, fill))
