@@ -1,5 +1,5 @@
-// Random worlds of mixture against the plain reading of its laws: every path of the product gives its amounts and heats, cell by cell, after
-// every update.
+// Random worlds of mixture against the plain reading of its laws: every path of the product gives its amounts and heats, cell by cell,
+// after every update.
 //
 // A world is a number: what is built, filled, heated, poured and drained in it follows from that. It is played at once on the plain reading
 // (plain/plain_mixture.h) and on a world per path: each width of SIMD this processor has, on one thread and on some.

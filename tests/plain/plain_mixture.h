@@ -1,7 +1,8 @@
 // A plain reading of mixture: the judge of src/solvers/mixture.
 //
-// docs/mixture.md written down once more: one dense box of cells, one pair after the other, on one thread. There are no bricks but where the laws
-// speak of them, no channels, tiles or lanes, and nothing sleeps. No code of the product is used; materials are asked for as a game would.
+// docs/mixture.md written down once more: one dense box of cells, one pair after the other, on one thread. There are no bricks but where
+// the laws speak of them, no channels, tiles or lanes, and nothing sleeps. No code of the product is used; materials are asked for as a
+// game would.
 #ifndef WEIR_TESTS_PLAIN_MIXTURE_H
 #define WEIR_TESTS_PLAIN_MIXTURE_H
 

@@ -1,5 +1,5 @@
-// The mixture automaton's kernels for the CPU: the passes of an update over a tile. This file is compiled once per width of SIMD with CPU_WIDTH
-// as its name; the compiler turns loops over the 64 pairs of two parts into vector code. All widths give the same bits.
+// The mixture automaton's kernels for the CPU: the passes of an update over a tile. This file is compiled once per width of SIMD with
+// CPU_WIDTH as its name; the compiler turns loops over the 64 pairs of two parts into vector code. All widths give the same bits.
 #include "compute/cpu_lanes.h"
 #include "solvers/mixture/mixture.h"
 

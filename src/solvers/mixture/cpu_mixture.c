@@ -1,8 +1,9 @@
 // An update of the mixture automaton on the CPU: which tiles are worked on, how their cells are fetched and put back, and what is booked.
 //
-// A brick is calm when nothing in it changed for a whole cycle of updates: in each of both parities, in each of both orders of the sides. A tile
-// whose bricks are all calm would come out as it is, since what it does depends on its cells and on where in the cycle the update is, and so it
-// is passed over. Calm is kept where other solvers keep how bricks sleep, and is no part of the state: nothing but cost depends on it.
+// A brick is calm when nothing in it changed for a whole cycle of updates: in each of both parities, in each of both orders of the sides. A
+// tile whose bricks are all calm would come out as it is, since what it does depends on its cells and on where in the cycle the update is,
+// and so it is passed over. Calm is kept where other solvers keep how bricks sleep, and is no part of the state: nothing but cost depends
+// on it.
 #include "base/hash.h"
 #include "solvers/mixture/mixture.h"
 
@@ -248,8 +249,8 @@ static void book(const mixture_tile *t, mixture_books *books)
     }
 }
 
-// What materials of a tile may turn into in this update, of which there is none so far. Nothing gets hotter than the hottest cell and colder
-// than the coldest one but by what is left over when whole temperatures are shared, a unit for each of a few moves.
+// What materials of a tile may turn into in this update, of which there is none so far. Nothing gets hotter than the hottest cell and
+// colder than the coldest one but by what is left over when whole temperatures are shared, a unit for each of a few moves.
 static void add_products(const mixture *s, uint32_t materials, mixture_tile *t)
 {
     enum { MARGIN = 16 };

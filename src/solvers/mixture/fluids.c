@@ -1,5 +1,5 @@
-// Which materials a world of mixture holds, and what they are like to the laws. A material gets its channel when it is first put in, and with
-// it all that it can turn into.
+// Which materials a world of mixture holds, and what they are like to the laws. A material gets its channel when it is first put in, and
+// with it all that it can turn into.
 #include "solvers/mixture/mixture.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
-// The laws of mixture, as functions of a pair of cells or of one (docs/mixture.md). A pair lies side by side, or one cell above the other; what
-// is left of a pair is called a here, what is right b, and of two that lie one above the other a is the upper one. Amounts are units of 2^8
-// drops, temperatures quarter kelvins, heat is units times heat capacity times temperature.
+// The laws of mixture, as functions of a pair of cells or of one (docs/mixture.md). A pair lies side by side, or one cell above the other;
+// what is left of a pair is called a here, what is right b, and of two that lie one above the other a is the upper one. Amounts are units
+// of 2^8 drops, temperatures quarter kelvins, heat is units times heat capacity times temperature.
 //
 // After Heintz et al. 2017: constancy (what one cell of a pair gets the other gives), diffusion by viscosity, descent by density.
 #ifndef WEIR_SOLVERS_MIXTURE_LAWS_H
@@ -32,8 +32,8 @@ RULE bool rule_mixture_open(int capacity)
     return capacity > MIXTURE_FULL / 2;
 }
 
-// Diffusion: what a liquid's difference moves from a to b. Rates above 128 go past the middle, which levels long pools sooner; a difference of
-// two units moves one whatever the rate, one of one unit rests.
+// Diffusion: what a liquid's difference moves from a to b. Rates above 128 go past the middle, which levels long pools sooner; a difference
+// of two units moves one whatever the rate, one of one unit rests.
 RULE int rule_mixture_side(int a, int b, int rate)
 {
     const int d = a - b, m = d < 0 ? -d : d;
@@ -88,8 +88,8 @@ RULE int rule_mixture_gas_top(int total, int room_a, int room_b)
     return total > usual ? rule_mixture_min(share, total) : room_a >> 4;
 }
 
-// Ascent: how much of a gas is to be in the upper cell, of `both` there is in the two; `up` of 256 parts rise. top and bottom are what of the
-// room there no lighter gas has taken.
+// Ascent: how much of a gas is to be in the upper cell, of `both` there is in the two; `up` of 256 parts rise. top and bottom are what of
+// the room there no lighter gas has taken.
 RULE int rule_mixture_rise(int both, int up, int top, int bottom)
 {
     const int wanted = (both * up + 255) >> 8;
@@ -111,8 +111,8 @@ RULE int rule_mixture_gas_takes(int gas, int capacity, int volume)
 
 // ---- Heat --------------------------------------------------------------------------------------------------------------------
 
-// The heat that leaves a cell of this heat and weight (amounts times heat capacities) with `out` of that weight. Temperatures are whole, with
-// a remainder of heat that is shared as far as it goes, so that no part comes out warmer by a unit than the whole was.
+// The heat that leaves a cell of this heat and weight (amounts times heat capacities) with `out` of that weight. Temperatures are whole,
+// with a remainder of heat that is shared as far as it goes, so that no part comes out warmer by a unit than the whole was.
 RULE int rule_mixture_carried(int heat, int weight, int out)
 {
     const int all = rule_mixture_max(weight, 1);
@@ -171,7 +171,8 @@ RULE int rule_mixture_lent(int excess, int other, int latent, int there)
     return own && other > 0 && other >= latent - excess ? 1 : 0;
 }
 
-// How much of a gas condenses on a neighbour that lacks `lack` of the heat to be as warm as its boiling point, and is `apart` colder than that.
+// How much of a gas condenses on a neighbour that lacks `lack` of the heat to be as warm as its boiling point, and is `apart` colder than
+// that.
 RULE int rule_mixture_film(int gas, int apart, int lack, int latent, int film)
 {
     const int wanted = 1 + ((gas * rule_mixture_max(0, rule_mixture_min(apart, 256)) * film) >> 16);

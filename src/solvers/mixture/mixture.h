@@ -1,8 +1,9 @@
-// The mixture automaton from the inside (docs/mixture.md): several fluids in a cell, layered by density, warm or cold, boiling and freezing.
+// The mixture automaton from the inside (docs/mixture.md): several fluids in a cell, layered by density, warm or cold, boiling and
+// freezing.
 //
 // State: a channel of 2 bytes per cell for every material that the world has held, and one of 4 bytes for heat. An update looks at pairs of
-// cells, and changes them in place: the blocks of 2 x 2 x 2 cells whose lowest corner is even in even updates, odd in odd ones. A tile is 4 x 4 x 4
-// such blocks: a brick in even updates, and what lies one cell lower on every axis in odd ones.
+// cells, and changes them in place: the blocks of 2 x 2 x 2 cells whose lowest corner is even in even updates, odd in odd ones. A tile is 4
+// x 4 x 4 such blocks: a brick in even updates, and what lies one cell lower on every axis in odd ones.
 //
 //     even update                    odd update
 //     +-------+-------+              +---+---------+-----
