@@ -92,6 +92,14 @@ static const bench_def settle_benches[] = {
     {"lake-dam-budget", "lake", 512, 512, 3000, 0, 1.992, TABLE_6_4, true, EVENT_UPDATES, {"budget", 64}, build_dam},
 };
 
+// Those of mixture. The document played its 176^3 cells on a GPU.
+#define HEINTZ "Heintz et al. 2017, 176^3 cells at 100 frames per second on a Radeon R9 255"
+static const bench_def mixture_benches[] = {
+    {"block", "blend", 64, 176, 20, 0, 10, HEINTZ, true, 0, {NULL, 0}, NULL},
+    {"layers", "layers", 64, 64, 100, 0, 10, HEINTZ, true, 0, {NULL, 0}, NULL},
+    {"kettle", "kettle", 16, 32, 100, 0, 10, HEINTZ, true, 0, {NULL, 0}, NULL},
+};
+
 // Who plays what: of momentum and classic the thesis tells.
 #define LIST(defs) defs, (int32_t)(sizeof defs / sizeof defs[0])
 static const struct bench_list {
@@ -102,6 +110,7 @@ static const struct bench_list {
     {WEIR_SOLVER_MOMENTUM, LIST(benches)},
     {WEIR_SOLVER_CLASSIC, LIST(benches)},
     {WEIR_SOLVER_SETTLE, LIST(settle_benches)},
+    {WEIR_SOLVER_MIXTURE, LIST(mixture_benches)},
 };
 
 #define LIST_COUNT ((int32_t)(sizeof lists / sizeof lists[0]))

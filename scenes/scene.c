@@ -229,6 +229,21 @@ void scene_fill(scene_run *run, weir_box box, float fill)
     if (ready(run, box)) run->status = weir_world_fill(run->world, box, WEIR_WATER, fill);
 }
 
+void scene_fill_with(scene_run *run, weir_box box, weir_material material, float fill)
+{
+    if (ready(run, box)) run->status = weir_world_fill(run->world, box, material, fill);
+}
+
+void scene_warm(scene_run *run, weir_box box, float temperature)
+{
+    if (ready(run, box)) run->status = weir_world_set_temperature(run->world, box, temperature);
+}
+
+void scene_heat(scene_run *run, weir_box box, float temperature, int32_t *id)
+{
+    if (ready(run, box)) run->status = weir_world_add_heater(run->world, box, temperature, id);
+}
+
 void scene_build(scene_run *run, weir_box box)
 {
     if (ready(run, box)) run->status = weir_world_build(run->world, box, 255);
@@ -256,6 +271,35 @@ void scene_fill_level(scene_run *run, weir_box box, double level)
     int32_t whole = (int32_t)level;
     scene_fill(run, scene_box(box.min.x, box.max.x, box.min.y, whole, box.min.z, box.max.z), 1.0f);
     scene_fill(run, scene_box(box.min.x, box.max.x, whole, whole + 1, box.min.z, box.max.z), (float)(level - whole));
+}
+
+double scene_amount(const scene_run *run, weir_box box, weir_material material)
+{
+    enum { ROW = 512 };
+    float fills[ROW];
+    double sum = 0;
+    for (int32_t z = box.min.z; z < box.max.z; z++) {
+        for (int32_t y = box.min.y; y < box.max.y; y++) {
+            for (int32_t x = box.min.x; x < box.max.x; x += ROW) {
+                const int32_t end = x + ROW < box.max.x ? x + ROW : box.max.x;
+                if (weir_world_read_amounts(run->world, scene_box(x, end, y, y + 1, z, z + 1), material, fills) != WEIR_OK)
+                    return NAN;
+                for (int32_t i = 0; i < end - x; i++) sum += (double)fills[i];
+            }
+        }
+    }
+    return sum;
+}
+
+double scene_held(const scene_run *run, weir_material material)
+{
+    return (double)weir_world_material_ledger(run->world, material).held / WEIR_FULL;
+}
+
+double scene_share(const scene_run *run, weir_box box, weir_material material)
+{
+    const double all = scene_held(run, material);
+    return all > 0 ? scene_amount(run, box, material) / all : NAN;
 }
 
 double scene_volume(const scene_run *run, weir_box box)

@@ -139,6 +139,11 @@ void scene_build(scene_run *run, weir_box box);
 void scene_dig(scene_run *run, weir_box box);
 void scene_drain(scene_run *run, weir_box box);
 
+// The same with another material, and with warmth, in kelvins; a heater's number may be NULL.
+void scene_fill_with(scene_run *run, weir_box box, weir_material material, float fill);
+void scene_warm(scene_run *run, weir_box box, float temperature);
+void scene_heat(scene_run *run, weir_box box, float temperature, int32_t *id);
+
 // Ends all emitters, drains and forces.
 void scene_stop_sources(scene_run *run);
 
@@ -147,6 +152,11 @@ void scene_fill_level(scene_run *run, weir_box box, double level);
 
 // Water in a box, in full cells.
 double scene_volume(const scene_run *run, weir_box box);
+// One material in a box, in full cells, and what the world holds of it.
+double scene_amount(const scene_run *run, weir_box box, weir_material material);
+double scene_held(const scene_run *run, weir_material material);
+// The share of a material that lies in a box; NaN if there is none.
+double scene_share(const scene_run *run, weir_box box, weir_material material);
 
 // What the whole world holds, bounded or not.
 weir_box_sum scene_sum(const scene_run *run);

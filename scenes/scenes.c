@@ -28,7 +28,15 @@
     ITEM(ocean)          \
     ITEM(lavawater)      \
     ITEM(locus)          \
+    ITEM(oilwater)       \
+    ITEM(layers)         \
+    ITEM(lockexchange)   \
+    ITEM(honey)          \
+    ITEM(kettle)         \
+    ITEM(icemelt)        \
+    ITEM(gasroom)        \
     ITEM(random)         \
+    ITEM(blend)          \
     ITEM(block)
 
 #define SCENE_DECLARE(name) extern const scene_def name##_scene;

@@ -299,7 +299,7 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **state)
         weir_world_fill(world, one, WEIR_WATER, 1.1f),
         weir_world_fill(world, one, WEIR_WATER, INFINITY),
         weir_world_fill(world, one, WEIR_NOTHING, 1),
-        weir_world_fill(world, one, (weir_material)9, 1),
+        weir_world_fill(world, one, WEIR_MATERIALS_BUILT_IN, 1),
         weir_world_fill(world, none, WEIR_WATER, 1),
         weir_world_fill(world, turned, WEIR_WATER, 1),
         weir_world_drain(world, none),

@@ -95,7 +95,7 @@ says "--backend opencl"
 works --version
 says "weir "
 works scenes
-for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column ground downhill ubend terrain waterfall digunderwater ocean locus random block; do says "$scene:"; done
+for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column ground downhill ubend terrain waterfall digunderwater ocean locus oilwater layers lockexchange honey kettle icemelt gasroom random blend block; do says "$scene:"; done
 says "level_left"
 says "8000 updates; solver momentum"
 works bench --list
@@ -142,7 +142,7 @@ refuses "out of range" run tube --threads 100000
 refuses "out of range" run tube --seed -1
 refuses "out of range" run tube --seed 4294967296
 refuses "out of range" run tube --hash-every 0
-refuses "momentum, classic or settle" run tube --solver magic
+refuses "momentum, classic, settle or mixture" run tube --solver magic
 refuses "cpu or opencl" run tube --backend magic
 refuses "device 0 only" run tube --device 1
 refuses "device 0 only" run tube --device gpu --backend cpu

@@ -191,7 +191,7 @@ static void leave_and_return(weir_solver solver, weir_backend backend, float sle
 
 static void what_comes_back_at_once_was_never_away(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++)
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++)
         leave_and_return(solver, WEIR_BACKEND_CPU, 0, test_length(solver == WEIR_SOLVER_SETTLE ? 300 : 60, 12));
     leave_and_return(WEIR_SOLVER_MOMENTUM, WEIR_BACKEND_CPU, 0.01f, test_length(200, 12));
 }
@@ -257,7 +257,7 @@ static uint64_t live(weir_solver solver, int32_t threads, float sleep, int32_t u
 
 static void no_drop_is_lost_in_a_long_life(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         const int32_t updates = test_length(solver == WEIR_SOLVER_SETTLE ? 1200 : 150, 30);
         const float sleep = solver == WEIR_SOLVER_MOMENTUM ? 0.01f : 0;
         assert_true(live(solver, 1, sleep, updates, 7) == live(solver, 4, sleep, updates, 7));
@@ -270,7 +270,7 @@ static void no_drop_is_lost_in_a_long_life(void **state)
 static void a_stream_waits_and_goes_on(void **state)
 {
     const weir_box away = test_box(32, 0, 0, X, Y, Z);
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         weir_world_def def = def_of(solver);
         weir_params params = weir_params_default();
         params.momentum.sleep = 0.01f;
@@ -302,7 +302,7 @@ static void a_stream_waits_and_goes_on(void **state)
 static void what_was_dug_meanwhile_lets_it_out(void **state)
 {
     const weir_box away = test_box(0, 0, 0, 32, Y, Z);
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         weir_world_def def = def_of(solver);
         weir_params params = weir_params_default();
         params.momentum.sleep = 0.01f;
@@ -481,7 +481,7 @@ static void hills_of_a_game(void *user, weir_coord origin, uint8_t shares[512])
 
 static void nobody_is_asked_about_what_is_away(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         weir_world_def def = def_of(solver);
         def.terrain = hills_of_a_game;
         weir_world *world = test_make(&def);
@@ -536,7 +536,7 @@ static void edits_at_the_border_stop_there(void **state)
 
 static void a_streamed_world_is_made_as_it_goes(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         weir_world_def def = weir_world_def_default();
         def.solver = solver;
         def.threads = 1;
@@ -567,7 +567,7 @@ static void a_streamed_world_is_made_as_it_goes(void **state)
 static void snapshots_know_what_is_away(void **state)
 {
     static uint8_t bytes[ROOM];
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         weir_world *world = make_hills(solver, WEIR_BACKEND_CPU, 1, 0), *other = make_hills(solver, WEIR_BACKEND_CPU, 1, 0);
         parcel p;
         size_t size;
@@ -667,7 +667,7 @@ static void mistakes_are_told(void **state)
 
 static void damaged_bytes_change_nothing(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         weir_world *world = make_hills(solver, WEIR_BACKEND_CPU, 1, 0);
         parcel p;
         test_step(world, 10);
@@ -734,7 +734,7 @@ static void bytes_from_strangers_keep_the_account(void **state)
 static void memory_may_end_anywhere(void **state)
 {
     static uint8_t bytes[ROOM];
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         test_memory counted = {0};
         weir_world_def def = def_of(solver);
         def.allocator = test_memory_hooks(&counted);

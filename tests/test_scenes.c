@@ -249,6 +249,45 @@ static void lava_that_runs_into_a_lake_becomes_stone(void **state)
     scene_close(run);
 }
 
+// ---- Fluids that share cells -------------------------------------------------------------------------------------------------
+
+static double probe_of(const char *scene, int32_t size, int32_t updates, const char *probe)
+{
+    scene_run *run = test_open(scene, scene_find(scene)->solver, size, updates);
+    assert_ok(scene_updates(run, run->planned));
+    assert_exact(run->world);
+    assert_int_equal(weir_world_heat_ledger(run->world).drift, 0);
+    const double value = scene_probe(run, probe);
+    scene_close(run);
+    return value;
+}
+
+static void liquids_sort_themselves_by_density(void **state)
+{
+    assert_true(probe_of("oilwater", 16, 200, "oil_above") >= 0.999);
+    assert_true(probe_of("layers", 16, 800, "sorted") >= 0.999);
+    assert_true(probe_of("lockexchange", 16, test_length(1000, 600), "sorted") >= 0.999);
+    assert_true(probe_of("honey", 8, 60, "front_honey") * 2 < probe_of("honey", 8, 60, "front_water"));
+}
+
+static void a_kettle_boils_and_loses_no_drop(void **state)
+{
+    scene_run *run = test_open("kettle", WEIR_SOLVER_MIXTURE, 6, test_length(2000, 1200));
+    assert_ok(scene_updates(run, run->planned));
+    assert_between("boils_low", scene_probe(run, "boils_low"), 372.15, 374.15);
+    assert_between("boils_high", scene_probe(run, "boils_high"), 372.15, 374.15);
+    assert_true(scene_probe(run, "most_steam") > 1);
+    assert_true(scene_probe(run, "steam") == 0 && scene_probe(run, "missing") == 0 && scene_probe(run, "heat_drift") == 0);
+    assert_exact(run->world);
+    scene_close(run);
+}
+
+static void ice_melts_and_smoke_gathers_under_the_ceiling(void **state)
+{
+    assert_true(probe_of("icemelt", 8, test_length(1500, 900), "ice") == 0);
+    assert_true(probe_of("gasroom", 8, test_length(800, 300), "under_ceiling") > 0.55);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +305,9 @@ int main(void)
         cmocka_unit_test(an_ocean_stays_at_its_level),
         cmocka_unit_test(a_hole_in_the_oceans_floor_fills),
         cmocka_unit_test(lava_that_runs_into_a_lake_becomes_stone),
+        cmocka_unit_test(liquids_sort_themselves_by_density),
+        cmocka_unit_test(a_kettle_boils_and_loses_no_drop),
+        cmocka_unit_test(ice_melts_and_smoke_gathers_under_the_ceiling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,21 +114,21 @@ static void a_script_has_several_liquids_and_reactions(void **state)
     scene_options options = scene_options_default();
     options.def.solver = WEIR_SOLVER_SETTLE;
     played p;
-    const weir_status status =
-        try_play(IN_A_BOX "material('honey', 1.4, 5000, {0.8, 0.5, 0.1})\n"
-                          "noreaction('lava', 'water')\n"
-                          "reaction('honey', 'water', 'terrain', 'oil', 0.25, 3)\n"
-                          "reaction('oil', 'lava', 'nothing', 'lava')\n"
-                          "fill(box(0, 0, 0, 8, 4, 16), 1, 'honey')\n"
-                          "fill(sphere(12, 2, 8, 2), 0.5, 'oil')\n"
-                          "emitter(box(14, 8, 14, 16, 10, 16), 1, 'lava')\n"
-                          "reservoir(box(14, 0, 0, 16, 2, 2), 1, 'oil')\n"
-                          "probe('honey', function() return cell(2, 2, 2).material == 'honey' and account('honey').added end)\n"
-                          "probe('dry', function() return cell(9, 15, 2).material == nil and account('lava').held end)\n",
-                 &options, &p);
+    const weir_status status = try_play(
+        IN_A_BOX "material('treacle', 1.4, 5000, {0.8, 0.5, 0.1})\n"
+                 "noreaction('lava', 'water')\n"
+                 "reaction('treacle', 'water', 'terrain', 'oil', 0.25, 3)\n"
+                 "reaction('oil', 'lava', 'nothing', 'lava')\n"
+                 "fill(box(0, 0, 0, 8, 4, 16), 1, 'treacle')\n"
+                 "fill(sphere(12, 2, 8, 2), 0.5, 'oil')\n"
+                 "emitter(box(14, 8, 14, 16, 10, 16), 1, 'lava')\n"
+                 "reservoir(box(14, 0, 0, 16, 2, 2), 1, 'oil')\n"
+                 "probe('treacle', function() return cell(2, 2, 2).material == 'treacle' and account('treacle').added end)\n"
+                 "probe('dry', function() return cell(9, 15, 2).material == nil and account('lava').held end)\n",
+        &options, &p);
     if (status != WEIR_OK) fail_msg("%s", scene_error());
     const weir_world *world = p.run->world;
-    const weir_material honey = weir_world_find_material(world, "honey");
+    const weir_material honey = weir_world_find_material(world, "treacle");
     weir_reaction_def def;
     assert_int_equal(weir_world_reaction_count(world), 2);
     assert_true(weir_world_reaction(world, 0, &def));
@@ -136,7 +136,7 @@ static void a_script_has_several_liquids_and_reactions(void **state)
     assert_true(def.rate == 0.25f && def.heat == 3);
     assert_true(weir_world_reaction(world, 1, &def));
     assert_true(def.first == WEIR_OIL && def.first_to == WEIR_NOTHING && def.second_to == WEIR_LAVA && def.rate == 1);
-    assert_true(scene_probe(p.run, "honey") == 512);
+    assert_true(scene_probe(p.run, "treacle") == 512);
     assert_true(scene_probe(p.run, "dry") == 0);
     assert_int_equal(weir_world_cell(world, (weir_coord){12, 2, 8}).material, WEIR_OIL);
     weir_source sources[2];
@@ -298,7 +298,7 @@ static void wrong_scripts_are_told_file_and_line(void **state)
     refused(IN_A_BOX "material('tar', 1, 1, {1, 2})", "numbers only");
     refused(IN_A_BOX "reaction('oil', 'tar', 'nothing', 'nothing')", "#2 to 'reaction' (there is no material of this name)");
     refused(IN_A_BOX "reaction('oil', 'lava', 'nothing')", "#4 to 'reaction'");
-    refused(IN_A_BOX "reaction('oil', 'lava', 'nothing', 'stone')", "#4 to 'reaction' (there is no material of this name)");
+    refused(IN_A_BOX "reaction('oil', 'lava', 'nothing', 'gravel')", "#4 to 'reaction' (there is no material of this name)");
     refused(IN_A_BOX "reaction('oil', 'oil', 'nothing', 'nothing')", "oil cannot react with itself");
     refused(IN_A_BOX "noreaction('oil', 'lava')", "there is no reaction of oil and lava");
     refused(IN_A_BOX "every(0, function() end)", "at least 1");

@@ -621,7 +621,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_UPDATE, (uint64_t)-1, 8, "counters"},
         {AT_MATERIALS, (uint32_t)-1, 4, "claims -1 materials"},
         {AT_MATERIALS, 31, 4, "claims 31 materials"},
-        {AT_MATERIALS, 1, 4, "material 4 has no sound name"},
+        {AT_MATERIALS, 1, 4, "material 10 has no sound name"},
         {AT_ADDED, (uint64_t)-1, 8, "account"},
         {AT_ADDED, (uint64_t)1 << 62, 8, "account"},
         {AT_ADDED, 12345, 8, "account says"},
@@ -630,7 +630,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {AT_REACTIONS, 1, 4, "a reaction is of material"},
         {AT_CYCLES_NEXT, (uint32_t)-1, 4, "carry the number -1"},
         {AT_NEXT_ID, 0, 4, "number 0"},
-        {AT_NEXT_ID, 3, 4, "force or reservoir 3 of 3"},
+        {AT_NEXT_ID, 3, 4, "reservoir or heater 3 of 3"},
         {AT_SOURCE_COUNT, 0x7fffffff, 4, "emitters it claims"},
         {AT_SOURCE_COUNT, (uint64_t)-1, 4, "emitters it claims"},
         {AT_SOURCES, 9, 4, "1 of 3 makes no sense"},                                 // kind

@@ -49,6 +49,9 @@ extern "C" {
     PARAM(float, evaporation, 0, 1, 0, "fill per update that films lose, to the air or the ground; 0: none")            \
     PARAM(int32_t, budget, 0, 1 << 20, 0, "most bricks that an update works on; the others follow; 0: any number")
 
+#define WEIR_MIXTURE_PARAMS(PARAM) \
+    PARAM(int32_t, film, 0, 64, 32, "how fast gases condense on what is colder, in 1/65536 per quarter kelvin and update")
+
 #define WEIR_PARAM_FIELD(type, name, least, most, standard, help) type name;
 
 typedef struct weir_momentum_params {
@@ -63,12 +66,17 @@ typedef struct weir_settle_params {
     WEIR_SETTLE_PARAMS(WEIR_PARAM_FIELD)
 } weir_settle_params;
 
+typedef struct weir_mixture_params {
+    WEIR_MIXTURE_PARAMS(WEIR_PARAM_FIELD)
+} weir_mixture_params;
+
 struct weir_params {
     weir_vec gravity;  // cells per update squared, default (0, -0.01, 0): 10 cm voxels at 100 updates per second
     WEIR_SHARED_PARAMS(WEIR_PARAM_FIELD)
     weir_momentum_params momentum;
     weir_classic_params classic;
     weir_settle_params settle;
+    weir_mixture_params mixture;
 };
 
 #undef WEIR_PARAM_FIELD

@@ -46,15 +46,46 @@ typedef struct weir_sphere {
 
 // What a fluid is, by its number in a world: some are built in, others a game adds (weir_world_add_material).
 typedef int32_t weir_material;
-enum { WEIR_NOTHING, WEIR_WATER, WEIR_OIL, WEIR_LAVA, WEIR_MATERIALS_BUILT_IN };
+enum {
+    WEIR_NOTHING,
+    WEIR_WATER,
+    WEIR_OIL,
+    WEIR_LAVA,
+    WEIR_HONEY,
+    WEIR_MERCURY,
+    WEIR_STEAM,
+    WEIR_SMOKE,
+    WEIR_ICE,
+    WEIR_STONE,
+    WEIR_MATERIALS_BUILT_IN
+};
 enum { WEIR_TERRAIN = -1 };   // no material: what a reaction makes that becomes solid terrain
 #define WEIR_MATERIAL_MAX 32  // numbers that a world has, WEIR_NOTHING among them
 
+typedef enum weir_material_kind { WEIR_KIND_LIQUID, WEIR_KIND_GAS, WEIR_KIND_SOLID, WEIR_KIND_COUNT } weir_material_kind;
+
+#define WEIR_TEMPERATURE_MAX 2000  // K
+#define WEIR_TEMPERATURE 293.15    // K, of what nobody gave another
+
+// Amounts of every kind are drops: the drops of a full cell of water are those of a full cell of ice, and of the sixteen cells of steam that it
+// boils into. So what heat does to a material is told per drop, with that of water for a measure: a cell's worth of water of a litre takes 4.18 kJ
+// to be warmed by a kelvin.
 typedef struct weir_material_def {
     const char *name;  // at most 31 bytes
     float density;     // of water: 1; up to 1000
     float viscosity;   // of water: 1; up to 1e9
     float colour[3];   // red, green, blue, each 0 to 1, as a screen shows them
+    // For solvers that know more than liquids, or warmth. Zero in any field means its default.
+    weir_material_kind kind;  // default: liquid
+    float heat_capacity;      // of water: 1; up to 1, of a gas up to 0.5. 0: 1 of liquids, 0.5 of others
+    float conductivity;       // of heat, of water: 1; up to 1000. 0: as its heat capacity
+    float temperature;        // K, of what fills and emitters bring; 0: WEIR_TEMPERATURE
+    // Of liquids: the solid into which it freezes and the gas into which it boils, at which temperature, and the heat of that: by how many
+    // kelvins it would warm as many drops of water, 80 for ice and 540 for steam. Both ways: that solid melts into it, that gas condenses, and so
+    // each is that of one liquid alone. WEIR_NOTHING, the default: it does not.
+    weir_material freezes_to, boils_to;
+    float melting_point, boiling_point;  // K
+    float melting_heat, boiling_heat;    // K
 } weir_material_def;
 
 // What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that from
@@ -76,7 +107,14 @@ typedef struct weir_reaction_def {
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 //   settle:   for game servers: water that settles into level bodies which cost nothing, on the CPU; docs/settle.md. Down is -y.
-typedef enum weir_solver { WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_SETTLE, WEIR_SOLVER_COUNT } weir_solver;
+//   mixture:  several fluids in a cell, layered by density, warm or cold, boiling and freezing, on the CPU; docs/mixture.md. Down is -y.
+typedef enum weir_solver {
+    WEIR_SOLVER_MOMENTUM,
+    WEIR_SOLVER_CLASSIC,
+    WEIR_SOLVER_SETTLE,
+    WEIR_SOLVER_MIXTURE,
+    WEIR_SOLVER_COUNT
+} weir_solver;
 
 // "momentum" and so on, and what it is like in a few words; NULL past the last.
 WEIR_API const char *weir_solver_name(weir_solver solver);
@@ -161,11 +199,18 @@ typedef struct weir_cell {
     uint8_t solid;  // solid share, 0 open to 255 solid
 } weir_cell;
 
+// All that is in a cell, for solvers whose cells hold several materials, and how warm it is.
+typedef struct weir_mix {
+    int32_t drops[WEIR_MATERIAL_MAX];  // of each material
+    float temperature;                 // K; 0 where nothing is, and where the solver knows no warmth
+} weir_mix;
+
 typedef enum weir_source_kind {
     WEIR_SOURCE_EMITTER,
     WEIR_SOURCE_DRAIN,
     WEIR_SOURCE_FORCE,
-    WEIR_SOURCE_RESERVOIR
+    WEIR_SOURCE_RESERVOIR,
+    WEIR_SOURCE_HEATER
 } weir_source_kind;
 
 // Something that acts in every update until it is removed.
@@ -177,6 +222,7 @@ typedef struct weir_source {
     float rate;              // of an emitter or drain, in cells' worth per update; else 0
     weir_vec acceleration;   // of a force, in cells per update squared; else 0
     double level;            // of a reservoir; else 0
+    float temperature;       // of a heater, K; else 0
 } weir_source;
 
 // The most bricks that are gone which a world remembers for weir_world_changed. When there are more, or memory is short, it forgets the older
@@ -255,6 +301,21 @@ typedef struct weir_ledger {
     int64_t unloaded;  // away with regions, less what came back with them: 0 when all are there that left
     int64_t drift;     // held minus what the account says: 0
 } weir_ledger;
+
+#define WEIR_HEAT 524288  // units of heat that warm a cell's worth of water by one kelvin
+
+// The exact account of warmth, in units of WEIR_HEAT: drops times heat capacity times temperature, of all that there is. Always: held = added -
+// removed - drained - turned.
+typedef struct weir_heat_ledger {
+    int64_t held;     // what the world holds now, counted cell by cell
+    int64_t added;    // with fluid that came, by heaters and by edits of temperature
+    int64_t removed;  // with fluid that was taken out, by heaters that are cold and by edits of temperature
+    int64_t drained;  // through open sides
+    // Taken up by what melted and boiled, less what freezing and condensing gave back: the heat of that, less what the product holds more at that
+    // temperature since it has another heat capacity. So ice that melts makes it smaller.
+    int64_t turned;
+    int64_t drift;  // held minus what the account says: 0
+} weir_heat_ledger;
 
 #define WEIR_RULE_TIMES 24
 

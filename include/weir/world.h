@@ -65,8 +65,8 @@ WEIR_API weir_solver weir_world_solver(const weir_world *world);
 WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
-// A world has water, oil and lava from the beginning. Which of them its fluid can be is up to its solver: settle moves any number of them side
-// by side, the others move water alone and refuse to be filled with another.
+// A world has those of weir_material from the beginning. Which of them its fluid can be is up to its solver: settle moves any number of liquids
+// side by side, the others move water alone and refuse to be filled with another.
 
 // Adds a material; its number is the next one. Names must differ. Fails while a background step runs.
 WEIR_API weir_status weir_world_add_material(weir_world *world, const weir_material_def *def, weir_material *material);
@@ -137,6 +137,9 @@ WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_v
 WEIR_API weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill);
 WEIR_API weir_status weir_world_write_flow(weir_world *world, weir_box box, const weir_vec *flow);
 
+// Brings what the box holds to a temperature, in K: above 0, up to WEIR_TEMPERATURE_MAX. For solvers that know warmth, `mixture`.
+WEIR_API weir_status weir_world_set_temperature(weir_world *world, weir_box box, float temperature);
+
 // Sets one of a game rule's channels in a box.
 WEIR_API weir_status weir_world_set_channel(weir_world *world, weir_box box, const char *channel, float value);
 
@@ -159,21 +162,31 @@ WEIR_API weir_status weir_world_add_force(weir_world *world, weir_box box, weir_
 WEIR_API weir_status weir_world_add_reservoir(weir_world *world, weir_box box, weir_material material, double level,
                                               int32_t *id);
 
-// Ends an emitter, drain, force or reservoir; the water that a reservoir held is left as it is.
+// A heater holds its box at a temperature, in K, hot or cold: what flows through its open cells is brought to it at the beginning of every
+// update, and its terrain gives warmth to the cells beside it and takes it, as a stove does or a cold lid. All of it is booked
+// (weir_heat_ledger). For solvers that know warmth, `mixture`. Where boxes overlap, the last one has its way.
+WEIR_API weir_status weir_world_add_heater(weir_world *world, weir_box box, float temperature, int32_t *id);
+
+// Ends an emitter, drain, force, heater or reservoir; the water that a reservoir held is left as it is.
 WEIR_API weir_status weir_world_remove(weir_world *world, int32_t id);
 
-// Gives an emitter, drain or force another box, an emitter or drain another rate, a force another acceleration, from the next update on; a
+// Gives an emitter, drain, force or heater another box, an emitter or drain another rate, a force another acceleration, a heater another
+// temperature, from the next update on; a
 // reservoir another box or level, which it fills at once. What an emitter or drain still owes, less than the least its solver counts, it goes on owing, so that no drop is lost or doubled by the change.
 WEIR_API weir_status weir_world_move_source(weir_world *world, int32_t id, weir_box box);
 WEIR_API weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate);
 WEIR_API weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceleration);
 WEIR_API weir_status weir_world_set_level(weir_world *world, int32_t id, double level);
+WEIR_API weir_status weir_world_set_heater(weir_world *world, int32_t id, float temperature);
 
 // ---- Queries ---------------------------------------------------------------------------------------------------------------
 // They never disturb the simulation. Places outside the world are dry and solid. A world that has lost its device answers from its
 // checkpoint; without one it is dry.
 
 WEIR_API weir_cell weir_world_cell(const weir_world *world, weir_coord cell);
+
+// All that is in a cell. weir_cell tells the material of which there is most, and the fill of all together.
+WEIR_API weir_mix weir_world_mix(const weir_world *world, weir_coord cell);
 
 // Its time grows with the water and the terrain that is kept, not with the box: a box from INT32_MIN to INT32_MAX is the whole world. A
 // game's own terrain is asked for brick by brick in boxes of up to WEIR_BOX_SUM_ASKED cells.
@@ -184,6 +197,9 @@ WEIR_API weir_status weir_world_read_fill(const weir_world *world, weir_box box,
 WEIR_API weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow);
 WEIR_API weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure);
 WEIR_API weir_status weir_world_read_material(const weir_world *world, weir_box box, uint8_t *materials);
+// The fill of one material in each cell, whatever else is there, and the temperature of all that is, in K, 0 in dry cells.
+WEIR_API weir_status weir_world_read_amounts(const weir_world *world, weir_box box, weir_material material, float *fill);
+WEIR_API weir_status weir_world_read_temperature(const weir_world *world, weir_box box, float *temperature);
 WEIR_API weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares);
 
 // All emitters, drains, forces and reservoirs in the order of their numbers: writes up to `room` of them and returns how many there are. What was
@@ -240,6 +256,8 @@ WEIR_API int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, 
 // The account of all materials together, and of one of them.
 WEIR_API weir_ledger weir_world_ledger(const weir_world *world);
 WEIR_API weir_ledger weir_world_material_ledger(const weir_world *world, weir_material material);
+// The account of warmth; all 0 where the solver knows none.
+WEIR_API weir_heat_ledger weir_world_heat_ledger(const weir_world *world);
 WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
 // A number that is the same for two worlds exactly if the same edits and steps bring both to the same state and give emitters the same

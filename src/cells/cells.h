@@ -53,6 +53,10 @@ typedef struct cell_store {
     void (*materials)(const fluid_cells *c, int32_t brick, uint8_t materials[BRICK_CELLS]);
     int32_t (*full)(const fluid_cells *c, int32_t brick, int32_t cell);  // drops that a cell holds when it is full
     bool (*wet)(const fluid_cells *c, int32_t brick);                    // whether a brick holds any
+    // For pouring, where cells hold several materials; NULL: they hold one. The units of a material that a cell can take in, of WEIR_NOTHING
+    // those that can be taken out; and so many put in, or taken out, and booked.
+    int32_t (*room)(const fluid_cells *c, int32_t brick, int32_t cell, weir_material material);
+    void (*move)(fluid_cells *c, int32_t brick, int32_t cell, weir_material material, int32_t units);
 } cell_store;
 
 struct fluid_cells {

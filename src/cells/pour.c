@@ -20,6 +20,8 @@ typedef struct pour {
 static int32_t capacity(const pour *p, int32_t brick, int32_t cell, int32_t drops, const uint8_t *materials)
 {
     const int32_t unit = p->cells->world->solver->unit;
+    const cell_store *store = p->cells->store;
+    if (store && store->room) return store->room(p->cells, brick, cell, p->sign < 0 ? WEIR_NOTHING : p->material);
     if (p->sign < 0) return drops / unit;
     if (materials && materials[cell] && materials[cell] != p->material) return 0;
     const int32_t full = cells_full(p->cells, brick, cell);
@@ -85,6 +87,7 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
     brick_mask mask;
     int32_t room[BRICK_CELLS];
     uint8_t room_of_materials[BRICK_CELLS];
+    const bool several = c->store && c->store->move;
     region_walk walk = region_walk_ordered(&p.view, p.box);
     for (int32_t brick; (brick = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (!region_box_mask(p.box, pool->coord[brick], &mask)) continue;
@@ -99,15 +102,19 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
                 int32_t part = most < level ? most : (int32_t)level;
                 if (most > level && rest > 0) part++, rest--;
                 if (part == 0) continue;
+                moved = true;
+                if (several) {
+                    c->store->move(c, brick, cell, p.sign < 0 ? WEIR_NOTHING : p.material, part);
+                    continue;
+                }
                 const weir_material of = p.sign > 0 ? p.material : materials ? materials[cell] : c->material;
                 mass[cell] += p.sign * part * unit;
                 cells_book(c, of, (int64_t)p.sign * part * unit);
                 if (materials) materials[cell] = (uint8_t)(mass[cell] > 0 ? of : WEIR_NOTHING);
-                moved = true;
             }
         }
         if (!moved) continue;
-        cells_put_drops(c, pool, brick, mass, materials);
+        if (!several) cells_put_drops(c, pool, brick, mass, materials);
         cells_count_brick(c, pool, brick);
         cells_flags(c)[brick] = world->change;
     }

@@ -23,7 +23,7 @@
 #define DELTA_MAGIC "WDLT"
 
 enum {
-    DELTA_VERSION = 1,
+    DELTA_VERSION = 2,
     DELTA_HEADER_BYTES = 10,  // and the size, of up to ten more
     DELTA_PACKED = 1,         // flags
     DELTA_FLOW = 2,

@@ -317,6 +317,8 @@ weir_status weir_world_delta(const weir_world *world, int64_t *mark, uint32_t pa
     if (parts & ~(uint32_t)WEIR_DELTA_FLOW)
         return status_fail(WEIR_ERROR_ARGUMENT, "a delta has no parts 0x%x; the one that can be added is WEIR_DELTA_FLOW",
                            parts);
+    if (!world->solver->put)
+        return status_fail(WEIR_ERROR_UNSUPPORTED, "a world of %s cannot be told by deltas", world->solver->name);
     fluid_view view = world_fluid(world);
     // All is told again where it is not known any more what is gone.
     const int64_t from = *mark < view.gone_forgotten ? 0 : *mark;

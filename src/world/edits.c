@@ -103,6 +103,15 @@ weir_status edit_check_flow(const weir_world *world)
     return status_fail(WEIR_ERROR_UNSUPPORTED, "what a world of %s holds has no flow that could be set", world->solver->name);
 }
 
+weir_status edit_check_temperature(const weir_world *world, float temperature)
+{
+    if (!world->solver->warm)
+        return status_fail(WEIR_ERROR_UNSUPPORTED, "a world of %s knows no temperature", world->solver->name);
+    if (temperature > 0 && temperature <= WEIR_TEMPERATURE_MAX) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT, "the temperature is %g; it must be a number above 0, up to %d kelvins",
+                       (double)temperature, WEIR_TEMPERATURE_MAX);
+}
+
 weir_status edit_check_vec(const char *what, weir_vec v, float limit)
 {
     const char *axes = "xyz";
@@ -323,15 +332,18 @@ static const char *edit_call(const world_edit *edit)
     case EDIT_TERRAIN_CHANGED: return "weir_terrain_changed";
     case EDIT_FLOW: return edit->values ? "weir_world_write_flow" : "weir_world_set_flow";
     case EDIT_CHANNEL: return "weir_world_set_channel";
+    case EDIT_WARM: return "weir_world_set_temperature";
     case EDIT_ADD:
         if (edit->source.kind == SOURCE_FORCE) return "weir_world_add_force";
         if (edit->source.kind == SOURCE_RESERVOIR) return "weir_world_add_reservoir";
+        if (edit->source.kind == SOURCE_HEATER) return "weir_world_add_heater";
         return edit->source.kind == SOURCE_DRAIN ? "weir_world_add_drain" : "weir_world_add_emitter";
     case EDIT_REMOVE: return "weir_world_remove";
     case EDIT_MOVE: return "weir_world_move_source";
     case EDIT_RATE: return "weir_world_set_rate";
     case EDIT_FORCE: return "weir_world_set_force";
     case EDIT_LEVEL: return "weir_world_set_level";
+    case EDIT_HEATER: return "weir_world_set_heater";
     case EDIT_POUR:
     case EDIT_KEEP: break;  // by sources alone
     }
@@ -488,6 +500,14 @@ weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow)
     world_edit edit = {.kind = EDIT_FLOW, .flow = flow};
     weir_status status = edit_check_flow(world);
     if (status == WEIR_OK) status = edit_check_vec("flow", flow, solver_flow_max(world));
+    if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
+    return status == WEIR_OK ? edit_submit(world, &edit) : status;
+}
+
+weir_status weir_world_set_temperature(weir_world *world, weir_box box, float temperature)
+{
+    world_edit edit = {.kind = EDIT_WARM, .value = temperature};
+    weir_status status = edit_check_temperature(world, temperature);
     if (status == WEIR_OK) status = edit_place_box(world, box, &edit.place);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }

@@ -12,6 +12,7 @@ typedef enum edit_kind {
     EDIT_FILL,  // brings every open cell to `drops`, 0 drains; or values: a float per cell, its fill; or to what a surface leaves in it
     EDIT_FLOW,     // gives the fluid `flow`, in cells per update; or values: a weir_vec per cell
     EDIT_CHANNEL,  // sets `channel` of a rule to `value`
+    EDIT_WARM,     // brings the fluid to the temperature `value`
     EDIT_POUR,  // spreads `amount` drops evenly over the box, or takes them if it is negative; as far as there is room, or fluid
     EDIT_KEEP,  // in an update: brings cells to what a surface leaves in them where fluid moves; flow and pressure stay
     // For the terrain:
@@ -23,7 +24,8 @@ typedef enum edit_kind {
     EDIT_MOVE,    // source.id, place
     EDIT_RATE,    // source.id, source.rate
     EDIT_FORCE,   // source.id, source.force
-    EDIT_LEVEL    // source.id, source.level
+    EDIT_LEVEL,   // source.id, source.level
+    EDIT_HEATER   // source.id, source.level
 } edit_kind;
 
 // A level surface, with fluid below.
@@ -109,12 +111,18 @@ weir_status edit_check_size(weir_box box);
 // Fills and the like, for edits of sources: what may fail, and then the change.
 weir_status edit_change_fluid(weir_world *world, const world_edit *edit);
 
+// Whether the solver knows temperature, and this is one.
+weir_status edit_check_temperature(const weir_world *world, float temperature);
+
 // ---- sources.c ----
 
 // The edit that brings fluid to a reservoir's level, or keeps it there.
 world_edit edit_of_reservoir(const weir_world *world, const world_source *source, edit_kind kind);
 
 // ---- source_edits.c ----
+
+// A heater's temperature, in quarter kelvins, is where a reservoir has its level.
+#define EDIT_HEATER_UNIT 4
 
 weir_status edit_apply_source(weir_world *world, const world_edit *edit);
 

@@ -14,7 +14,8 @@ typedef enum fluid_part {
     FLUID_FLOW_X,  // float: through the face towards x - 1; positive moves fluid towards +x
     FLUID_FLOW_Y,
     FLUID_FLOW_Z,
-    FLUID_PRESSURE,  // float
+    FLUID_PRESSURE,     // float
+    FLUID_TEMPERATURE,  // float: K
     FLUID_PARTS
 } fluid_part;
 
@@ -41,6 +42,10 @@ struct fluid_view {
     // Writes the materials of some cells of a brick; what it writes of dry ones means nothing. NULL: all of the fluid is of one. Called from
     // several threads at once.
     void (*read_materials)(const fluid_view *view, int32_t brick, int32_t first, int32_t count, uint8_t *materials);
+    // Writes the drops of a material that some cells of a brick hold; read_materials then tells that of which there is most. NULL: a cell is
+    // of one material. Called from several threads at once.
+    void (*read_amounts)(const fluid_view *view, int32_t brick, weir_material material, int32_t first, int32_t count,
+                         int32_t *drops);
     float speed;                      // cells per update that a flow of 1 moves
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
     // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.
@@ -120,6 +125,21 @@ static inline weir_material fluid_material_at(const fluid_view *view, int32_t br
     uint8_t material;
     fluid_materials(view, brick, cell, 1, &material);
     return material;
+}
+
+// The drops of a material in `count` cells of a brick.
+static inline void fluid_amounts(const fluid_view *view, int32_t brick, weir_material material, int32_t first, int32_t count,
+                                 int32_t *drops)
+{
+    uint8_t materials[BRICK_CELLS];
+    int32_t room[BRICK_CELLS];
+    if (view->read_amounts && brick != BRICK_NOTHING) {
+        view->read_amounts(view, brick, material, first, count, drops);
+        return;
+    }
+    const int32_t *all = fluid_values(view, FLUID_DROPS, brick, first, count, room);
+    fluid_materials(view, brick, first, count, materials);
+    for (int32_t i = 0; i < count; i++) drops[i] = materials[i] == material ? all[i] : 0;
 }
 
 static inline float fluid_pressure_at(const fluid_view *view, int32_t brick, int32_t cell)

@@ -60,6 +60,21 @@ weir_cell weir_world_cell(const weir_world *world, weir_coord cell)
     return answer;
 }
 
+weir_mix weir_world_mix(const weir_world *world, weir_coord cell)
+{
+    weir_mix mix = {.temperature = 0};
+    if (!terrain_inside(&world->terrain, cell)) return mix;
+    fluid_view view = world_fluid(world);
+    region_fetch(&view, (weir_box){cell, {cell.x + 1, cell.y + 1, cell.z + 1}});
+    if (!world_check_query(world)) view = world_fluid(world);
+    const int32_t brick = fluid_find(&view, brick_of_cell(cell)), i = cell_index(cell);
+    float room;
+    if (brick == BRICK_NOTHING) return mix;
+    for (weir_material m = 1; m < world->material_count; m++) fluid_amounts(&view, brick, m, i, 1, &mix.drops[m]);
+    mix.temperature = *(const float *)fluid_values(&view, FLUID_TEMPERATURE, brick, i, 1, &room);
+    return mix;
+}
+
 float weir_world_channel(const weir_world *world, const char *channel, weir_coord cell)
 {
     assert(channel);

@@ -9,7 +9,7 @@
 static const float PER_DROP = 1.0f / WEIR_FULL;
 
 // Copies `count` cells of a brick's row, from `cell` on.
-typedef void read_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to);
+typedef void read_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count, void *to);
 
 static weir_status check_box(weir_box box, size_t cell_bytes)
 {
@@ -40,7 +40,8 @@ static fluid_view fetch_box(const weir_world *world, weir_box box)
     return world_check_query(world) ? view : world_fluid(world);
 }
 
-static weir_status read_live(const weir_world *world, weir_box box, size_t cell_bytes, read_row *read, void *values)
+static weir_status read_live(const weir_world *world, weir_box box, size_t cell_bytes, read_row *read, weir_material material,
+                             void *values)
 {
     weir_status status = check_box(box, cell_bytes);
     if (status != WEIR_OK) return status;
@@ -56,7 +57,7 @@ static weir_status read_live(const weir_world *world, weir_box box, size_t cell_
         for (int32_t z = part.min.z; z < part.max.z; z++) {
             for (int32_t y = part.min.y; y < part.max.y; y++) {
                 char *to = (char *)values + cell_bytes * region_index(box, (weir_coord){part.min.x, y, z});
-                read(&view, brick, cell_index((weir_coord){part.min.x, y, z}), part.max.x - part.min.x, to);
+                read(&view, material, brick, cell_index((weir_coord){part.min.x, y, z}), part.max.x - part.min.x, to);
             }
         }
     }
@@ -65,29 +66,35 @@ static weir_status read_live(const weir_world *world, weir_box box, size_t cell_
 
 // ---- One reader per value --------------------------------------------------------------------------------------------------
 
-static void read_fill_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_fill_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count, void *to)
 {
+    (void)material;
     float *fill = to;
     int32_t room[BRICK_EDGE];
     const int32_t *mass = fluid_values(view, FLUID_DROPS, brick, cell, count, room);
     for (int32_t i = 0; i < count; i++) fill[i] = (float)mass[i] * PER_DROP;
 }
 
-static void read_pressure_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_pressure_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count,
+                              void *to)
 {
+    (void)material;
     float room[BRICK_EDGE];
     memcpy(to, fluid_values(view, FLUID_PRESSURE, brick, cell, count, room), (size_t)count * sizeof(float));
 }
 
-static void read_flow_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_flow_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count, void *to)
 {
+    (void)material;
     float *flow = to;
     for (int32_t axis = 0; axis < 3; axis++)
         for (int32_t i = 0; i < count; i++) flow[3 * i + axis] = fluid_flow_at(view, brick, cell + i, axis);
 }
 
-static void read_material_row(const fluid_view *view, int32_t brick, int32_t cell, int32_t count, void *to)
+static void read_material_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count,
+                              void *to)
 {
+    (void)material;
     int32_t room[BRICK_EDGE];
     const int32_t *mass = fluid_values(view, FLUID_DROPS, brick, cell, count, room);
     fluid_materials(view, brick, cell, count, to);
@@ -95,28 +102,60 @@ static void read_material_row(const fluid_view *view, int32_t brick, int32_t cel
         if (mass[i] == 0) ((uint8_t *)to)[i] = WEIR_NOTHING;
 }
 
+static void read_amounts_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count,
+                             void *to)
+{
+    float *fill = to;
+    int32_t drops[BRICK_EDGE];
+    fluid_amounts(view, brick, material, cell, count, drops);
+    for (int32_t i = 0; i < count; i++) fill[i] = (float)drops[i] * PER_DROP;
+}
+
+static void read_temperature_row(const fluid_view *view, weir_material material, int32_t brick, int32_t cell, int32_t count,
+                                 void *to)
+{
+    (void)material;
+    float room[BRICK_EDGE];
+    memcpy(to, fluid_values(view, FLUID_TEMPERATURE, brick, cell, count, room), (size_t)count * sizeof(float));
+}
+
+weir_status weir_world_read_amounts(const weir_world *world, weir_box box, weir_material material, float *fill)
+{
+    assert(fill);
+    if (material > WEIR_NOTHING && material < world->material_count)
+        return read_live(world, box, sizeof *fill, read_amounts_row, material, fill);
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no material %d in this world; the last is %d, %s", material,
+                       world->material_count - 1, world->materials[world->material_count - 1].name);
+}
+
+weir_status weir_world_read_temperature(const weir_world *world, weir_box box, float *temperature)
+{
+    assert(temperature);
+    return read_live(world, box, sizeof *temperature, read_temperature_row, WEIR_NOTHING, temperature);
+}
+
 weir_status weir_world_read_material(const weir_world *world, weir_box box, uint8_t *materials)
 {
     assert(materials);
-    return read_live(world, box, sizeof *materials, read_material_row, materials);
+    return read_live(world, box, sizeof *materials, read_material_row, WEIR_NOTHING, materials);
 }
 
 weir_status weir_world_read_fill(const weir_world *world, weir_box box, float *fill)
 {
     assert(fill);
-    return read_live(world, box, sizeof *fill, read_fill_row, fill);
+    return read_live(world, box, sizeof *fill, read_fill_row, WEIR_NOTHING, fill);
 }
 
 weir_status weir_world_read_flow(const weir_world *world, weir_box box, weir_vec *flow)
 {
     assert(flow);
-    return read_live(world, box, sizeof *flow, read_flow_row, flow);
+    return read_live(world, box, sizeof *flow, read_flow_row, WEIR_NOTHING, flow);
 }
 
 weir_status weir_world_read_pressure(const weir_world *world, weir_box box, float *pressure)
 {
     assert(pressure);
-    return read_live(world, box, sizeof *pressure, read_pressure_row, pressure);
+    return read_live(world, box, sizeof *pressure, read_pressure_row, WEIR_NOTHING, pressure);
 }
 
 weir_status weir_world_read_terrain(const weir_world *world, weir_box box, uint8_t *shares)

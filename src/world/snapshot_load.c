@@ -256,6 +256,20 @@ static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival 
     return WEIR_OK;
 }
 
+static void get_warmth(snapshot_reader *r, weir_material_def *def)
+{
+    def->kind = (weir_material_kind)get_u32(r);
+    def->heat_capacity = get_float(r);
+    def->conductivity = get_float(r);
+    def->temperature = get_float(r);
+    def->freezes_to = get_i32(r);
+    def->melting_point = get_float(r);
+    def->melting_heat = get_float(r);
+    def->boils_to = get_i32(r);
+    def->boiling_point = get_float(r);
+    def->boiling_heat = get_float(r);
+}
+
 static weir_status get_materials(snapshot_reader *r, arrival *a)
 {
     const int32_t added = get_i32(r);
@@ -270,6 +284,7 @@ static weir_status get_materials(snapshot_reader *r, arrival *a)
         def.density = get_float(r);
         def.viscosity = get_float(r);
         for (int32_t k = 0; k < 3; k++) def.colour[k] = get_float(r);
+        get_warmth(r, &def);
         if (r->ended) return snapshot_ends_early(r);
         if (materials_add(a->materials, &a->material_count, &def) != WEIR_OK)
             return snapshot_damaged(r, "%s", weir_error_message());
@@ -328,6 +343,9 @@ static bool source_sound(const weir_world *world, const arrival *a, const world_
     }
     if (s->id <= last_id || s->id >= a->next_source_id || !box_sound(s->box)) return false;
     if (s->kind == SOURCE_FORCE) return world->solver->speed > 0 && s->rate == 0 && s->owed == 0;
+    if (s->kind == SOURCE_HEATER)
+        return world->solver->warm && s->level > 0 && s->level <= WEIR_TEMPERATURE_MAX * EDIT_HEATER_UNIT && s->owed == 0 &&
+               region_volume(s->box) <= WORLD_SOURCE_CELLS;
     const int64_t end = (int64_t)EDIT_LEVEL_MOST * WEIR_FULL;
     const bool held = s->kind == SOURCE_RESERVOIR && s->level >= -end && s->level <= end && s->owed == 0;
     const bool rated = s->kind != SOURCE_RESERVOIR && s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 &&
@@ -355,14 +373,14 @@ static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a
         *s = (world_source){.kind = (source_kind)kind, .id = get_i32(r)};
         s->box = snapshot_get_box(r);
         s->material = get_i32(r);
-        *(kind == SOURCE_RESERVOIR ? &s->level : &s->rate) = get_i64(r);
+        *(kind >= SOURCE_RESERVOIR ? &s->level : &s->rate) = get_i64(r);
         s->owed = get_i64(r);
         s->force = get_vec(r);
-        bool sound = kind <= SOURCE_RESERVOIR && s->material >= WEIR_NOTHING && s->material < a->material_count &&
+        bool sound = kind <= SOURCE_HEATER && s->material >= WEIR_NOTHING && s->material < a->material_count &&
                      source_sound(world, a, s, last_id);
         if (!sound)
-            return snapshot_damaged(r, "emitter, drain, force or reservoir %d of %d makes no sense", a->source_count + 1,
-                                    count);
+            return snapshot_damaged(r, "emitter, drain, force, reservoir or heater %d of %d makes no sense",
+                                    a->source_count + 1, count);
     }
     return WEIR_OK;
 }
@@ -466,6 +484,10 @@ static weir_status get_fluid(snapshot_reader *r, weir_world *world, arrival *a)
     weir_status status = world->solver->load(world->state, r, &a->terrain, held, &a->fluid);
     if (status != WEIR_OK) return status;
     if (snapshot_left(r) > 0) return snapshot_damaged(r, "%zu bytes follow its end", snapshot_left(r));
+    const solver_table *solver = world->solver;
+    const char *wrong =
+        solver->arrival_fits ? solver->arrival_fits(world->state, a->fluid, a->materials, a->material_count) : NULL;
+    if (wrong) return snapshot_damaged(r, "%s", wrong);
     for (int32_t i = 1; i < WEIR_MATERIAL_MAX; i++) {
         const int64_t account = world_ledger_held(&a->ledger[i]);
         if (held[i] != account)

@@ -232,7 +232,7 @@ static void put_source(snapshot_writer *w, const world_source *source)
     put_i32(w, source->id);
     snapshot_put_box(w, source->box);
     put_u32(w, (uint32_t)source->material);
-    put_i64(w, source->kind == SOURCE_RESERVOIR ? source->level : source->rate);
+    put_i64(w, source->kind >= SOURCE_RESERVOIR ? source->level : source->rate);
     put_i64(w, source->owed);
     put_vec(w, source->force);
 }
@@ -274,6 +274,20 @@ void snapshot_put_names(snapshot_writer *w, const weir_world *world)
     for (int32_t i = WEIR_MATERIALS_BUILT_IN; i < world->material_count; i++) snapshot_put_name(w, world->materials[i].name);
 }
 
+static void put_warmth(snapshot_writer *w, const weir_material_def *def)
+{
+    put_i32(w, (int32_t)def->kind);
+    put_float(w, def->heat_capacity);
+    put_float(w, def->conductivity);
+    put_float(w, def->temperature);
+    put_i32(w, def->freezes_to);
+    put_float(w, def->melting_point);
+    put_float(w, def->melting_heat);
+    put_i32(w, def->boils_to);
+    put_float(w, def->boiling_point);
+    put_float(w, def->boiling_heat);
+}
+
 // Those that a game added, and the account of each, water first.
 static void put_materials(snapshot_writer *w, const weir_world *world)
 {
@@ -284,6 +298,7 @@ static void put_materials(snapshot_writer *w, const weir_world *world)
         put_float(w, material->def.density);
         put_float(w, material->def.viscosity);
         for (int32_t k = 0; k < 3; k++) put_float(w, material->def.colour[k]);
+        put_warmth(w, &material->def);
     }
     for (int32_t i = WEIR_WATER; i < world->material_count; i++) {
         put_i64(w, world->ledger[i].added);

@@ -27,6 +27,7 @@ struct solver_table {
     uint8_t solid_share;  // of a cell, from which on it is solid to this solver; 0: TERRAIN_SOLID
     float speed;          // cells per update that a flow of 1 moves; 0: its fluid has no flow that could be set or pushed
     bool falls;           // down is -y, whatever gravity is
+    bool warm;            // it knows temperature: EDIT_WARM comes to it, and heaters
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
@@ -48,10 +49,12 @@ struct solver_table {
     bool (*sources_wait)(const void *state);
 
     // ---- Edits, in the same two halves ----
-    // EDIT_FILL, EDIT_FLOW, EDIT_CHANNEL, EDIT_POUR and EDIT_KEEP come here (edits.h). `prepare` does all that can fail, `apply` changes the fluid and
-    // books what was added and removed.
+    // EDIT_FILL, EDIT_FLOW, EDIT_CHANNEL, EDIT_WARM, EDIT_POUR and EDIT_KEEP come here (edits.h). `prepare` does all that can fail, `apply` changes
+    // the fluid and books what was added and removed.
     weir_status (*prepare)(void *state, const world_edit *edit);
     void (*apply)(void *state, const world_edit *edit);
+    // An emitter is about to be added: room for what it will bring. NULL: no material needs any.
+    weir_status (*material_prepare)(void *state, weir_material material);
     // The terrain of some bricks is about to change: all of that which can fail. NULL: nothing can.
     weir_status (*terrain_prepare)(void *state, weir_box bricks);
     // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
@@ -89,6 +92,10 @@ struct solver_table {
                         void **arrival);
     void (*adopt)(void *state, void *arrival);
     void (*discard)(void *state, void *arrival);
+    // NULL, or what is wrong with what was read, given the materials that came with it. NULL: it fits any.
+    const char *(*arrival_fits)(const void *state, const void *arrival, const world_material *materials, int32_t count);
+    // The account of warmth but for its drift. NULL: there is none.
+    void (*heat)(const void *state, bool frozen, weir_heat_ledger *ledger);
 
     // ---- Regions: bricks that leave and come back (regions.c); NULL: it lets none go ----
     // Writes the state of the bricks of a box of bricks.

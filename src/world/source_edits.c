@@ -1,6 +1,6 @@
 // Emitters, drains, forces and reservoirs from the outside: added, moved, changed, removed and listed. What they do in an update is in
 // sources.c.
-#include "world/edits.h"
+#include "world/solver.h"
 
 #include <assert.h>
 #include <math.h>
@@ -20,6 +20,13 @@ static weir_status fill_reservoir(weir_world *world, const world_source *source)
     return edit_change_fluid(world, &edit);
 }
 
+// Room for the material that it will bring.
+static weir_status prepare_emitter(weir_world *world, const world_source *source)
+{
+    if (source->kind != SOURCE_EMITTER || !world->solver->material_prepare) return WEIR_OK;
+    return world->solver->material_prepare(world->state, source->material);
+}
+
 static weir_status apply_add(weir_world *world, const world_edit *edit)
 {
     if (world->source_count == world->source_room) {
@@ -31,7 +38,8 @@ static weir_status apply_add(weir_world *world, const world_edit *edit)
         world->sources = grown;
         world->source_room = room;
     }
-    const weir_status status = fill_reservoir(world, &edit->source);
+    weir_status status = fill_reservoir(world, &edit->source);
+    if (status == WEIR_OK) status = prepare_emitter(world, &edit->source);
     if (status == WEIR_OK) world->sources[world->source_count++] = edit->source;
     return status;
 }
@@ -54,7 +62,7 @@ weir_status edit_apply_source(weir_world *world, const world_edit *edit)
     if (edit->kind == EDIT_MOVE) changed.box = edit->place.box;
     if (edit->kind == EDIT_RATE) changed.rate = edit->source.rate;
     if (edit->kind == EDIT_FORCE) changed.force = edit->source.force;
-    if (edit->kind == EDIT_LEVEL) changed.level = edit->source.level;
+    if (edit->kind == EDIT_LEVEL || edit->kind == EDIT_HEATER) changed.level = edit->source.level;
     const weir_status status = fill_reservoir(world, &changed);
     if (status == WEIR_OK) *source = changed;
     return status;
@@ -90,7 +98,8 @@ static weir_status find_source(const weir_world *world, int32_t id, const world_
 static void show(const world_source *source, weir_source *to)
 {
     _Static_assert((int)SOURCE_EMITTER == (int)WEIR_SOURCE_EMITTER && (int)SOURCE_DRAIN == (int)WEIR_SOURCE_DRAIN &&
-                       (int)SOURCE_FORCE == (int)WEIR_SOURCE_FORCE && (int)SOURCE_RESERVOIR == (int)WEIR_SOURCE_RESERVOIR,
+                       (int)SOURCE_FORCE == (int)WEIR_SOURCE_FORCE && (int)SOURCE_RESERVOIR == (int)WEIR_SOURCE_RESERVOIR &&
+                       (int)SOURCE_HEATER == (int)WEIR_SOURCE_HEATER,
                    "the same kinds inside and out");
     memset(to, 0, sizeof *to);  // bytes between its parts too, so that lists can be compared whole
     to->id = source->id;
@@ -99,7 +108,10 @@ static void show(const world_source *source, weir_source *to)
     to->material = source->material;
     to->rate = (float)((double)source->rate / RATE_UNIT);  // which, when set again, gives the same number of drops
     to->acceleration = source->force;
-    to->level = (double)source->level / WEIR_FULL;
+    if (source->kind == SOURCE_HEATER)
+        to->temperature = (float)source->level / EDIT_HEATER_UNIT;
+    else
+        to->level = (double)source->level / WEIR_FULL;
 }
 
 int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_t room)
@@ -113,7 +125,7 @@ int32_t weir_world_sources(const weir_world *world, weir_source *sources, int32_
 
 static const char *name_of(source_kind kind)
 {
-    static const char *const names[] = {"an emitter", "a drain", "a force", "a reservoir"};
+    static const char *const names[] = {"an emitter", "a drain", "a force", "a reservoir", "a heater"};
     return names[kind];
 }
 
@@ -226,6 +238,8 @@ weir_status weir_world_set_rate(weir_world *world, int32_t id, float rate)
         return status_fail(WEIR_ERROR_ARGUMENT, "%d is a force, which has no rate; set its acceleration", id);
     if (source->kind == SOURCE_RESERVOIR)
         return status_fail(WEIR_ERROR_ARGUMENT, "%d is a reservoir, which has no rate; set its level", id);
+    if (source->kind == SOURCE_HEATER)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is a heater, which has no rate; set its temperature", id);
     status = check_rate(rate, &edit.source.rate);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
 }
@@ -237,7 +251,9 @@ weir_status weir_world_set_force(weir_world *world, int32_t id, weir_vec acceler
     if (status != WEIR_OK) return status;
     if (source->kind != SOURCE_FORCE) {
         return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which accelerates nothing; set its %s", id, name_of(source->kind),
-                           source->kind == SOURCE_RESERVOIR ? "level" : "rate");
+                           source->kind == SOURCE_RESERVOIR ? "level"
+                           : source->kind == SOURCE_HEATER  ? "temperature"
+                                                            : "rate");
     }
     status = edit_check_vec("acceleration", acceleration, FORCE_MAX);
     if (status != WEIR_OK) return status;
@@ -254,4 +270,30 @@ weir_status weir_world_set_level(weir_world *world, int32_t id, double level)
         return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which holds no level", id, name_of(source->kind));
     status = check_level(level, &edit.source.level);
     return status == WEIR_OK ? edit_submit(world, &edit) : status;
+}
+
+// To the nearest quarter, and above 0.
+static int64_t quarters_of(float temperature)
+{
+    const int64_t quarters = (int64_t)((double)temperature * EDIT_HEATER_UNIT + 0.5);
+    return quarters > 0 ? quarters : 1;
+}
+
+weir_status weir_world_add_heater(weir_world *world, weir_box box, float temperature, int32_t *id)
+{
+    const weir_status status = edit_check_temperature(world, temperature);
+    if (status != WEIR_OK) return status;
+    return add_source(world, box, (world_source){.kind = SOURCE_HEATER, .level = quarters_of(temperature)}, id);
+}
+
+weir_status weir_world_set_heater(weir_world *world, int32_t id, float temperature)
+{
+    const world_source *source;
+    weir_status status = find_source(world, id, &source);
+    if (status != WEIR_OK) return status;
+    if (source->kind != SOURCE_HEATER)
+        return status_fail(WEIR_ERROR_ARGUMENT, "%d is %s, which holds no temperature", id, name_of(source->kind));
+    status = edit_check_temperature(world, temperature);
+    if (status != WEIR_OK) return status;
+    return edit_submit(world, &(world_edit){.kind = EDIT_HEATER, .source = {.id = id, .level = quarters_of(temperature)}});
 }

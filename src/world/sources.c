@@ -37,6 +37,12 @@ void world_apply_sources(weir_world *world)
     for (int32_t i = 0; i < world->source_count; i++) {
         world_source *source = &world->sources[i];
         if (source->kind == SOURCE_FORCE) continue;
+        if (source->kind == SOURCE_HEATER) {
+            const world_edit warm = {
+                .kind = EDIT_WARM, .place = {.box = source->box}, .value = (float)source->level / EDIT_HEATER_UNIT};
+            world->solver->apply(world->state, &warm);
+            continue;
+        }
         if (source->kind == SOURCE_RESERVOIR) {
             const world_edit keep = edit_of_reservoir(world, source, EDIT_KEEP);
             world->solver->apply(world->state, &keep);

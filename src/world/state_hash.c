@@ -32,6 +32,14 @@ static uint64_t chain_params(uint64_t hash, const weir_world *world)
     return hash;
 }
 
+static uint64_t chain_warmth(uint64_t hash, const weir_material_def *def)
+{
+    const int32_t numbers[3] = {(int32_t)def->kind, def->freezes_to, def->boils_to};
+    const float values[7] = {def->heat_capacity, def->conductivity, def->temperature, def->melting_point,
+                             def->boiling_point, def->melting_heat, def->boiling_heat};
+    return hash_bytes(values, sizeof values, hash_bytes(numbers, sizeof numbers, hash));
+}
+
 // Those that a game added; water is what it is.
 static uint64_t chain_materials(uint64_t hash, const weir_world *world)
 {
@@ -40,6 +48,7 @@ static uint64_t chain_materials(uint64_t hash, const weir_world *world)
         hash = hash_bytes(material->name, strlen(material->name), hash);
         hash = CHAIN(hash, material->def.density);
         hash = CHAIN(hash, material->def.viscosity);
+        hash = chain_warmth(hash, &material->def);
     }
     return hash;
 }
@@ -82,7 +91,7 @@ static uint64_t chain_source(uint64_t hash, const world_source *source)
     hash = chain_box(hash, &source->box);
     hash = CHAIN(hash, source->rate);
     hash = CHAIN(hash, source->owed);
-    if (source->kind == SOURCE_RESERVOIR) hash = CHAIN(hash, source->level);
+    if (source->kind >= SOURCE_RESERVOIR) hash = CHAIN(hash, source->level);
     return chain_vec(hash, &source->force);
 }
 

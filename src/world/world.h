@@ -9,7 +9,7 @@
 #include "world/terrain.h"
 #include <weir/weir.h>
 
-typedef enum source_kind { SOURCE_EMITTER, SOURCE_DRAIN, SOURCE_FORCE, SOURCE_RESERVOIR } source_kind;
+typedef enum source_kind { SOURCE_EMITTER, SOURCE_DRAIN, SOURCE_FORCE, SOURCE_RESERVOIR, SOURCE_HEATER } source_kind;
 
 // Something that acts in every update until it is removed.
 typedef struct world_source {
@@ -20,7 +20,7 @@ typedef struct world_source {
     int64_t rate;  // emitter, drain: 1/65536 drops per update
     int64_t owed;  // emitter, drain: 1/65536 drops not moved yet, below one unit of the solver
     weir_vec force;
-    int64_t level;  // reservoir: drops of height
+    int64_t level;  // reservoir: drops of height; heater: quarter kelvins
 } world_source;
 
 typedef struct world_material {

@@ -74,8 +74,8 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
 
 static bool can_hold(const void *state, weir_material material, const weir_material_def *def)
 {
-    (void)state, (void)material, (void)def;
-    return true;
+    (void)state, (void)material;
+    return def->kind == WEIR_KIND_LIQUID;
 }
 
 static int32_t carried(const void *state)

@@ -1,0 +1,183 @@
+// The laws of mixture, as functions of a pair of cells or of one (docs/mixture.md). A pair lies side by side, or one cell above the other;
+// what is left of a pair is called a here, what is right b, and of two that lie one above the other a is the upper one. Amounts are units
+// of 2^8 drops, temperatures quarter kelvins, heat is units times heat capacity times temperature.
+//
+// After Heintz et al. 2017: constancy (what one cell of a pair gets the other gives), diffusion by viscosity, descent by density.
+#ifndef WEIR_SOLVERS_MIXTURE_LAWS_H
+#define WEIR_SOLVERS_MIXTURE_LAWS_H
+
+#include "cells/language.h"
+
+#define MIXTURE_FULL 16384          // units in a full cell
+#define MIXTURE_GAS_MOST 32767      // units of all gases together in a cell
+#define MIXTURE_WEIGHT_MOST 262143  // most that a cell's amounts times their heat capacities come to, so that heat fits an int
+#define MIXTURE_HOTTEST 8000.0f     // quarter kelvins
+#define MIXTURE_STILL (1.0f / 64)   // difference of temperature below which nothing is conducted
+
+RULE int rule_mixture_min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+RULE int rule_mixture_max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+// ---- Liquids -----------------------------------------------------------------------------------------------------------------
+
+// Whether liquid goes in and out of a cell: what solids leave of it is more than half.
+RULE bool rule_mixture_open(int capacity)
+{
+    return capacity > MIXTURE_FULL / 2;
+}
+
+// Diffusion: what a liquid's difference moves from a to b. Rates above 128 go past the middle, which levels long pools sooner; a difference
+// of two units moves one whatever the rate, one of one unit rests.
+RULE int rule_mixture_side(int a, int b, int rate)
+{
+    const int d = a - b, m = d < 0 ? -d : d;
+    const int part = (m * rate) >> 8, least = m >= 2 ? 1 : 0;
+    const int moved = rule_mixture_max(part, least);
+    return d < 0 ? -moved : moved;
+}
+
+// Descent: what moves down where the lower cell has `has` of a liquid and is to have `wanted`.
+RULE int rule_mixture_sort(int wanted, int has, int rate)
+{
+    const int d = wanted - has, m = d < 0 ? -d : d;
+    const int moved = (m * rule_mixture_min(256, 2 * rate) + 255) >> 8;
+    return d < 0 ? -moved : moved;
+}
+
+// By how much a cell would be over-full with what it gains.
+RULE int rule_mixture_over(int volume, int gained, int capacity)
+{
+    return rule_mixture_max(0, volume + gained - rule_mixture_max(capacity, volume));
+}
+
+// What of a move is left when b can take `over_b` less, and a `over_a`.
+RULE int rule_mixture_trim(int moved, int over_a, int over_b)
+{
+    const int forth = rule_mixture_max(moved, 0), back = rule_mixture_max(-moved, 0);
+    return forth - rule_mixture_min(forth, over_b) - (back - rule_mixture_min(back, over_a));
+}
+
+// ---- Gases -------------------------------------------------------------------------------------------------------------------
+
+// The room that gas has in a cell.
+RULE int rule_mixture_room(int capacity, int volume)
+{
+    const int left = rule_mixture_max(capacity - volume, MIXTURE_FULL / 8);
+    return rule_mixture_open(capacity) ? left : 0;
+}
+
+// Diffusion of a gas, by how much room it has on either side.
+RULE int rule_mixture_gas_side(int a, int b, int room_a, int room_b, int rate)
+{
+    const float apart = (float)(a * room_b - b * room_a);
+    const float part = (float)rate * (1.0f / 128);
+    return (int)(apart / (float)rule_mixture_max(room_a + room_b, 1) * part);
+}
+
+// How much gas the upper cell holds before it is denser than usual; `total` is what both hold, of which nothing is lost where that is more.
+RULE int rule_mixture_gas_top(int total, int room_a, int room_b)
+{
+    const int usual = (room_a >> 4) + (room_b >> 4);
+    const int share = (int)((float)total * (float)room_a / (float)rule_mixture_max(room_a + room_b, 1));
+    return total > usual ? rule_mixture_min(share, total) : room_a >> 4;
+}
+
+// Ascent: how much of a gas is to be in the upper cell, of `both` there is in the two; `up` of 256 parts rise. top and bottom are what of
+// the room there no lighter gas has taken.
+RULE int rule_mixture_rise(int both, int up, int top, int bottom)
+{
+    const int wanted = (both * up + 255) >> 8;
+    return rule_mixture_min(top, rule_mixture_max(wanted, both - bottom));
+}
+
+// What of a gas goes from a to b, where it wants to move `moved`: not more than is there, nor than the other can take.
+RULE int rule_mixture_gas_moves(int moved, int a, int b, int take_a, int take_b)
+{
+    const int least = -rule_mixture_min(b, take_a), most = rule_mixture_min(a, take_b);
+    return rule_mixture_max(least, rule_mixture_min(most, moved));
+}
+
+// What gas a cell can still take in: none where liquid is pressed in.
+RULE int rule_mixture_gas_takes(int gas, int capacity, int volume)
+{
+    return volume > capacity ? 0 : rule_mixture_max(MIXTURE_GAS_MOST - gas, 0);
+}
+
+// ---- Heat --------------------------------------------------------------------------------------------------------------------
+
+// The heat that leaves a cell of this heat and weight (amounts times heat capacities) with `out` of that weight. Temperatures are whole,
+// with a remainder of heat that is shared as far as it goes, so that no part comes out warmer by a unit than the whole was.
+RULE int rule_mixture_carried(int heat, int weight, int out)
+{
+    const int all = rule_mixture_max(weight, 1);
+    const float inverse = 1.0f / (float)all;
+    int warm = (int)((float)heat * inverse), rest = heat - warm * all;
+    const int low = rest < 0 ? 1 : 0, high = rest >= all ? 1 : 0;
+    warm += high - low;
+    rest += (low - high) * all;
+    int part = (int)((float)rest * ((float)out * inverse));
+    part = rule_mixture_min(rule_mixture_min(part, rest), out);
+    part = rule_mixture_max(part, rule_mixture_max(0, rest - (weight - out)));
+    return warm * out + part;
+}
+
+RULE float rule_mixture_warmth(int heat, int weight)
+{
+    return (float)heat / (float)rule_mixture_max(weight, 1);
+}
+
+// Conduction: the heat that goes from a to b. `flow` is the lesser of the two cells' amounts times conductivities.
+RULE int rule_mixture_conducted(float warm_a, float warm_b, int flow)
+{
+    const float d = warm_a - warm_b;
+    const float apart = rule_abs(d) < MIXTURE_STILL ? 0.0f : d;
+    return (int)(apart * ((float)flow * (1.0f / 256)));
+}
+
+// ---- Changes of phase --------------------------------------------------------------------------------------------------------
+// A cold material becomes a hot one at `point` and takes up `latent` per unit. Excess is the heat by which a cell is warmer than that.
+
+RULE int rule_mixture_excess(int heat, int weight, int point)
+{
+    return heat - weight * point;
+}
+
+// How much a cell's own excess turns into the hot one; less than nothing: back.
+RULE int rule_mixture_turned(int excess, int latent, int cold, int hot)
+{
+    const int turned = (int)((float)excess / (float)latent);
+    return rule_mixture_max(-hot, rule_mixture_min(cold, turned));
+}
+
+// Whether a cell of this heat can turn so many units that take `turned` of it each, which leaves it this weight. What is far from the point
+// cannot always: heat capacities differ, and the cell would have less than no heat, or be hotter than anything may be.
+RULE bool rule_mixture_can_turn(int heat, int weight, int units, int turned)
+{
+    const float left = (float)heat - (float)units * (float)turned;
+    return left >= (float)heat * 0.0001f && left <= (float)weight * MIXTURE_HOTTEST;
+}
+
+// 1 where a cell turns one unit with what the other lends it, when its own excess is not enough for that: only where both together have it,
+// and of two that could it is the one that needs less.
+RULE int rule_mixture_lent(int excess, int other, int latent, int there)
+{
+    const bool own = excess >= 0 && excess < latent && there > 0;
+    return own && other > 0 && other >= latent - excess ? 1 : 0;
+}
+
+// How much of a gas condenses on a neighbour that lacks `lack` of the heat to be as warm as its boiling point, and is `apart` colder than
+// that.
+RULE int rule_mixture_film(int gas, int apart, int lack, int latent, int film)
+{
+    const int wanted = 1 + ((gas * rule_mixture_max(0, rule_mixture_min(apart, 256)) * film) >> 16);
+    const int most = (int)((float)(lack >> 1) / (float)latent);
+    return rule_mixture_max(0, rule_mixture_min(rule_mixture_min(wanted, gas), most));
+}
+
+#endif

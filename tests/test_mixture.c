@@ -1,0 +1,552 @@
+// Mixture: what its fluids do, what is refused, and that every state survives. That its laws are what docs/mixture.md says is shown by
+// test_mixture_worlds.c.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_memory.h"
+#include "test_world.h"
+#include <math.h>
+#include <stdio.h>
+
+static weir_world *make(int32_t x, int32_t y, int32_t z)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, x, y, z);
+    return test_make(&def);
+}
+
+static void fill(weir_world *world, weir_box box, weir_material material, float share)
+{
+    assert_ok(weir_world_fill(world, box, material, share));
+}
+
+// Cells' worth of a material in a box.
+static double held(const weir_world *world, weir_box box, weir_material material)
+{
+    double sum = 0;
+    for (int32_t z = box.min.z; z < box.max.z; z++)
+        for (int32_t y = box.min.y; y < box.max.y; y++)
+            for (int32_t x = box.min.x; x < box.max.x; x++) sum += weir_world_mix(world, (weir_coord){x, y, z}).drops[material];
+    return sum / WEIR_FULL;
+}
+
+static void assert_accounts(const weir_world *world)
+{
+    for (weir_material m = 1; m < weir_world_material_count(world); m++)
+        assert_int_equal(weir_world_material_ledger(world, m).drift, 0);
+    assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+    assert_exact(world);
+}
+
+// ---- What fluids do ------------------------------------------------------------------------------------------------------------
+
+static void fluids_end_in_layers_by_density(void **state)
+{
+    static const weir_material upwards[] = {WEIR_OIL, WEIR_WATER, WEIR_HONEY, WEIR_MERCURY};
+    weir_world *world = make(8, 32, 8);
+    for (int32_t i = 0; i < 4; i++) fill(world, test_box(0, 8 * i, 0, 8, 8 * i + 8, 8), upwards[i], 1);
+    test_step(world, test_length(1200, 600));
+    for (int32_t i = 0; i < 4; i++) {
+        const double there = held(world, test_box(0, 24 - 8 * i, 0, 8, 32 - 8 * i, 8), upwards[i]);
+        if (there < 0.999 * 512) fail_msg("material %d has %g of 512 cells in its own layer", upwards[i], there);
+    }
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void what_is_level_and_sorted_sleeps(void **state)
+{
+    weir_world *world = make(24, 16, 16);
+    fill(world, test_box(0, 0, 0, 12, 8, 16), WEIR_WATER, 1);
+    fill(world, test_box(12, 0, 0, 24, 4, 16), WEIR_OIL, 1);
+    test_step(world, test_length(1500, 900));
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    const uint64_t before = weir_world_hash(world);
+    // Asleep or not, an update changes nothing but its number, which is in the hash as the parity is.
+    weir_mix mix = weir_world_mix(world, (weir_coord){3, 1, 3});
+    test_step(world, 4);
+    const weir_mix later = weir_world_mix(world, (weir_coord){3, 1, 3});
+    assert_memory_equal(&mix, &later, sizeof mix);
+    assert_true(weir_world_hash(world) != before);
+    fill(world, test_box(0, 10, 0, 2, 12, 2), WEIR_MERCURY, 1);
+    test_step(world, 1);
+    assert_true(weir_world_stats(world).awake_bricks > 0);
+    weir_world_destroy(world);
+}
+
+static void gases_rise_and_lighter_ones_further(void **state)
+{
+    weir_world *world = make(8, 24, 8);
+    fill(world, test_box(0, 0, 0, 8, 4, 8), WEIR_SMOKE, 0.06f);
+    weir_material light;
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"light gas", 0.0001f, 1, .kind = WEIR_KIND_GAS}, &light));
+    fill(world, test_box(0, 4, 0, 8, 8, 8), light, 0.06f);
+    test_step(world, 400);
+    assert_true(held(world, test_box(0, 18, 0, 8, 24, 8), light) > 0.95 * 256 * 0.06);
+    assert_true(held(world, test_box(0, 0, 0, 8, 8, 8), WEIR_SMOKE) < 0.1 * 256 * 0.06);
+    double height_of_light = 0, height_of_smoke = 0;
+    for (int32_t y = 0; y < 24; y++) {
+        height_of_light += y * held(world, test_box(0, y, 0, 8, y + 1, 8), light);
+        height_of_smoke += y * held(world, test_box(0, y, 0, 8, y + 1, 8), WEIR_SMOKE);
+    }
+    assert_true(height_of_light > height_of_smoke);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+// The denser a gas is, the more of it stays behind in the water.
+static void bubbles_rise_through_water(void **state)
+{
+    weir_world *world = make(8, 24, 8);
+    weir_material light;
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"light gas", 0.0001f, 1, .kind = WEIR_KIND_GAS}, &light));
+    fill(world, test_box(0, 0, 0, 8, 16, 8), WEIR_WATER, 1);
+    fill(world, test_box(2, 0, 2, 6, 2, 6), light, 0.05f);
+    test_step(world, 600);
+    assert_true(held(world, test_box(0, 16, 0, 8, 24, 8), light) > 0.9 * 32 * 0.05);
+    assert_true(held(world, test_box(0, 0, 0, 8, 8, 8), light) < 0.05 * 32 * 0.05);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void warmth_spreads_until_all_is_alike(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    fill(world, test_box(0, 0, 0, 8, 8, 8), WEIR_WATER, 1);
+    assert_ok(weir_world_set_temperature(world, test_box(0, 0, 0, 4, 8, 8), 350));
+    assert_ok(weir_world_set_temperature(world, test_box(4, 0, 0, 8, 8, 8), 300));
+    const weir_heat_ledger before = weir_world_heat_ledger(world);
+    assert_true(before.held == (int64_t)325 * 512 * WEIR_HEAT && before.drift == 0);
+    test_step(world, 4000);
+    float warm[512];
+    assert_ok(weir_world_read_temperature(world, test_box(0, 0, 0, 8, 8, 8), warm));
+    for (int32_t i = 0; i < 512; i++) assert_true(fabsf(warm[i] - 325) < 0.5f);
+    assert_true(weir_world_heat_ledger(world).held == before.held);
+    weir_world_destroy(world);
+}
+
+static void boiling_water_keeps_its_temperature_and_comes_back_to_the_drop(void **state)
+{
+    weir_world *world = make(8, 26, 8);
+    int32_t stove, lid;
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, 8, 1, 8), 255));
+    assert_ok(weir_world_build(world, test_box(0, 25, 0, 8, 26, 8), 255));
+    fill(world, test_box(0, 1, 0, 8, 9, 8), WEIR_WATER, 1);
+    assert_ok(weir_world_add_heater(world, test_box(0, 0, 0, 8, 1, 8), 500, &stove));
+    assert_ok(weir_world_add_heater(world, test_box(0, 25, 0, 8, 26, 8), 370, &lid));
+    bool boiled = false;
+    for (int32_t u = 0; u < test_length(900, 700); u++) {
+        test_step(world, 1);
+        if (weir_world_material_ledger(world, WEIR_STEAM).held == 0) continue;
+        for (int32_t y = 1; y < 25; y += 2) {
+            const weir_mix mix = weir_world_mix(world, (weir_coord){3, y, 4});
+            const bool boils = mix.drops[WEIR_WATER] > WEIR_FULL / 2 && mix.drops[WEIR_STEAM] > 0;
+            boiled |= boils;
+            if (boils && fabsf(mix.temperature - 373.15f) > 1)
+                fail_msg("update %d, y %d: water boils at %g K", u, y, (double)mix.temperature);
+        }
+    }
+    assert_true(boiled && weir_world_material_ledger(world, WEIR_STEAM).held > WEIR_FULL);
+    assert_ok(weir_world_remove(world, stove));
+    assert_ok(weir_world_set_heater(world, lid, 280));
+    for (int32_t u = 0; u < 4000 && weir_world_material_ledger(world, WEIR_STEAM).held > 0; u++) test_step(world, 1);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_STEAM).held, 0);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, (int64_t)512 * WEIR_FULL);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void ice_melts_in_warm_water_and_freezes_on_a_cold_floor(void **state)
+{
+    weir_world *world = make(8, 16, 8);
+    fill(world, test_box(0, 0, 0, 8, 8, 8), WEIR_WATER, 1);
+    fill(world, test_box(2, 4, 2, 6, 6, 6), WEIR_ICE, 1);
+    test_step(world, test_length(3000, 2400));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_ICE).held, 0);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, (int64_t)512 * WEIR_FULL);
+    int32_t cold;
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, 8, 1, 8), 255));
+    assert_ok(weir_world_add_heater(world, test_box(0, 0, 0, 8, 1, 8), 200, &cold));
+    test_step(world, test_length(1500, 600));
+    assert_true(held(world, test_box(0, 1, 0, 8, 2, 8), WEIR_ICE) > 60);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void lava_in_water_becomes_stone_and_steam(void **state)
+{
+    weir_world *world = make(8, 32, 8);
+    fill(world, test_box(0, 0, 0, 8, 10, 8), WEIR_WATER, 1);
+    fill(world, test_box(2, 10, 2, 6, 12, 6), WEIR_LAVA, 1);
+    bool steamed = false;
+    for (int32_t u = 0; u < test_length(2500, 900); u++) {
+        test_step(world, 1);
+        steamed |= weir_world_material_ledger(world, WEIR_STEAM).held > WEIR_FULL;
+    }
+    assert_true(steamed && weir_world_material_ledger(world, WEIR_STONE).held > 16 * WEIR_FULL);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+// About a plane between two cells of the grid of pairs.
+static void mirrored_worlds_stay_mirrored_to_the_bit(void **state)
+{
+    weir_world *world[2];
+    for (int32_t k = 0; k < 2; k++) {
+        weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 20, 12);
+        def.bounds = test_box(-9, 0, -9, 9, 20, 9);
+        world[k] = test_make(&def);
+        const int32_t low = k ? -7 : 3, high = k ? -3 : 7;
+        assert_ok(weir_world_build(world[k], test_box(-9, 0, -9, 9, 1, 9), 255));
+        fill(world[k], test_box(low, 1, -6, high, 9, 2), WEIR_WATER, 1);
+        fill(world[k], test_box(low, 9, -4, high, 14, 1), WEIR_OIL, 0.7f);
+        fill(world[k], test_box(k ? -9 : 7, 2, 0, k ? -7 : 9, 8, 9), WEIR_SMOKE, 0.3f);
+        fill(world[k], test_box(k ? -8 : 5, 15, 1, k ? -5 : 8, 18, 5), WEIR_LAVA, 1);
+        assert_ok(weir_world_add_heater(world[k], test_box(k ? -5 : 1, 0, -4, k ? -1 : 5, 1, 3), 460, NULL));
+    }
+    for (int32_t u = 0; u < test_length(150, 40); u++) {
+        test_step(world[0], 1);
+        test_step(world[1], 1);
+        for (int32_t z = -9; z < 9; z++) {
+            for (int32_t y = 0; y < 20; y++) {
+                for (int32_t x = -9; x < 9; x++) {
+                    const weir_mix a = weir_world_mix(world[0], (weir_coord){x, y, z});
+                    const weir_mix b = weir_world_mix(world[1], (weir_coord){-1 - x, y, z});
+                    if (memcmp(&a, &b, sizeof a) != 0) fail_msg("update %d, cell (%d, %d, %d) has another mirror", u, x, y, z);
+                }
+            }
+        }
+    }
+    weir_world_destroy(world[0]);
+    weir_world_destroy(world[1]);
+}
+
+// ---- What is told --------------------------------------------------------------------------------------------------------------
+
+static void a_cell_tells_all_that_it_holds(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    const weir_coord at = {3, 0, 3};
+    fill(world, test_box(3, 1, 3, 4, 2, 4), WEIR_OIL, 0.25f);
+    fill(world, test_box(3, 0, 3, 4, 1, 4), WEIR_WATER, 0.5f);
+    // With walls around the oil falls on the water in an even update.
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, 3, 8, 8), 255));
+    assert_ok(weir_world_build(world, test_box(4, 0, 0, 8, 8, 8), 255));
+    assert_ok(weir_world_build(world, test_box(3, 0, 0, 4, 8, 3), 255));
+    assert_ok(weir_world_build(world, test_box(3, 0, 4, 4, 8, 8), 255));
+    test_step(world, 1);
+    const weir_mix mix = weir_world_mix(world, at);
+    assert_int_equal(mix.drops[WEIR_WATER], WEIR_FULL / 2);
+    assert_int_equal(mix.drops[WEIR_OIL], WEIR_FULL / 4);
+    assert_true(fabsf(mix.temperature - 293.25f) < 0.3f);
+    const weir_cell cell = weir_world_cell(world, at);
+    assert_true(cell.material == WEIR_WATER && cell.fill == 0.75f);
+    const weir_box box = test_box(3, 0, 3, 4, 2, 4);
+    float amounts[2], warm[2];
+    uint8_t materials[2];
+    assert_ok(weir_world_read_amounts(world, box, WEIR_OIL, amounts));
+    assert_true(amounts[0] == 0.25f && amounts[1] == 0);
+    assert_ok(weir_world_read_material(world, box, materials));
+    assert_true(materials[0] == WEIR_WATER && materials[1] == WEIR_NOTHING);
+    assert_ok(weir_world_read_temperature(world, box, warm));
+    assert_true(warm[0] == mix.temperature && warm[1] == 0);
+    assert_int_equal(weir_world_read_amounts(world, box, 99, amounts), WEIR_ERROR_ARGUMENT);
+    const weir_mix nothing = weir_world_mix(world, (weir_coord){99, 0, 0});
+    assert_true(nothing.temperature == 0 && nothing.drops[WEIR_WATER] == 0);
+    // While a step runs the last state is told.
+    assert_ok(weir_world_step_begin(world));
+    const weir_mix frozen = weir_world_mix(world, at);
+    assert_memory_equal(&mix, &frozen, sizeof mix);
+    assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+    assert_ok(weir_world_step_end(world));
+    weir_world_destroy(world);
+}
+
+static void other_solvers_know_one_material_and_no_warmth(void **state)
+{
+    for (weir_solver solver = 0; solver < WEIR_SOLVER_MIXTURE; solver++) {
+        const weir_world_def def = test_def(solver, 8, 8, 8);
+        weir_world *world = test_make(&def);
+        test_fill(world, test_box(0, 0, 0, 8, 1, 8), 0.5f);
+        const weir_mix mix = weir_world_mix(world, (weir_coord){1, 0, 1});
+        assert_true(mix.drops[WEIR_WATER] == WEIR_FULL / 2 && mix.drops[WEIR_OIL] == 0 && mix.temperature == 0);
+        assert_int_equal(weir_world_set_temperature(world, test_box(0, 0, 0, 8, 8, 8), 300), WEIR_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(weir_error_message(), "knows no temperature"));
+        assert_int_equal(weir_world_add_heater(world, test_box(0, 0, 0, 8, 8, 8), 300, NULL), WEIR_ERROR_UNSUPPORTED);
+        const weir_heat_ledger none = {0}, heat = weir_world_heat_ledger(world);
+        assert_memory_equal(&heat, &none, sizeof none);
+        weir_world_destroy(world);
+    }
+}
+
+// ---- What is refused -----------------------------------------------------------------------------------------------------------
+
+static void a_seventeenth_material_is_refused(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    char name[16];
+    for (int32_t i = 0; i < 17; i++) {
+        weir_material material;
+        snprintf(name, sizeof name, "m%d", i);
+        assert_ok(weir_world_add_material(world, &(weir_material_def){name, 1, 1}, &material));
+        const weir_box box = test_box(i % 8, i / 8, 0, i % 8 + 1, i / 8 + 1, 1);
+        if (i < 14) fill(world, box, material, 0.5f);
+    }
+    const uint64_t hash = weir_world_hash(world);
+    // Water would come with ice and steam.
+    assert_int_equal(weir_world_fill(world, test_box(0, 4, 0, 1, 5, 1), WEIR_WATER, 1), WEIR_ERROR_LIMIT);
+    assert_string_equal(weir_error_message(),
+                        "a world of mixture holds 16 materials at most; water, with what it turns into, would make them 17");
+    assert_int_equal(weir_world_add_emitter(world, test_box(0, 4, 0, 1, 5, 1), WEIR_WATER, 1, NULL), WEIR_ERROR_LIMIT);
+    assert_true(weir_world_hash(world) == hash);
+    fill(world, test_box(0, 5, 0, 1, 6, 1), weir_world_find_material(world, "m14"), 1);
+    fill(world, test_box(0, 6, 0, 1, 7, 1), weir_world_find_material(world, "m15"), 1);
+    assert_int_equal(weir_world_fill(world, test_box(0, 7, 0, 1, 8, 1), weir_world_find_material(world, "m16"), 1),
+                     WEIR_ERROR_LIMIT);
+    assert_int_equal(weir_world_stats(world).cell_bytes, 4 + 16 * 2);
+    test_step(world, 50);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void what_mixture_does_not_do_yet_is_refused(void **state)
+{
+    weir_world *world = make(16, 16, 16);
+    const weir_box box = test_box(0, 0, 0, 8, 8, 8);
+    static uint8_t bytes[1 << 16];
+    size_t size;
+    fill(world, box, WEIR_WATER, 1);
+    assert_int_equal(weir_world_add_reservoir(world, box, WEIR_WATER, 4, NULL), WEIR_ERROR_UNSUPPORTED);
+    assert_string_equal(weir_error_message(), "a world of mixture has no reservoirs; use an emitter and a drain");
+    assert_int_equal(weir_world_unload(world, box, bytes, sizeof bytes, &size), WEIR_ERROR_UNSUPPORTED);
+    assert_int_equal(weir_world_set_flow(world, box, (weir_vec){0}), WEIR_ERROR_UNSUPPORTED);
+    assert_int_equal(weir_world_add_rule(world, &(weir_rule_def){.name = "rule"}), WEIR_ERROR_UNSUPPORTED);
+    int64_t mark = 0;
+    assert_int_equal(weir_world_delta(world, &mark, 0, bytes, sizeof bytes, &size), WEIR_ERROR_UNSUPPORTED);
+    assert_string_equal(weir_error_message(), "a world of mixture cannot be told by deltas");
+    assert_int_equal(weir_world_set_temperature(world, box, 0), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_world_set_temperature(world, box, NAN), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_world_set_temperature(world, box, 2001), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "the temperature is 2001; it must be a number above 0, up to 2000 kelvins");
+    int32_t heater, drain;
+    assert_ok(weir_world_add_heater(world, box, 300, &heater));
+    assert_ok(weir_world_add_drain(world, box, 1, &drain));
+    assert_int_equal(weir_world_set_rate(world, heater, 1), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_world_set_level(world, heater, 1), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_world_set_heater(world, drain, 300), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_world_set_heater(world, heater, -1), WEIR_ERROR_ARGUMENT);
+    assert_ok(weir_world_set_heater(world, heater, 310.25f));
+    weir_source sources[2];
+    assert_int_equal(weir_world_sources(world, sources, 2), 2);
+    assert_true(sources[0].kind == WEIR_SOURCE_HEATER && sources[0].temperature == 310.25f && sources[0].level == 0);
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 8, 8, 8);
+    def.backend = WEIR_BACKEND_OPENCL;
+    weir_world *other;
+    assert_int_equal(weir_world_create(&def, &other), WEIR_ERROR_UNSUPPORTED);
+    weir_world_destroy(world);
+}
+
+// ---- The same in every way -----------------------------------------------------------------------------------------------------
+
+static void set_kitchen(weir_world *world)
+{
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, 24, 1, 20), 255));
+    fill(world, test_box(1, 1, 1, 12, 8, 19), WEIR_WATER, 1);
+    fill(world, test_box(12, 1, 1, 20, 6, 12), WEIR_HONEY, 0.8f);
+    fill(world, test_box(4, 8, 4, 9, 12, 9), WEIR_OIL, 1);
+    fill(world, test_box(14, 8, 8, 18, 11, 14), WEIR_ICE, 1);
+    fill(world, test_box(20, 12, 2, 24, 16, 8), WEIR_LAVA, 1);
+    assert_ok(weir_world_add_heater(world, test_box(2, 0, 2, 10, 1, 10), 600, NULL));
+    assert_ok(weir_world_add_heater(world, test_box(18, 1, 14, 22, 4, 19), 250, NULL));
+    assert_ok(weir_world_add_emitter(world, test_box(10, 18, 10, 12, 19, 12), WEIR_MERCURY, 0.37f, NULL));
+    assert_ok(weir_world_add_drain(world, test_box(0, 1, 16, 3, 3, 20), 0.21f, NULL));
+}
+
+static uint64_t cook(int32_t threads, weir_simd simd, bool background, float threshold)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 24, 24, 20);
+    def.threads = threads;
+    def.simd = simd;
+    def.open_sides = WEIR_SIDE_Y_MAX | WEIR_SIDE_X_MAX;
+    def.change_threshold = threshold;
+    weir_world *world;
+    if (weir_world_create(&def, &world) != WEIR_OK) return 0;
+    set_kitchen(world);
+    for (int32_t u = 0; u < test_length(200, 30); u++) {
+        if (background) {
+            assert_ok(weir_world_step_begin(world));
+            assert_int_equal(weir_world_ledger(world).drift, 0);
+            assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+            assert_true(weir_world_hash(world) != 0);
+            assert_ok(weir_world_step_end(world));
+        } else {
+            test_step(world, 1);
+        }
+    }
+    assert_accounts(world);
+    const uint64_t hash = weir_world_hash(world);
+    weir_world_destroy(world);
+    return hash;
+}
+
+static void one_hash_over_threads_widths_and_background_steps(void **state)
+{
+    const uint64_t hash = cook(1, WEIR_SIMD_SCALAR, false, 0);
+    assert_true(cook(1, WEIR_SIMD_AUTO, false, 0) == hash);
+    assert_true(cook(4, WEIR_SIMD_AUTO, false, 0) == hash);
+    const uint64_t avx2 = cook(2, WEIR_SIMD_AVX2, false, 0);
+    assert_true(avx2 == hash || avx2 == 0);
+    assert_true(cook(3, WEIR_SIMD_AUTO, true, 0) == hash);
+    assert_true(cook(1, WEIR_SIMD_AUTO, false, 0.02f) == hash);
+}
+
+static void a_world_goes_on_from_its_snapshot(void **state)
+{
+    static uint8_t bytes[1 << 21];
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 24, 24, 20);
+    weir_world *world = test_make(&def), *other = test_make(&def);
+    size_t size;
+    set_kitchen(world);
+    fill(other, test_box(0, 0, 0, 24, 24, 20), WEIR_SMOKE, 0.5f);
+    test_step(world, 37);
+    assert_ok(weir_world_save_memory(world, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_load_memory(other, bytes, size));
+    assert_true(weir_world_hash(other) == weir_world_hash(world));
+    const weir_heat_ledger a = weir_world_heat_ledger(world), b = weir_world_heat_ledger(other);
+    assert_memory_equal(&a, &b, sizeof a);
+    test_step(world, 23);
+    test_step(other, 23);
+    assert_true(weir_world_hash(other) == weir_world_hash(world));
+    assert_accounts(other);
+    // Damaged bytes change nothing.
+    const uint64_t hash = weir_world_hash(other);
+    for (size_t at = 0; at < size; at += 1 + size / 61) {
+        bytes[at] ^= 0x20;
+        assert_int_not_equal(weir_world_load_memory(other, bytes, size), WEIR_OK);
+        bytes[at] ^= 0x20;
+        assert_int_not_equal(weir_world_load_memory(other, bytes, at), WEIR_OK);
+    }
+    assert_true(weir_world_hash(other) == hash);
+    weir_world_destroy(world);
+    weir_world_destroy(other);
+}
+
+static void memory_may_end_anywhere(void **state)
+{
+    static uint8_t bytes[1 << 20];
+    test_memory counted = {0};
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 24, 24, 20);
+    def.allocator = test_memory_hooks(&counted);
+    size_t size;
+    weir_world *saved = test_make(&def);
+    set_kitchen(saved);
+    test_step(saved, 5);
+    assert_ok(weir_world_save_memory(saved, bytes, sizeof bytes, &size));
+    weir_world_destroy(saved);
+    // How often memory is asked for, and then each time in turn it is not there.
+    int64_t asked = INT64_MAX;
+    for (int64_t failing = 0; failing < asked; failing++) {
+        weir_world *world;
+        counted.calls = 0;
+        counted.fail_at = failing + 1;
+        counted.fail_after = true;
+        weir_status status = weir_world_create(&def, &world);
+        if (status == WEIR_OK) status = weir_world_fill(world, test_box(0, 0, 0, 12, 6, 12), WEIR_WATER, 1);
+        if (status == WEIR_OK) status = weir_world_fill(world, test_box(0, 6, 0, 12, 9, 12), WEIR_HONEY, 0.5f);
+        if (status == WEIR_OK) status = weir_world_add_emitter(world, test_box(16, 16, 16, 20, 17, 20), WEIR_LAVA, 2, NULL);
+        for (int32_t u = 0; u < 4 && status == WEIR_OK; u++) status = weir_world_step(world);
+        if (status == WEIR_OK) status = weir_world_step_begin(world);
+        if (world) {
+            const weir_status ended = weir_world_step_end(world);
+            if (status == WEIR_OK) status = ended;
+        }
+        if (status == WEIR_OK) status = weir_world_load_memory(world, bytes, size);
+        if (status == WEIR_OK) asked = failing;
+        if (status != WEIR_OK) assert_int_equal(status, WEIR_ERROR_MEMORY);
+        counted.fail_at = 0;
+        if (world) {
+            assert_accounts(world);
+            test_step(world, 1);
+            assert_accounts(world);
+        }
+        weir_world_destroy(world);
+    }
+    assert_true(asked > 20);
+    assert_int_equal(counted.bytes, 0);
+}
+
+// ---- Edits ---------------------------------------------------------------------------------------------------------------------
+
+static void edits_book_what_they_bring_and_take(void **state)
+{
+    weir_world *world = make(16, 16, 16);
+    const weir_box box = test_box(0, 0, 0, 4, 4, 4);
+    fill(world, box, WEIR_WATER, 1);
+    assert_true(weir_world_heat_ledger(world).added == (int64_t)64 * 1173 * (WEIR_HEAT / 4));
+    fill(world, box, WEIR_OIL, 0.5f);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, 0);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)32 * WEIR_FULL);
+    // What is there stays as warm as it is.
+    assert_ok(weir_world_set_temperature(world, box, 400));
+    fill(world, box, WEIR_OIL, 0.25f);
+    assert_true(weir_world_mix(world, (weir_coord){1, 1, 1}).temperature == 400);
+    float fills[64];
+    assert_ok(weir_world_read_fill(world, box, fills));
+    const uint64_t hash = weir_world_hash(world);
+    assert_ok(weir_world_write_fill(world, box, fills));
+    assert_true(weir_world_hash(world) == hash);
+    for (int32_t i = 0; i < 64; i++) fills[i] = 0.125f;
+    assert_ok(weir_world_write_fill(world, box, fills));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)8 * WEIR_FULL);
+    // Terrain pushes out what it is built over.
+    assert_ok(weir_world_build(world, test_box(0, 0, 0, 2, 4, 4), 255));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)4 * WEIR_FULL);
+    assert_ok(weir_world_drain(world, box));
+    const weir_heat_ledger heat = weir_world_heat_ledger(world);
+    assert_true(heat.held == 0 && heat.drift == 0);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void a_drain_takes_everything_but_solids(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    fill(world, test_box(0, 0, 0, 8, 2, 8), WEIR_STONE, 0.4f);
+    fill(world, test_box(0, 2, 0, 8, 4, 8), WEIR_WATER, 1);
+    fill(world, test_box(0, 4, 0, 8, 5, 8), WEIR_SMOKE, 0.1f);
+    assert_ok(weir_world_add_drain(world, test_box(0, 0, 0, 8, 8, 8), 10, NULL));
+    test_step(world, 40);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, 0);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_SMOKE).held, 0);
+    assert_true(weir_world_material_ledger(world, WEIR_STONE).held > 50 * (int64_t)WEIR_FULL);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fluids_end_in_layers_by_density),
+        cmocka_unit_test(what_is_level_and_sorted_sleeps),
+        cmocka_unit_test(gases_rise_and_lighter_ones_further),
+        cmocka_unit_test(bubbles_rise_through_water),
+        cmocka_unit_test(warmth_spreads_until_all_is_alike),
+        cmocka_unit_test(boiling_water_keeps_its_temperature_and_comes_back_to_the_drop),
+        cmocka_unit_test(ice_melts_in_warm_water_and_freezes_on_a_cold_floor),
+        cmocka_unit_test(lava_in_water_becomes_stone_and_steam),
+        cmocka_unit_test(mirrored_worlds_stay_mirrored_to_the_bit),
+        cmocka_unit_test(a_cell_tells_all_that_it_holds),
+        cmocka_unit_test(other_solvers_know_one_material_and_no_warmth),
+        cmocka_unit_test(a_seventeenth_material_is_refused),
+        cmocka_unit_test(what_mixture_does_not_do_yet_is_refused),
+        cmocka_unit_test(one_hash_over_threads_widths_and_background_steps),
+        cmocka_unit_test(a_world_goes_on_from_its_snapshot),
+        cmocka_unit_test(memory_may_end_anywhere),
+        cmocka_unit_test(edits_book_what_they_bring_and_take),
+        cmocka_unit_test(a_drain_takes_everything_but_solids),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
