@@ -1,6 +1,5 @@
 // Lava runs down a gully into a lake. Where they meet the lava becomes stone and the water steam; what comes later runs over the stone
-// and further
-// out, until the spring dries up at DRY_AT and all comes to rest.
+// and further out, until the spring dries up at DRY_AT and all comes to rest.
 //
 //      |s                              |   s: spring of lava
 //      |##\                            |

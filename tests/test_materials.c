@@ -253,8 +253,8 @@ static void a_world_knows_that_lava_and_water_react(void **state)
     weir_reaction_def def;
     assert_int_equal(weir_world_reaction_count(world), 1);
     assert_true(weir_world_reaction(world, 0, &def));
-    assert_true(def.first == WEIR_WATER && def.first_to == WEIR_NOTHING);
-    assert_true(def.second == WEIR_LAVA && def.second_to == WEIR_TERRAIN);
+    assert_true(def.first == WEIR_WATER && def.first_to == WEIR_STEAM);
+    assert_true(def.second == WEIR_LAVA && def.second_to == WEIR_STONE);
     assert_true(def.rate > 0 && def.rate <= 1 && def.heat == 0);
     assert_false(weir_world_reaction(world, 1, &def));
     assert_false(weir_world_reaction(world, -1, &def));

@@ -88,18 +88,15 @@ typedef struct weir_material_def {
     float melting_heat, boiling_heat;    // K
 } weir_material_def;
 
-// What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that from
-// then
-// on; WEIR_NOTHING: it leaves the world, as steam or ash do; WEIR_TERRAIN: it becomes solid terrain in its place. A product that the
-// solver's
-// fluid cannot be leaves the world. weir_ledger.turned tells how much.
+// What two materials become where they meet: as much of the one as of the other, volume for volume. What becomes a material is that
+// from then on; WEIR_NOTHING: it leaves the world; WEIR_TERRAIN: it becomes solid terrain in its place. Of products that the solver's
+// fluid cannot be, solids become terrain and all others leave the world. weir_ledger.turned tells how much.
 typedef struct weir_reaction_def {
     weir_material first, second;        // that meet, in any order
     weir_material first_to, second_to;  // what each becomes: itself, another material, WEIR_NOTHING or WEIR_TERRAIN
     float rate;                         // share of a cell that reacts per update where they touch: above 0, up to 1
-    float
-        heat;  // that a full cell of each sets free, or takes up where it is less than 0; of no meaning but to solvers that know
-               // temperature
+    // That a full cell of each sets free, or takes up where it is less than 0; for solvers that know temperature.
+    float heat;
 } weir_reaction_def;
 #define WEIR_REACTION_MAX 64  // that a world has at most
 

@@ -93,9 +93,8 @@ WEIR_API weir_status weir_world_add_reaction(weir_world *world, const weir_react
 // Removes the reaction of two materials, in any order, also one that is built in.
 WEIR_API weir_status weir_world_remove_reaction(weir_world *world, weir_material first, weir_material second);
 
-// How many reactions there are, and one of them: with the lower material first, and in the order of materials. False if there is none of
-// that
-// index.
+// How many reactions there are, and one of them: with the lower material first, and in the order of materials. False if there is none
+// of that index.
 WEIR_API int32_t weir_world_reaction_count(const weir_world *world);
 WEIR_API bool weir_world_reaction(const weir_world *world, int32_t index, weir_reaction_def *def);
 
@@ -130,9 +129,9 @@ WEIR_API weir_status weir_terrain_changed(weir_world *world, weir_box box);
 WEIR_API weir_status weir_world_set_flow(weir_world *world, weir_box box, weir_vec flow);
 
 // The counterparts of weir_world_read_fill and weir_world_read_flow: a value of its own for every cell of a box, x fastest, then y, then z.
-// Fills may be as large as a cell of this solver can hold, which the sentence of a refusal tells; what is
-// written into solid cells has no effect. A fill is of what the cell holds already, and of water where it is dry. Flow is given to water alone, so write fills first; a face between two wet cells of the box gets
-// the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
+// Fills may be as large as a cell of this solver can hold, which the sentence of a refusal tells; what is written into solid cells has no
+// effect. A fill is of what the cell holds already, and of water where it is dry. Flow is given to water alone, so write fills first; a
+// face between two wet cells of the box gets the mean of their flow, and a face of only one of them that one's. If a value is out of range nothing is written, and the sentence tells
 // the cell and the value.
 WEIR_API weir_status weir_world_write_fill(weir_world *world, weir_box box, const float *fill);
 WEIR_API weir_status weir_world_write_flow(weir_world *world, weir_box box, const weir_vec *flow);
@@ -262,8 +261,7 @@ WEIR_API weir_stats weir_world_stats(const weir_world *world);
 
 // A number that is the same for two worlds exactly if the same edits and steps bring both to the same state and give emitters the same
 // numbers: mass, flow, pressure, terrain, parameters, materials, reactions, emitters with their numbers and the next one, rule channels,
-// the number of the
-// update, how many V-cycles the next may run and how many substeps it takes. What tells of the past (ledger, marks of changes) is not in it.
+// the number of the update, how many V-cycles the next may run and how many substeps it takes. What tells of the past (ledger, marks of changes) is not in it.
 // The same on every machine, thread count, code path and backend. 0 for a world that has lost its device and had no checkpoint.
 WEIR_API uint64_t weir_world_hash(const weir_world *world);
 
@@ -274,8 +272,7 @@ WEIR_API uint64_t weir_world_hash(const weir_world *world);
 WEIR_API weir_status weir_world_save(const weir_world *world, const char *path);
 
 // Replaces the world's state with a file's: bounds, terrain (unless it is the game's own), parameters, materials, reactions, water,
-// emitters. The
-// solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
+// emitters. The solver must be the same, and rules with the same channels must be registered. On a failure the world stays as it was.
 WEIR_API weir_status weir_world_load(weir_world *world, const char *path);
 
 // The same bytes into memory: *size gets how many there are. NULL for `bytes` only asks for that; with too little room the answer is

@@ -1,6 +1,5 @@
 // How liquids other than water look: each takes light of its own colours on the way through it and sends its own back, and lava glows, so
-// that
-// nothing is seen through it. What is smoothed is the fill of all liquids together; which one is at a place its cell tells.
+// that nothing is seen through it. What is smoothed is the fill of all liquids together; which one is at a place its cell tells.
 #include "surface/picture_scene.h"
 
 // So that the thickest look thick and none is black.

@@ -150,7 +150,7 @@ weir_status reactions_add(world_reactions *table, const world_material *material
 void reactions_create(world_reactions *table, const world_material *materials, int32_t material_count)
 {
     // Basalt that cools to stone gives off what boils about as much water away as there was of it.
-    static const weir_reaction_def built_in[] = {{WEIR_WATER, WEIR_LAVA, WEIR_NOTHING, WEIR_TERRAIN, 0.5f, 0}};
+    static const weir_reaction_def built_in[] = {{WEIR_WATER, WEIR_LAVA, WEIR_STEAM, WEIR_STONE, 0.5f, 0}};
     *table = (world_reactions){.count = 0};
     weir_status status = WEIR_OK;
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in && status == WEIR_OK; i++)
@@ -178,6 +178,12 @@ const weir_reaction_def *reactions_find(const world_reactions *table, weir_mater
     const weir_material first = a < b ? a : b, second = a < b ? b : a;
     const int32_t place = place_of(table, first, second);
     return is_pair(table, place, first, second) ? &table->items[place] : NULL;
+}
+
+weir_material reactions_product(const weir_world *world, weir_material to)
+{
+    if (to <= WEIR_NOTHING || materials_can_hold(world, world->materials, world->material_count, to)) return to;
+    return world->materials[to].def.kind == WEIR_KIND_SOLID ? WEIR_TERRAIN : WEIR_NOTHING;
 }
 
 // ---- The public face -------------------------------------------------------------------------------------------------------

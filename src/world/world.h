@@ -189,6 +189,8 @@ weir_status reactions_add(world_reactions *table, const world_material *material
 bool reactions_are_built_in(const world_reactions *table, const world_material *materials, int32_t material_count);
 // The one of two materials, in any order; NULL if they do not react.
 const weir_reaction_def *reactions_find(const world_reactions *table, weir_material a, weir_material b);
+// What a product is to the world's solver: where its fluid cannot be that, terrain for a solid, else nothing.
+weir_material reactions_product(const weir_world *world, weir_material to);
 
 // ---- forming.c ----
 

@@ -70,10 +70,9 @@ static void leave(settle *s, side *of)
     of->holds.body = 0;
 }
 
-static bool makes_liquid(const settle *s, const side *of)
+static bool makes_liquid(const side *of)
 {
-    const weir_world *world = s->cells.world;
-    return !of->stays && of->to > WEIR_NOTHING && materials_can_hold(world, world->materials, world->material_count, of->to);
+    return !of->stays && of->to > WEIR_NOTHING;
 }
 
 // A game's own terrain is not Weir's to build: what would become terrain leaves the world.
@@ -86,7 +85,7 @@ static bool has_room(const settle *s, const side *of)
 
 static void react(settle *s, side *a, side *b, float rate)
 {
-    const bool liquid = makes_liquid(s, a) || makes_liquid(s, b);
+    const bool liquid = makes_liquid(a) || makes_liquid(b);
     // A product that is a liquid needs a cell: then one of the two is used up at once.
     int32_t units = liquid ? SETTLE_MOST : (int32_t)(rate * SETTLE_FULL);
     if (units < 1) units = 1;
@@ -107,7 +106,7 @@ static void react(settle *s, side *a, side *b, float rate)
     }
     for (side *of = a, *other = b;; of = b, other = a) {
         if (!of->stays && of->to == WEIR_TERRAIN) harden(s, of->at, units);
-        if (makes_liquid(s, of)) {
+        if (makes_liquid(of)) {
             leave(s, of);
             leave(s, other);
             if (!put(s, of, of->to, units)) put(s, other, of->to, units);  // or it leaves the world
@@ -129,8 +128,8 @@ static void try_face(settle *s, settle_place at, int32_t way)
     const weir_reaction_def *def = reactions_find(&s->cells.world->reactions, a.holds.material, b.holds.material);
     if (!def || share_of(s, a.at) == 255 || share_of(s, b.at) == 255) return;
     const bool swapped = def->first != a.holds.material;
-    a.to = swapped ? def->second_to : def->first_to;
-    b.to = swapped ? def->first_to : def->second_to;
+    a.to = reactions_product(s->cells.world, swapped ? def->second_to : def->first_to);
+    b.to = reactions_product(s->cells.world, swapped ? def->first_to : def->second_to);
     a.stays = a.to == a.holds.material;
     b.stays = b.to == b.holds.material;
     react(s, &a, &b, def->rate);
@@ -145,7 +144,9 @@ static bool any_react(const settle *s, uint32_t liquids, bool hardens)
     for (int32_t i = 0; i < table->count; i++) {
         const weir_reaction_def *def = &table->items[i];
         if (!(liquids >> def->first & 1) || !(liquids >> def->second & 1)) continue;
-        if (!hardens || def->first_to == WEIR_TERRAIN || def->second_to == WEIR_TERRAIN) return true;
+        if (!hardens || reactions_product(s->cells.world, def->first_to) == WEIR_TERRAIN ||
+            reactions_product(s->cells.world, def->second_to) == WEIR_TERRAIN)
+            return true;
     }
     return false;
 }

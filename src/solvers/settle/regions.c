@@ -137,10 +137,9 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
     (void)bricks;
     settle *s = state;
     if (s->stage != STAGE_BEGIN)
-        return status_fail(
-            WEIR_ERROR_BUSY,
-            "an update is half done: a region can leave or come when it is finished, which steps do until "
-            "weir_stats.behind_updates is 0, the fewer the larger the budget");
+        return status_fail(WEIR_ERROR_BUSY,
+                           "an update is half done: a region can leave or come when it is finished, which steps do until "
+                           "weir_stats.behind_updates is 0, the fewer the larger the budget");
     weir_status status = settle_sync(s);
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, store_used(&s->bodies));
     if (status != WEIR_OK || s->cut_room >= s->bodies.end) return status;
