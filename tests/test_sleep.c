@@ -329,6 +329,59 @@ static void waves_at_the_end_of_bricks_lose_no_drops(void **state)
     weir_world_destroy(world);
 }
 
+// The largest step of the surface between columns of which one is awake and the other sleeps.
+static double step_at_border(const weir_world *world)
+{
+    const brick_pool *pool = test_pool(world);
+    double most = 0;
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!pool->alive[b] || pool->phase[b] != PHASE_AWAKE || pool->coord[b].y != LEVEL / 8) continue;
+        for (int32_t side = 0; side < 4; side++) {
+            static const int32_t faces[4] = {NEAR(-1, 0, 0), NEAR(1, 0, 0), NEAR(0, 0, -1), NEAR(0, 0, 1)};
+            const int32_t other = pool->near[b][faces[side]];
+            if (other == BRICK_NOTHING || pool->phase[other] == PHASE_AWAKE) continue;
+            for (int32_t i = 0; i < 8; i++) {
+                const int32_t at = side % 2 ? 7 : 0, out = side % 2 ? 8 : -1;
+                const int32_t x = 8 * pool->coord[b].x, z = 8 * pool->coord[b].z;
+                const double here = side < 2 ? level_at(world, x + at, z + i) : level_at(world, x + i, z + at);
+                const double there = side < 2 ? level_at(world, x + out, z + i) : level_at(world, x + i, z + out);
+                most = fmax(most, fabs(here - there));
+            }
+        }
+    }
+    return most;
+}
+
+// They are as they would be without sleep, and its border does not show. While it splashes, the least difference grows to more.
+static void waves_of_a_splash_run_on_into_sleeping_water(void **state)
+{
+    enum { SIZE = 128, SPLASH = 200, UPDATES = 360 };
+    (void)state;
+    if (!test_length(1, 0)) return;
+    weir_world *worlds[2];
+    double apart = 0, step = 0;
+    for (int32_t i = 0; i < 2; i++) {
+        worlds[i] = make_lake(SIZE, 2, WEIR_SIMD_AUTO);
+        weir_params params = weir_world_params(worlds[i]);
+        if (i == 0) let_sleep(worlds[i], 300);
+        if (i == 1) params.momentum.sleep = 0;
+        assert_ok(weir_world_set_params(worlds[i], &params));
+        test_fill(worlds[i], test_box(SIZE / 2 - 3, 24, SIZE / 2 - 3, SIZE / 2 + 3, 30, SIZE / 2 + 3), 1.0f);
+    }
+    for (int32_t n = 20; n <= UPDATES; n += 20) {
+        for (int32_t i = 0; i < 2; i++) test_step(worlds[i], 20);
+        step = fmax(step, step_at_border(worlds[0]));
+        for (int32_t k = 0; k < SIZE * SIZE && n > SPLASH; k++)
+            apart = fmax(apart, fabs(level_at(worlds[0], k % SIZE, k / SIZE) - level_at(worlds[1], k % SIZE, k / SIZE)));
+    }
+    print_message("waves are %.4f apart, steps %.4f\n", apart, step);
+    assert_true(apart < 0.1 && step < 0.025);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_exact(worlds[i]);
+        weir_world_destroy(worlds[i]);
+    }
+}
+
 static void what_is_dropped_in_comes_to_rest_at_one_level(void **state)
 {
     (void)state;
@@ -515,6 +568,7 @@ int main(void)
         cmocka_unit_test(a_film_drains_beside_sleeping_water_as_it_does_without),
         cmocka_unit_test(a_rim_that_dries_up_is_dry),
         cmocka_unit_test(waves_at_the_end_of_bricks_lose_no_drops),
+        cmocka_unit_test(waves_of_a_splash_run_on_into_sleeping_water),
         cmocka_unit_test(what_is_dropped_in_comes_to_rest_at_one_level),
         cmocka_unit_test(joined_lakes_end_level),
         cmocka_unit_test(an_edit_right_after_a_load_is_as_without_it),

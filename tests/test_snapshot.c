@@ -128,7 +128,7 @@ enum {
     AT_TERRAIN = AT_SOURCES + 3 * SOURCE_BYTES,
     CHANNELS_BYTES = 4 + 1 + 3,
     REST_AT = 12,  // of a brick, behind its coordinate: how it sleeps
-    VALUES_AT = REST_AT + 36,
+    VALUES_AT = REST_AT + 37,
     BRICK_BYTES = VALUES_AT + 6 * 2048
 };
 
@@ -666,6 +666,7 @@ static void lies_with_a_right_checksum_are_found_out(void **state)
         {first + REST_AT + 22, 255, 1, "sleeps makes no sense"},           // gentle
         {first + REST_AT + 23, 9, 1, "sleeps makes no sense"},             // looks
         {first + REST_AT + 24, 0x7fffffff, 4, "sleeps makes no sense"},    // rise
+        {first + REST_AT + 36, 33, 1, "sleeps makes no sense"},            // wild
         {first + VALUES_AT + 4 * 511, 0xffffffff, 4, "holds -1 drops"},
         {first + VALUES_AT + 4 * 511, 0x7fffffff, 4, "holds 2147483647 drops"},
         {first + VALUES_AT, 1, 4, "solid and holds water"},

@@ -137,7 +137,7 @@ static bool compare_rest(const plain_world *w, const brick_pool *pool, int32_t b
     } all[] = {{"asleep", a->asleep, b->asleep}, {"head", a->head, b->head},          {"head shown", a->shown, b->shown},
                {"drops owed", a->owed, b->owed}, {"surface", a->surface, b->surface}, {"links", a->links, b->links},
                {"calm", a->calm, b->calm},       {"hold", a->hold, b->hold},          {"gentle", a->gentle, b->gentle},
-               {"looks", a->looks, b->looks},    {"rise", a->rise, b->rise}};
+               {"wild", a->wild, b->wild},       {"looks", a->looks, b->looks},       {"rise", a->rise, b->rise}};
     for (size_t n = 0; n < sizeof all / sizeof all[0]; n++)
         if (all[n].here != all[n].plain)
             return found(f, k, "update %lld, brick at (%d, %d, %d): %s is %lld, and %lld in the plain reading",
@@ -340,8 +340,10 @@ static void play_worlds(int32_t wanted, bool calm_ones)
         "was forced in %lld\n",
         (long long)n->spread, (long long)n->levelled, (long long)n->settled, (long long)n->sunk, (long long)n->wetted,
         (long long)n->forced);
-    print_message("bricks were woken by brims in %lld, by bodies apart in %lld, by a push in %lld\n", (long long)n->over_brim,
-                  (long long)n->apart, (long long)n->pushed);
+    print_message("bricks were woken by brims in %lld, by bodies apart in %lld, by a push in %lld, by waves in %lld; waves "
+                  "counted in %lld\n",
+                  (long long)n->over_brim, (long long)n->apart, (long long)n->pushed, (long long)n->followed,
+                  (long long)n->rippled);
     free(r);
     assert_int_equal(wrong, 0);
 }

@@ -180,7 +180,7 @@ uint8_t bodies_links(const fluid_cells *c, int32_t brick, const brick_rest *rest
 
 // ---- Finding bodies --------------------------------------------------------------------------------------------------------
 
-static int32_t root(int32_t *parent, int32_t b)
+int32_t bodies_root(int32_t *parent, int32_t b)
 {
     while (parent[b] != b) b = parent[b] = parent[parent[b]];
     return b;
@@ -213,13 +213,13 @@ int32_t bodies_find(const fluid_cells *c, int32_t *body, sleep_body *bodies, boo
         for (int32_t face = 0, links = REST(b)->links; links; face++, links >>= 1) {
             const int32_t other = links & 1 ? bodies_neighbour(pool, b, face) : BRICK_NOTHING;
             if (other == BRICK_NOTHING || !SLEEPS(other)) continue;
-            parent[root(parent, b)] = root(parent, other);
+            parent[bodies_root(parent, b)] = bodies_root(parent, other);
         }
     }
     for (int32_t b = 0; b < end; b++) body[b] = 0;
     for (int32_t b = 1; b < end; b++) {
         if (!SLEEPS(b)) continue;
-        const int32_t top = root(parent, b);
+        const int32_t top = bodies_root(parent, b);
         if (body[top] == 0) {
             body[top] = ++count;
             bodies[count] = (sleep_body){.low = INT64_MAX, .high = INT64_MIN};

@@ -12,7 +12,9 @@
 #define REST_FAST 5.0f   // flow that counts whole, however thin the water
 #define REST_STILL 0.5f  // the largest flux of water that is still
 #define REST_STILL_KICK 0.075f
-#define REST_QUIET 0.05f  // and of water in which nothing is left that swings
+#define REST_RIPPLE 0.01f  // a kick that waves make, where they count
+#define REST_SWELL 0.012f  // and one that they make over a face to the rim, if they are to run on behind it
+#define REST_QUIET 0.05f   // and of water in which nothing is left that swings
 #define REST_QUIET_KICK 0.015f
 #define REST_PUSH 0.03f     // a kick that wakes small water beside
 #define REST_DAMPING 0.02f  // share of flow that water at rest loses per update
@@ -20,15 +22,19 @@
 #define REST_UPDATES 16     // for which water has been still when it is at rest
 #define REST_WILD 10.0f     // the least flux of wild water: from then on it takes long until its slow swings are damped
 #define REST_GENTLE 128     // so long, counted in 16 updates
-#define REST_WIDE 64        // open cells of a brick: with less it is part of a narrow pipe, in which water is left to swing
+#define REST_DRIVEN 32  // wild so long on end, counted likewise, water is driven: something makes its waves that goes on and on
+#define REST_AREA 56    // bricks with a surface: as large is an island whose waves run on behind its rim
+#define REST_WIDE 64    // open cells of a brick: with less it is part of a narrow pipe, in which water is left to swing
 
-// How much a brick moves.
+// How much a brick moves. Besides: it pushes against small water that is asleep; it is wild; there are waves in it; they run into the rim.
 #define MOTION_QUIET 0
 #define MOTION_STILL 1
 #define MOTION_SOME 2
 #define MOTION_MOVES 3
-#define MOTION_PUSHES 4  // besides: it pushes against small water that is asleep
-#define MOTION_WILD 8    // besides
+#define MOTION_PUSHES 4
+#define MOTION_WILD 8
+#define MOTION_RIPPLES 16
+#define MOTION_SWELLS 32
 
 // The flux over a face, by which water counts as moving; `fast` is the flow from which on it counts whole.
 RULE float rule_rest_flux(float f, float m_low, float m_high, float fast)
@@ -69,12 +75,13 @@ RULE bool rule_rest_pushes(float kick, float g)
 }
 
 // How much a brick moves whose largest flux and kick are known.
-RULE int rule_motion(float flux, float kick, float moves, float g)
+RULE int rule_motion(float flux, float kick, float swell, float moves, float g)
 {
     int still = (flux <= REST_STILL * moves) & (kick <= REST_STILL_KICK * g);
     int quiet = (flux <= REST_QUIET * moves) & (kick <= REST_QUIET_KICK * g);
     int some = quiet ? MOTION_QUIET : still ? MOTION_STILL : MOTION_SOME;
-    return flux > REST_WILD * moves ? MOTION_MOVES | MOTION_WILD : flux > moves ? MOTION_MOVES : some;
+    int waves = (kick > REST_RIPPLE * g ? MOTION_RIPPLES : 0) | (swell > REST_SWELL * g ? MOTION_SWELLS : 0);
+    return flux > REST_WILD * moves ? MOTION_MOVES | MOTION_WILD : flux > moves ? MOTION_MOVES : some | waves;
 }
 
 #endif

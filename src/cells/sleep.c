@@ -22,6 +22,9 @@ enum {
 // What happens to a brick in the update that is planned.
 enum { TURN_NONE, TURN_WAKES, TURN_SLEEPS, TURN_HELD };
 
+// What is made of the waves in an awake brick: see find_islands.
+enum { WAVES_IGNORED, WAVES_COUNT, WAVES_FOLLOWED };
+
 // Bits of cells_sleep.mark.
 enum { MARK_TRIMMED = 4, MARK_TURNED = 8 };
 
@@ -32,7 +35,8 @@ enum { MARK_TRIMMED = 4, MARK_TURNED = 8 };
     ITEM(body_next)        \
     ITEM(members)          \
     ITEM(list)             \
-    ITEM(doubled) ITEM(awake) ITEM(mark) ITEM(motion) ITEM(plan) ITEM(turn) ITEM(former) ITEM(bodies) ITEM(bodies_next)
+    ITEM(doubled)          \
+    ITEM(awake) ITEM(mark) ITEM(motion) ITEM(plan) ITEM(turn) ITEM(waves) ITEM(former) ITEM(bodies) ITEM(bodies_next)
 
 static void free_tables(memory *mem, cells_sleep *s)
 {
@@ -561,19 +565,81 @@ static void push(fluid_cells *c, int32_t brick)
     }
 }
 
+static bool of_island(const brick_pool *pool, int32_t brick)
+{
+    return pool->alive[brick] && pool->wet[brick] && pool->phase[brick] == PHASE_AWAKE;
+}
+
+static bool finds_waves(const fluid_cells *c)
+{
+    for (int32_t b = 1; b < c->pool.end; b++)
+        if (c->sleep->motion[b] & (MOTION_RIPPLES | MOTION_SWELLS) && of_island(&c->pool, b)) return true;
+    return false;
+}
+
+// Islands are awake bricks whose water lies side by side. In one that is not driven waves count; in one that is large besides they are
+// followed over its rim. Small islands let them end there, or all that drips would wake its lake.
+static void find_islands(fluid_cells *c)
+{
+    const brick_pool *pool = &c->pool;
+    cells_sleep *s = c->sleep;
+    int32_t *parent = s->list, *area = s->body_next;
+    const int32_t above = s->gravity.axis + (s->gravity.down > 0 ? 0 : 3);
+    memset(s->waves, WAVES_IGNORED, (size_t)pool->end);
+    if (!finds_waves(c)) return;
+    for (int32_t b = 0; b < pool->end; b++) {
+        parent[b] = b;
+        area[b] = 0;
+    }
+    for (int32_t b = 1; b < pool->end; b++)
+        for (int32_t face = 0; face < 3 && of_island(pool, b); face++) {
+            const int32_t other = bodies_neighbour(pool, b, face);
+            if (of_island(pool, other)) parent[bodies_root(parent, b)] = bodies_root(parent, other);
+        }
+    for (int32_t b = 1; b < pool->end; b++) {
+        if (!of_island(pool, b)) continue;
+        int32_t *of = &area[bodies_root(parent, b)];
+        if (pool->rest[b].wild == REST_DRIVEN) *of = -1;
+        if (*of >= 0) *of += !pool->wet[bodies_neighbour(pool, b, above)];
+    }
+    for (int32_t b = 1; b < pool->end; b++) {
+        const int32_t of = of_island(pool, b) ? area[bodies_root(parent, b)] : -1;
+        s->waves[b] = of < 0 ? WAVES_IGNORED : of < REST_AREA ? WAVES_COUNT : WAVES_FOLLOWED;
+    }
+}
+
+// How much a brick moves, with the waves that count in it.
+static int32_t motion_of(const cells_sleep *s, int32_t brick)
+{
+    const int32_t motion = s->motion[brick] % MOTION_PUSHES, waves = s->waves[brick];
+    if (waves == WAVES_FOLLOWED && s->motion[brick] & MOTION_SWELLS) return MOTION_MOVES;
+    if (waves != WAVES_IGNORED && motion != MOTION_QUIET && s->motion[brick] & MOTION_RIPPLES) return MOTION_RIPPLES;
+    return motion;
+}
+
+// For how long a brick has been wild again and again.
+static uint8_t wild_for(const brick_rest *rest)
+{
+    if (rest->gentle > 1) return 0;
+    return rest->wild < REST_DRIVEN ? (uint8_t)(rest->wild + 1) : REST_DRIVEN;
+}
+
 void sleep_note(fluid_cells *c)
 {
     const brick_pool *pool = &c->pool;
     cells_sleep *s = c->sleep;
     bodies_keep_owed_with_water(c);
+    find_islands(c);
     for (int32_t b = 1; b < pool->end; b++) {
         if (pool->phase[b] != PHASE_AWAKE) continue;
         brick_rest *rest = &pool->rest[b];
-        const int32_t motion = s->motion[b] % MOTION_PUSHES;
+        const int32_t motion = motion_of(s, b);
         if (rest->hold > 0) rest->hold--;
         if (rest->gentle < REST_GENTLE && c->world->update % GENTLE_EVERY == 0) rest->gentle++;
         if (s->motion[b] & MOTION_WILD) rest->gentle = 0;
+        if (c->world->update % GENTLE_EVERY == 0) rest->wild = wild_for(rest);
         if (motion != MOTION_QUIET && rest->calm > REST_UPDATES) rest->calm = REST_UPDATES;
+        if (motion == MOTION_RIPPLES && rest->calm < REST_UPDATES) rest->calm = 0;
         if (motion <= MOTION_STILL && rest->calm < (motion == MOTION_QUIET ? REST_LONG : REST_UPDATES)) rest->calm++;
         if (motion == MOTION_MOVES || (pool->wet[b] && !pool->wet_seen[b])) {
             rest->calm = rest->looks = 0;
@@ -616,6 +682,7 @@ void sleep_pack(const brick_rest *rest, uint8_t bytes[REST_BYTES])
     bytes[23] = rest->looks;
     pack_number(bytes + 24, (uint32_t)rest->rise, 4);
     pack_number(bytes + 28, (uint64_t)rest->shown, 8);
+    bytes[36] = rest->wild;
 }
 
 bool sleep_unpack(const uint8_t bytes[REST_BYTES], brick_rest *rest)
@@ -630,12 +697,14 @@ bool sleep_unpack(const uint8_t bytes[REST_BYTES], brick_rest *rest)
                          .gentle = bytes[22],
                          .looks = bytes[23],
                          .rise = (int32_t)unpack_number(bytes + 24, 4),
-                         .shown = (int64_t)unpack_number(bytes + 28, 8)};
+                         .shown = (int64_t)unpack_number(bytes + 28, 8),
+                         .wild = bytes[36]};
     const int64_t most = INT64_C(1) << 54;  // heights of cells fit an int32, and drops of a brick are far fewer
     if (rest->head != REST_NO_HEAD && (rest->head > most || rest->head < -most)) return false;
     if (rest->owed > most || rest->owed < -most) return false;
     if (rest->asleep > 1 || rest->calm > REST_LONG || rest->links > 63 || rest->surface > BRICK_CELLS) return false;
-    if (rest->gentle > REST_GENTLE || rest->looks > LOOKS || !is_within(rest->rise, 0, RISE_MOST)) return false;
+    if (rest->gentle > REST_GENTLE || rest->wild > REST_DRIVEN || rest->looks > LOOKS || !is_within(rest->rise, 0, RISE_MOST))
+        return false;
     return rest->asleep || (rest->owed == 0 && rest->links == 0 && rest->surface == 0);
 }
 

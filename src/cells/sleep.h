@@ -57,6 +57,7 @@ struct cells_sleep {
     uint8_t *motion;   // how much each awake brick moved in the last update, by the solver: rest.h
     brick_rest *plan;  // of bricks that turn
     uint8_t *turn;     // what happens to each: see sleep.c
+    uint8_t *waves;    // what is made of the waves in each awake brick, for the time of sleep_note: see sleep.c
     uint8_t *former;   // brick_phase before the plan
     sleep_body *bodies, *bodies_next;
     int32_t body_count, body_next_count;
@@ -98,7 +99,7 @@ void sleep_forget(fluid_cells *c);
 const char *sleep_validate(const fluid_cells *c);
 
 // What of a brick's rest is part of the state, as bytes. `sleep_unpack` tells whether they make sense.
-enum { REST_BYTES = 36 };
+enum { REST_BYTES = 37 };
 bool sleep_counts(const cells_sleep *s, const brick_rest *rest);
 void sleep_pack(const brick_rest *rest, uint8_t bytes[REST_BYTES]);
 bool sleep_unpack(const uint8_t bytes[REST_BYTES], brick_rest *rest);
@@ -126,6 +127,8 @@ uint8_t bodies_links(const fluid_cells *c, int32_t brick, const brick_rest *rest
 bool bodies_touch(const fluid_cells *c, int32_t brick, int32_t face);
 int32_t bodies_neighbour(const brick_pool *pool, int32_t brick, int32_t face);
 
+// Union and find over bricks: the one that stands for all that were joined.
+int32_t bodies_root(int32_t *parent, int32_t brick);
 // Finds the bodies of the bricks that sleep, by their plan if they have one. Returns how many there are.
 int32_t bodies_find(const fluid_cells *c, int32_t *body, sleep_body *bodies, bool planned);
 // Lists the bricks of the bodies that there are now.

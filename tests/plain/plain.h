@@ -45,7 +45,7 @@ typedef struct plain_rest {
     int64_t head, shown, owed;
     int32_t surface, rise;
     int32_t links;  // bit k: faces to -x, -y, -z, +x, +y, +z
-    int32_t calm, hold, gentle, looks;
+    int32_t calm, hold, gentle, wild, looks;
     bool asleep;
 } plain_rest;
 
@@ -61,7 +61,8 @@ typedef struct plain_body {
 
 // How often what has happened, for those who want to know whether worlds slept at all.
 typedef struct plain_sleep_counts {
-    int64_t slept, woke, refused, rims, booked, spread, levelled, settled, sunk, wetted, forced, over_brim, apart, pushed;
+    int64_t slept, woke, refused, rims, booked, spread, levelled, settled, sunk, wetted, forced, over_brim, apart, pushed,
+        rippled, followed;
 } plain_sleep_counts;
 
 // Sleep. All tables are by brick.
@@ -72,7 +73,8 @@ typedef struct plain_sleep {
     uint8_t *awake;          // in the update that is planned
     uint8_t *turn;           // what happens to it: plain_sleep.c
     uint8_t *motion;
-    int32_t *body;  // number of its body, from 1 on
+    uint8_t *waves;  // what is made of them: plain_sleep.c
+    int32_t *body;   // number of its body, from 1 on
     plain_body *bodies;
     int32_t body_count;
     bool on;

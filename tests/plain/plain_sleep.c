@@ -21,6 +21,8 @@ enum {
     HOLD = 32,
     LOOKS = 3,
     GENTLE = 128,
+    DRIVEN = 32,
+    ISLAND_LEAST = 56,  // bricks with a surface
     SURFACE_LEAST = 16,
     SPREAD_LEAST = 1024,
     LEVEL_MOST = PLAIN_FULL / 128,
@@ -28,7 +30,8 @@ enum {
 };
 
 enum { NOTHING_HAPPENS, WAKES, FALLS_ASLEEP, IS_HELD };
-enum { QUIET, STILL, SOME, MOVES, PUSHES = 4, WILD = 8 };
+enum { QUIET, STILL, SOME, MOVES, PUSHES = 4, WILD = 8, RIPPLES = 16, SWELLS = 32 };
+enum { IGNORED, COUNTED, FOLLOWED };
 
 static const plain_rest BLANK = {.head = PLAIN_NO_HEAD};
 
@@ -1013,6 +1016,18 @@ static bool pushes(const plain_world *w, int64_t brick)
     return false;
 }
 
+// The largest kick over the faces to the rim.
+static float largest_swell(const plain_world *w, int64_t brick)
+{
+    float swell = 0.0f;
+    for (int face = 0; face < 6; face++) {
+        const int64_t other = beside(w, brick, face);
+        if (!w->grid.live[other] || w->sleep.phase[other] != PLAIN_RIM) continue;
+        swell = plain_most(swell, largest_behind(w, face < 3 ? other : brick, face % 3, kick_at));
+    }
+    return swell;
+}
+
 static uint8_t find_motion(const plain_world *w, int64_t brick)
 {
     const float moves = w->params.momentum.sleep, g = plain_find_down(&w->params).head, flux = largest_flux(w, brick);
@@ -1020,7 +1035,8 @@ static uint8_t find_motion(const plain_world *w, int64_t brick)
     if (flux > moves) return MOVES;
     const float kick = largest_kick(w, brick);
     const bool still = flux <= 0.5f * moves && kick <= 0.075f * g, quiet = flux <= 0.05f * moves && kick <= 0.015f * g;
-    return (uint8_t)((quiet ? QUIET : still ? STILL : SOME) | (pushes(w, brick) ? PUSHES : 0));
+    const int waves = (kick > 0.01f * g ? RIPPLES : 0) | (largest_swell(w, brick) > 0.012f * g ? SWELLS : 0);
+    return (uint8_t)((quiet ? QUIET : still ? STILL : SOME) | waves | (pushes(w, brick) ? PUSHES : 0));
 }
 
 // Quiet water is damped; so is still water beside a rim, and that which has been gentle for long, in bricks with 64 open cells or more.
@@ -1058,14 +1074,59 @@ static void push(plain_world *w, int64_t brick)
     }
 }
 
+static bool of_island(const plain_world *w, int64_t brick)
+{
+    return w->grid.live[brick] && w->sleep.wet[brick] && w->sleep.phase[brick] == PLAIN_AWAKE;
+}
+
+// Awake bricks whose water lies side by side are an island. Where none of it has been wild for long its waves count, and if it is large
+// they are followed over its rim.
+static void judge_island(plain_world *w, int64_t brick, uint8_t *seen)
+{
+    plain_sleep *s = &w->sleep;
+    int64_t *found = malloc((size_t)brick_count(w) * sizeof *found), count = 1, area = 0;
+    bool driven = false;
+    const int64_t up =
+        step_up(w) > 0 ? brick_step(w, plain_find_down(&w->params).axis) : -brick_step(w, plain_find_down(&w->params).axis);
+    found[0] = brick;
+    seen[brick] = 1;
+    for (int64_t n = 0; n < count; n++) {
+        driven |= s->rest[found[n]].wild == DRIVEN;
+        area += !s->wet[found[n] + up];
+        for (int face = 0; face < 6; face++) {
+            const int64_t other = beside(w, found[n], face);
+            if (!of_island(w, other) || seen[other]) continue;
+            seen[other] = 1;
+            found[count++] = other;
+        }
+    }
+    for (int64_t n = 0; n < count; n++) s->waves[found[n]] = driven ? IGNORED : area < ISLAND_LEAST ? COUNTED : FOLLOWED;
+    free(found);
+}
+
+static void judge_waves(plain_world *w)
+{
+    uint8_t *seen = calloc((size_t)brick_count(w), 1);
+    EACH_LIVE(w, b) if (of_island(w, b) && !seen[b]) judge_island(w, b, seen);
+    free(seen);
+}
+
 static void note_brick(plain_world *w, int64_t brick)
 {
     plain_sleep *s = &w->sleep;
     plain_rest *rest = &s->rest[brick];
-    const int motion = s->motion[brick] & 3;
+    int motion = s->motion[brick] & 3;
+    const bool follows = s->motion[brick] & SWELLS && s->waves[brick] == FOLLOWED;
+    const bool ripples = s->motion[brick] & RIPPLES && s->waves[brick] != IGNORED && motion != QUIET && !follows;
+    if (follows) motion = MOVES;
+    if (ripples) motion = SOME;
+    s->counts.followed += follows;
+    s->counts.rippled += ripples;
     if (rest->hold > 0) rest->hold--;
     if (rest->gentle < GENTLE && w->update % 16 == 0) rest->gentle++;
     if (s->motion[brick] & WILD) rest->gentle = 0;
+    if (w->update % 16 == 0) rest->wild = rest->gentle > 1 ? 0 : rest->wild < DRIVEN ? rest->wild + 1 : DRIVEN;
+    if (ripples && rest->calm < STILL_UPDATES) rest->calm = 0;
     if (motion != QUIET && rest->calm > STILL_UPDATES) rest->calm = STILL_UPDATES;
     if (motion == QUIET && rest->calm < LONG) rest->calm++;
     if (motion == STILL && rest->calm < STILL_UPDATES) rest->calm++;
@@ -1110,6 +1171,7 @@ void plain_sleep_note(plain_world *w)
         if (s->wet[b] && is_damped(w, b)) damp(w, b);
         s->motion[b] = s->wet[b] ? find_motion(w, b) : QUIET;
     }
+    judge_waves(w);
     EACH_LIVE(w, b) if (s->phase[b] == PLAIN_AWAKE) note_brick(w, b);
 }
 
@@ -1125,7 +1187,7 @@ void plain_sleep_make(plain_world *w)
 {
     plain_sleep *s = &w->sleep;
     const size_t count = (size_t)brick_count(w), cells = (size_t)w->grid.all_cells;
-    uint8_t **const bytes[] = {&s->phase, &s->phase_before, &s->wet, &s->was_wet, &s->awake, &s->turn, &s->motion};
+    uint8_t **const bytes[] = {&s->phase, &s->phase_before, &s->wet, &s->was_wet, &s->awake, &s->turn, &s->motion, &s->waves};
     for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++) *bytes[k] = calloc(count, 1);
     s->rest = calloc(count, sizeof *s->rest);
     s->plan = calloc(count, sizeof *s->plan);
@@ -1140,7 +1202,8 @@ void plain_sleep_make(plain_world *w)
 void plain_sleep_free(plain_world *w)
 {
     plain_sleep *s = &w->sleep;
-    void *const all[] = {s->phase, s->phase_before, s->wet,    s->was_wet, s->awake,    s->turn,    s->motion,  s->rest,
-                         s->plan,  s->body,         s->bodies, s->mass,    s->pressure, s->flow[0], s->flow[1], s->flow[2]};
+    void *const all[] = {s->phase,  s->phase_before, s->wet,     s->was_wet, s->awake,  s->turn,
+                         s->motion, s->waves,        s->rest,    s->plan,    s->body,   s->bodies,
+                         s->mass,   s->pressure,     s->flow[0], s->flow[1], s->flow[2]};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
 }

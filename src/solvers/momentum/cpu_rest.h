@@ -88,7 +88,7 @@ static int rest_of_brick(const momentum_args *a, int32_t brick)
     static const uint8_t behind[3] = {NEAR(1, 0, 0), NEAR(0, 1, 0), NEAR(0, 0, 1)};
     const int32_t *near = a->near_all[brick];
     const float moves = a->rest_flux, fast = REST_FAST * moves;
-    float own[BRICK_CELLS], other[BRICK_CELLS], low[BRICK_CELLS], kick = 0.0f, flux = 0.0f;
+    float own[BRICK_CELLS], other[BRICK_CELLS], low[BRICK_CELLS], kick = 0.0f, flux = 0.0f, swell = 0.0f;
     bool pushes = false;
     rest_faces s;
     if (!a->bricks.wet[brick]) return MOTION_QUIET;
@@ -107,21 +107,23 @@ static int rest_of_brick(const momentum_args *a, int32_t brick)
             shift_cells(low, other, own, axis);
             flux = rule_max(flux, largest_flux(faces, low, other, fast));
         }
-        if (flux > REST_WILD * moves) return rule_motion(flux, 0.0f, moves, a->head);
+        if (flux > REST_WILD * moves) return rule_motion(flux, 0.0f, 0.0f, moves, a->head);
     }
-    if (flux > moves) return rule_motion(flux, 0.0f, moves, a->head);
+    if (flux > moves) return rule_motion(flux, 0.0f, 0.0f, moves, a->head);
     for (int axis = 0; axis < 3; axis++) {
         const int32_t under = near[before[axis]], above = near[behind[axis]];
         read_faces(a, under, brick, axis, &s);
         kick = rule_max(kick, largest_kick(&s, a->gravity[axis], axis, false));
         if (sleeps(a, under)) pushes |= rule_rest_pushes(largest_kick(&s, a->gravity[axis], axis, true), a->head);
+        if (a->bricks.phase[under] == PHASE_RIM) swell = rule_max(swell, largest_kick(&s, a->gravity[axis], axis, true));
         if (a->bricks.phase[above] == PHASE_AWAKE) continue;
         read_faces(a, brick, above, axis, &s);
         const float upper = largest_kick(&s, a->gravity[axis], axis, true);
         kick = rule_max(kick, upper);
+        if (a->bricks.phase[above] == PHASE_RIM) swell = rule_max(swell, upper);
         if (sleeps(a, above)) pushes |= rule_rest_pushes(upper, a->head);
     }
-    return rule_motion(flux, kick, moves, a->head) | (pushes ? MOTION_PUSHES : 0);
+    return rule_motion(flux, kick, swell, moves, a->head) | (pushes ? MOTION_PUSHES : 0);
 }
 
 static int count_open(const momentum_args *a, int32_t brick)

@@ -101,7 +101,7 @@ inline void load_flow(float f[8], global float *flow, const rest_cells *low, con
 
 // What a row finds out.
 typedef struct row_motion {
-    float flux, kick;
+    float flux, kick, swell;
     bool pushes;
 } row_motion;
 
@@ -113,6 +113,7 @@ inline void look_low(row_motion *r, const rest_cells *low, const rest_cells *her
     r->flux = rule_max(r->flux, row_flux(f, low, here, 255u, rest.moves));
     r->kick = rule_max(r->kick, row_kick(low, here, 255u, g));
     if ((beside & 3) == DEVICE_BESIDE_ASLEEP) r->pushes |= rule_rest_pushes(row_kick(low, here, faces, g), rest.head);
+    if ((beside & 3) == DEVICE_BESIDE_RIM) r->swell = rule_max(r->swell, row_kick(low, here, faces, g));
 }
 
 inline void look_high(row_motion *r, const rest_cells *here, const rest_cells *high, const float f[8], int beside, uint faces,
@@ -121,7 +122,9 @@ inline void look_high(row_motion *r, const rest_cells *here, const rest_cells *h
     const float kick = row_kick(here, high, faces, g);
     r->kick = rule_max(r->kick, kick);
     if ((beside & 3) == DEVICE_BESIDE_ASLEEP) r->pushes |= rule_rest_pushes(kick, rest.head);
-    if ((beside & 3) == DEVICE_BESIDE_RIM) r->flux = rule_max(r->flux, row_flux(f, here, high, faces, rest.moves));
+    if ((beside & 3) != DEVICE_BESIDE_RIM) return;
+    r->swell = rule_max(r->swell, kick);
+    r->flux = rule_max(r->flux, row_flux(f, here, high, faces, rest.moves));
 }
 
 inline row_motion look_at_row(device_beside b, global const uchar *open, global const int *mass, global const float *pressure,
@@ -130,7 +133,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     const device_place place = {b.brick, b.x0 >> 2, b.x1 >> 2, b.y0 >> 2, b.y1 >> 2, b.z0 >> 2, b.z1 >> 2, 0};
     const rows_around at = look_from(place, ROW);
     const bits_around o = look_at_bits(open, at);
-    row_motion r = {0.0f, 0.0f, false};
+    row_motion r = {0.0f, 0.0f, 0.0f, false};
     rest_cells here, other;
     float f[8];
     load_cells(&here, mass, pressure, o.self, at.self);
@@ -170,8 +173,8 @@ ROW_KERNEL void rest(global const device_beside *beside, global const uchar *ope
                      global const int *tables, global uchar *found, int found_at, device_rest rest, int awake)
 {
     global const uchar *brick_flags = TABLE(tables, const uchar, DEVICE_BRICK_FLAGS);
-    local volatile int flux[GROUP_BRICKS], kick[GROUP_BRICKS], pushes[GROUP_BRICKS];
-    EACH(i, GROUP_BRICKS) flux[i] = kick[i] = pushes[i] = 0;
+    local volatile int flux[GROUP_BRICKS], kick[GROUP_BRICKS], swell[GROUP_BRICKS], pushes[GROUP_BRICKS];
+    EACH(i, GROUP_BRICKS) flux[i] = kick[i] = swell[i] = pushes[i] = 0;
     SYNC;
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (number < awake) {
@@ -180,6 +183,7 @@ ROW_KERNEL void rest(global const device_beside *beside, global const uchar *ope
         const row_motion r = look_at_row(b, open, mass, pressure, flow_x, flow_y, flow_z, rest);
         if (as_int(r.flux) > flux[SLOT]) atomic_max(&flux[SLOT], as_int(r.flux));
         if (as_int(r.kick) > kick[SLOT]) atomic_max(&kick[SLOT], as_int(r.kick));
+        if (as_int(r.swell) > swell[SLOT]) atomic_max(&swell[SLOT], as_int(r.swell));
         if (r.pushes) RAISE(pushes[SLOT], 1);
     }
     SYNC;
@@ -187,8 +191,8 @@ ROW_KERNEL void rest(global const device_beside *beside, global const uchar *ope
     {
         const int n = (int)get_group_id(0) * GROUP_BRICKS + i;
         if (n < awake) {
-            int motion = rule_motion(as_float(flux[i]), as_float(kick[i]), rest.moves, rest.head);
-            if (motion < MOTION_MOVES && pushes[i]) motion |= MOTION_PUSHES;
+            int motion = rule_motion(as_float(flux[i]), as_float(kick[i]), as_float(swell[i]), rest.moves, rest.head);
+            if ((motion & MOTION_MOVES) != MOTION_MOVES && pushes[i]) motion |= MOTION_PUSHES;
             if (!(brick_flags[beside[n].brick] & DEVICE_WET)) motion = MOTION_QUIET;
             found[found_at + n] = (uchar)motion;
         }
