@@ -368,7 +368,7 @@ static void damaged_bytes_change_nothing(void **state)
 // Nothing is no material that a cell could hold: such a brick would be looked at as one that is dry.
 static void water_of_no_material_is_refused(void **state)
 {
-    for (weir_solver solver = 0; solver < WEIR_SOLVER_COUNT; solver++) {
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
         for (int32_t material = 0; material < 2; material++) {
             // From mark 0 to 5 in update 3, in units of 2^14 drops, no materials, one brick at the origin, all of it full.
             uint8_t delta[] = {'W',

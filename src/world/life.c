@@ -225,7 +225,7 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
     world->checkpoint_every = def->checkpoint_every;
     world->next_source_id = 1;
     materials_create(world->materials, &world->material_count);
-    reactions_create(&world->reactions, world->materials, world->material_count);
+    reactions_create(&world->reactions);
     terrain_create(&world->mem, def->bounds, def->open_sides, def->terrain, def->terrain_user, &world->terrain);
     if (solver->solid_share > 0) world->terrain.solid = solver->solid_share;
     status = build_world(world, def);

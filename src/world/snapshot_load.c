@@ -311,7 +311,7 @@ static weir_status get_reactions(snapshot_reader *r, arrival *a)
     const int32_t count = get_i32(r);
     if (count < -1 || count > WEIR_REACTION_MAX)
         return snapshot_damaged(r, "it claims %d reactions; a world has at most %d", count, WEIR_REACTION_MAX);
-    if (count < 0) reactions_create(&a->reactions, a->materials, a->material_count);
+    if (count < 0) reactions_create(&a->reactions);
     for (int32_t i = 0; i < count; i++) {
         weir_reaction_def def;
         def.first = get_i32(r);

@@ -313,7 +313,7 @@ static void put_materials(snapshot_writer *w, const weir_world *world)
 static void put_reactions(snapshot_writer *w, const weir_world *world)
 {
     const world_reactions *table = &world->reactions;
-    const bool usual = reactions_are_built_in(table, world->materials, world->material_count);
+    const bool usual = reactions_are_built_in(table);
     put_i32(w, usual ? -1 : table->count);
     for (int32_t i = 0; i < table->count && !usual; i++) {
         const weir_reaction_def *def = &table->items[i];

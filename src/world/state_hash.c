@@ -57,7 +57,7 @@ static uint64_t chain_materials(uint64_t hash, const weir_world *world)
 static uint64_t chain_reactions(uint64_t hash, const weir_world *world)
 {
     const world_reactions *table = &world->reactions;
-    if (reactions_are_built_in(table, world->materials, world->material_count)) return hash;
+    if (reactions_are_built_in(table)) return hash;
     hash = CHAIN(hash, table->count);
     for (int32_t i = 0; i < table->count; i++) {
         const weir_reaction_def *def = &table->items[i];

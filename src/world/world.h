@@ -182,11 +182,11 @@ int64_t world_ledger_held(const world_ledger *ledger);
 // ---- reactions.c ----
 
 // The built-in ones, into an empty table.
-void reactions_create(world_reactions *table, const world_material *materials, int32_t material_count);
+void reactions_create(world_reactions *table);
 // Adds one that is checked; on a failure nothing is changed.
 weir_status reactions_add(world_reactions *table, const world_material *materials, int32_t material_count,
                           const weir_reaction_def *def);
-bool reactions_are_built_in(const world_reactions *table, const world_material *materials, int32_t material_count);
+bool reactions_are_built_in(const world_reactions *table);
 // The one of two materials, in any order; NULL if they do not react.
 const weir_reaction_def *reactions_find(const world_reactions *table, weir_material a, weir_material b);
 // What a product is to the world's solver: where its fluid cannot be that, terrain for a solid, else nothing.
