@@ -74,6 +74,22 @@ static void water_at_rest_falls_asleep_and_is_left_alone(void **state)
     weir_world_destroy(world);
 }
 
+// Viscosity bears a part of gravity over the floor, which is no wave.
+static void thick_water_falls_asleep(void **state)
+{
+    (void)state;
+    static const float most = 1.0f / 6;
+    for (float viscosity = 0.02f; viscosity < 2 * most; viscosity *= 3) {
+        weir_world *world = make_lake(24, 1, WEIR_SIMD_AUTO);
+        weir_params params = weir_world_params(world);
+        params.momentum.viscosity = fminf(viscosity, most);
+        assert_ok(weir_world_set_params(world, &params));
+        let_sleep(world, 300);
+        assert_exact(world);
+        weir_world_destroy(world);
+    }
+}
+
 static void without_sleep_nothing_sleeps(void **state)
 {
     (void)state;
@@ -557,6 +573,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(water_at_rest_falls_asleep_and_is_left_alone),
+        cmocka_unit_test(thick_water_falls_asleep),
         cmocka_unit_test(without_sleep_nothing_sleeps),
         cmocka_unit_test(water_that_falls_when_sleep_comes_on_goes_on_falling),
         cmocka_unit_test(without_gravity_nothing_sleeps),

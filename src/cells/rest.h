@@ -74,13 +74,15 @@ RULE bool rule_rest_pushes(float kick, float g)
     return kick > REST_PUSH * g;
 }
 
-// How much a brick moves whose largest flux and kick are known.
-RULE int rule_motion(float flux, float kick, float swell, float moves, float g)
+// How much a brick moves whose largest flux and kick are known. Viscosity bears a share of gravity at a face beside a closed one, at most on
+// both sides: so large a kick is no motion.
+RULE int rule_motion(float flux, float kick, float swell, float viscosity, float moves, float g)
 {
-    int still = (flux <= REST_STILL * moves) & (kick <= REST_STILL_KICK * g);
-    int quiet = (flux <= REST_QUIET * moves) & (kick <= REST_QUIET_KICK * g);
+    float borne = 2.0f * viscosity * g;
+    int still = (flux <= REST_STILL * moves) & (kick <= REST_STILL_KICK * g + borne);
+    int quiet = (flux <= REST_QUIET * moves) & (kick <= REST_QUIET_KICK * g + borne);
     int some = quiet ? MOTION_QUIET : still ? MOTION_STILL : MOTION_SOME;
-    int waves = (kick > REST_RIPPLE * g ? MOTION_RIPPLES : 0) | (swell > REST_SWELL * g ? MOTION_SWELLS : 0);
+    int waves = (kick > REST_RIPPLE * g + borne ? MOTION_RIPPLES : 0) | (swell > REST_SWELL * g + borne ? MOTION_SWELLS : 0);
     return flux > REST_WILD * moves ? MOTION_MOVES | MOTION_WILD : flux > moves ? MOTION_MOVES : some | waves;
 }
 

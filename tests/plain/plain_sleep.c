@@ -1034,8 +1034,10 @@ static uint8_t find_motion(const plain_world *w, int64_t brick)
     if (flux > 10.0f * moves) return MOVES | WILD;
     if (flux > moves) return MOVES;
     const float kick = largest_kick(w, brick);
-    const bool still = flux <= 0.5f * moves && kick <= 0.075f * g, quiet = flux <= 0.05f * moves && kick <= 0.015f * g;
-    const int waves = (kick > 0.01f * g ? RIPPLES : 0) | (largest_swell(w, brick) > 0.012f * g ? SWELLS : 0);
+    const float borne = 2.0f * w->params.momentum.viscosity * g;
+    const bool still = flux <= 0.5f * moves && kick <= 0.075f * g + borne;
+    const bool quiet = flux <= 0.05f * moves && kick <= 0.015f * g + borne;
+    const int waves = (kick > 0.01f * g + borne ? RIPPLES : 0) | (largest_swell(w, brick) > 0.012f * g + borne ? SWELLS : 0);
     return (uint8_t)((quiet ? QUIET : still ? STILL : SOME) | waves | (pushes(w, brick) ? PUSHES : 0));
 }
 

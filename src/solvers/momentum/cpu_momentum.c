@@ -361,6 +361,7 @@ void momentum_cpu_rest(void *solver)
     whole.gravity[1] = p->gravity.y;
     whole.gravity[2] = p->gravity.z;
     whole.head = backend_find_down(p).head;
+    whole.viscosity = p->momentum.viscosity;
     cpu_over_awake_runs(cpu->machine, cpu->kernels->rest, &whole);
 }
 

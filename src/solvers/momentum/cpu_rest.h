@@ -107,9 +107,9 @@ static int rest_of_brick(const momentum_args *a, int32_t brick)
             shift_cells(low, other, own, axis);
             flux = rule_max(flux, largest_flux(faces, low, other, fast));
         }
-        if (flux > REST_WILD * moves) return rule_motion(flux, 0.0f, 0.0f, moves, a->head);
+        if (flux > REST_WILD * moves) return rule_motion(flux, 0.0f, 0.0f, a->viscosity, moves, a->head);
     }
-    if (flux > moves) return rule_motion(flux, 0.0f, 0.0f, moves, a->head);
+    if (flux > moves) return rule_motion(flux, 0.0f, 0.0f, a->viscosity, moves, a->head);
     for (int axis = 0; axis < 3; axis++) {
         const int32_t under = near[before[axis]], above = near[behind[axis]];
         read_faces(a, under, brick, axis, &s);
@@ -123,7 +123,7 @@ static int rest_of_brick(const momentum_args *a, int32_t brick)
         if (a->bricks.phase[above] == PHASE_RIM) swell = rule_max(swell, upper);
         if (sleeps(a, above)) pushes |= rule_rest_pushes(upper, a->head);
     }
-    return rule_motion(flux, kick, swell, moves, a->head) | (pushes ? MOTION_PUSHES : 0);
+    return rule_motion(flux, kick, swell, a->viscosity, moves, a->head) | (pushes ? MOTION_PUSHES : 0);
 }
 
 static int count_open(const momentum_args *a, int32_t brick)

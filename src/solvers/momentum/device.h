@@ -51,7 +51,7 @@ enum {
 // What rest goes by, in the measure of a whole update.
 typedef struct device_rest {
     float gravity_x, gravity_y, gravity_z, head;
-    float moves;  // the least flux that moves
+    float viscosity, moves;  // `moves`: the least flux that moves
 } device_rest;
 
 // One level of the pyramid on the device. All levels share one buffer of floats and one of ints, the tree, which also has a

@@ -160,7 +160,8 @@ void momentum_opencl_rest(void *solver)
     device_bricks *d = &o->machine->bricks;
     opencl_channels c = opencl_find_channels(o->machine);
     const weir_params *p = &m->base.cells.world->params;
-    const device_rest rest = {p->gravity.x, p->gravity.y, p->gravity.z, backend_find_down(p).head, p->momentum.sleep};
+    const device_rest rest = {p->gravity.x,          p->gravity.y,     p->gravity.z, backend_find_down(p).head,
+                              p->momentum.viscosity, p->momentum.sleep};
     const cl_int at = (cl_int)found_at(d);
     send_beside(o);
     LAUNCH_ROWS(&o->machine->queue, rest, d->awake, ARG(s->beside), ARG(d->open), ARG(c.mass), ARG(c.pressure), FLOW_ARGS(c),

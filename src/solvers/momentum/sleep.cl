@@ -191,7 +191,7 @@ ROW_KERNEL void rest(global const device_beside *beside, global const uchar *ope
     {
         const int n = (int)get_group_id(0) * GROUP_BRICKS + i;
         if (n < awake) {
-            int motion = rule_motion(as_float(flux[i]), as_float(kick[i]), as_float(swell[i]), rest.moves, rest.head);
+            int motion = rule_motion(as_float(flux[i]), as_float(kick[i]), as_float(swell[i]), rest.viscosity, rest.moves, rest.head);
             if ((motion & MOTION_MOVES) != MOTION_MOVES && pushes[i]) motion |= MOTION_PUSHES;
             if (!(brick_flags[beside[n].brick] & DEVICE_WET)) motion = MOTION_QUIET;
             found[found_at + n] = (uchar)motion;
