@@ -342,11 +342,81 @@ static void what_mixture_does_not_do_yet_is_refused(void **state)
     weir_source sources[2];
     assert_int_equal(weir_world_sources(world, sources, 2), 2);
     assert_true(sources[0].kind == WEIR_SOURCE_HEATER && sources[0].temperature == 310.25f && sources[0].level == 0);
-    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 8, 8, 8);
-    def.backend = WEIR_BACKEND_OPENCL;
-    weir_world *other;
-    assert_int_equal(weir_world_create(&def, &other), WEIR_ERROR_UNSUPPORTED);
     weir_world_destroy(world);
+}
+
+// ---- On a device ---------------------------------------------------------------------------------------------------------------
+
+// NULL: there is none.
+static weir_world *make_on_device(weir_world_def def)
+{
+    weir_world *world;
+    def.backend = WEIR_BACKEND_OPENCL;
+    const weir_status status = weir_world_create(&def, &world);
+    if (status == WEIR_OK) return world;
+    if (status != WEIR_ERROR_UNSUPPORTED) fail_msg("%s", weir_error_message());
+    print_message("skipped: %s\n", weir_error_message());
+    return NULL;
+}
+
+static void a_world_at_rest_sends_nothing_to_its_device(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 24, 16, 16);
+    weir_world *world = make_on_device(def), *cpu = test_make(&def);
+    if (!world) weir_world_destroy(cpu), skip();
+    weir_world *both[2] = {world, cpu};
+    for (int32_t k = 0; k < 2; k++) {
+        fill(both[k], test_box(0, 0, 0, 24, 8, 16), WEIR_WATER, 1);
+        fill(both[k], test_box(0, 8, 0, 24, 10, 16), WEIR_OIL, 1);
+        test_step(both[k], 12);
+    }
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    const weir_stats before = weir_world_stats(world);
+    assert_int_equal(before.awake_bricks, 0);
+    test_step(world, 10);
+    test_step(cpu, 10);
+    const weir_stats after = weir_world_stats(world);
+    assert_true(before.bytes_to_device == after.bytes_to_device && before.bytes_from_device == after.bytes_from_device);
+    // And wakes for an edit.
+    for (int32_t k = 0; k < 2; k++) {
+        fill(both[k], test_box(4, 12, 4, 8, 14, 8), WEIR_LAVA, 1);
+        for (int32_t i = 0; i < 6; i++) {
+            assert_ok(weir_world_step_begin(both[k]));
+            assert_exact(both[k]);
+            assert_ok(weir_world_step_end(both[k]));
+        }
+    }
+    assert_true(weir_world_stats(world).awake_bricks > 0);
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+    weir_world_destroy(world);
+    weir_world_destroy(cpu);
+}
+
+// A snapshot has channels only of what its world held: what comes after it is not to find what lay there before.
+static void a_material_that_comes_after_a_load_finds_its_channel_empty(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 16, 16);
+    weir_world *world = make_on_device(def), *cpu = test_make(&def);
+    if (!world) weir_world_destroy(cpu), skip();
+    weir_world *both[2] = {world, cpu};
+    static uint8_t bytes[200000];
+    for (int32_t k = 0; k < 2; k++) {
+        size_t size;
+        fill(both[k], test_box(0, 0, 0, 16, 8, 16), WEIR_OIL, 1);
+        test_step(both[k], 2);
+        assert_ok(weir_world_save_memory(both[k], bytes, sizeof bytes, &size));
+        fill(both[k], test_box(0, 8, 0, 16, 14, 16), WEIR_HONEY, 0.5f);
+        test_step(both[k], 2);
+        assert_ok(weir_world_load_memory(both[k], bytes, size));
+        test_step(both[k], 1);
+        fill(both[k], test_box(0, 12, 0, 1, 13, 1), WEIR_MERCURY, 0.25f);
+        test_step(both[k], 4);
+        assert_exact(both[k]);
+    }
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    weir_world_destroy(world);
+    weir_world_destroy(cpu);
 }
 
 // ---- The same in every way -----------------------------------------------------------------------------------------------------
@@ -542,6 +612,8 @@ int main(void)
         cmocka_unit_test(other_solvers_know_one_material_and_no_warmth),
         cmocka_unit_test(a_seventeenth_material_is_refused),
         cmocka_unit_test(what_mixture_does_not_do_yet_is_refused),
+        cmocka_unit_test(a_world_at_rest_sends_nothing_to_its_device),
+        cmocka_unit_test(a_material_that_comes_after_a_load_finds_its_channel_empty),
         cmocka_unit_test(one_hash_over_threads_widths_and_background_steps),
         cmocka_unit_test(a_world_goes_on_from_its_snapshot),
         cmocka_unit_test(memory_may_end_anywhere),

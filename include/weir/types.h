@@ -104,7 +104,7 @@ typedef struct weir_reaction_def {
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 //   settle:   for game servers: water that settles into level bodies which cost nothing, on the CPU; docs/settle.md. Down is -y.
-//   mixture:  several fluids in a cell, layered by density, warm or cold, boiling and freezing, on the CPU; docs/mixture.md. Down is -y.
+//   mixture:  several fluids in a cell, layered by density, warm or cold, boiling and freezing; docs/mixture.md. Down is -y.
 typedef enum weir_solver {
     WEIR_SOLVER_MOMENTUM,
     WEIR_SOLVER_CLASSIC,

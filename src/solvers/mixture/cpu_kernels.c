@@ -242,33 +242,9 @@ static void conduct(mixture_tile *t, int a, int b, pair *p)
 
 // ---- Changes of phase between two cells ------------------------------------------------------------------------------------------
 
-// Whether a cell's weight stays within what it may be.
-static inline bool weighs_little(int32_t weight, int32_t more)
+static inline rule_change law_of(const mixture_order *order, const mixture_change *c)
 {
-    return weight + more <= MIXTURE_WEIGHT_MOST;
-}
-
-// What a cell makes of a change by what another lends it or takes from it: units that turn, and the heat that comes from the other.
-typedef struct lent {
-    int32_t turned, heat;
-} lent;
-
-static inline __attribute__((always_inline)) lent lend(const mixture_change *c, int32_t excess, int32_t other, int32_t apart,
-                                                       int32_t cold, int32_t hot, int32_t gas, int32_t heat, int32_t weight,
-                                                       int32_t heavier, int32_t film, bool rival_melts, bool rival_freezes)
-{
-    const int32_t condensed = c->boils ? rule_mixture_film(hot, apart, rule_mixture_max(-other, 0), c->latent, film) : 0;
-    const bool can = weighs_little(weight, -condensed * heavier) &&
-                     rule_mixture_can_turn(heat, weight - condensed * heavier, condensed, heavier * c->point);
-    const int32_t films = other < 0 && can ? condensed : 0;
-    const bool melts = rule_mixture_lent(excess, other, c->latent, cold) && weighs_little(weight, heavier) &&
-                       (!c->boils || gas < MIXTURE_GAS_MOST) && !rival_melts;
-    const bool freezes =
-        rule_mixture_lent(-excess, -other, c->latent, hot) && weighs_little(weight, -heavier) && films == 0 && !rival_freezes;
-    lent result;
-    result.turned = melts ? 1 : freezes ? -1 : -films;
-    result.heat = melts ? c->latent - excess : freezes ? -c->latent - excess : -films * c->latent;
-    return result;
+    return (rule_change){c->point, c->latent, c->turned, order->fluid[c->hot].heat - order->fluid[c->cold].heat, c->boils};
 }
 
 static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
@@ -278,7 +254,8 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
                       *restrict hot_a = t->amount[c.hot][a], *restrict hot_b = t->amount[c.hot][b],
                       *restrict heat_a = t->heat[a], *restrict heat_b = t->heat[b], *restrict weight_a = p->a.weight,
                       *restrict weight_b = p->b.weight, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
-    const int32_t heavier = t->order.fluid[c.hot].heat - t->order.fluid[c.cold].heat, film = t->film;
+    const rule_change law = law_of(&t->order, &c);
+    const int32_t heavier = law.heavier, film = t->film;
     int32_t any = 0;
     OVER_LANES any |= (cold_a[k] | hot_a[k] | cold_b[k] | hot_b[k]);
     if (!any) return;
@@ -294,10 +271,10 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
         const bool cold_of_b = rule_mixture_lent(-excess_b, -excess_a, c.latent, hot_b[k]) && excess_b <= excess_a;
         const int32_t warm_a = (int32_t)rule_mixture_warmth(heat_a[k], weight_a[k]);
         const int32_t warm_b = (int32_t)rule_mixture_warmth(heat_b[k], weight_b[k]);
-        const lent of_a = lend(&c, excess_a, excess_b, c.point - warm_b, cold_a[k], hot_a[k], gas_a[k], heat_a[k], weight_a[k],
-                               heavier, film, hot_of_b, cold_of_b);
-        const lent of_b = lend(&c, excess_b, excess_a, c.point - warm_a, cold_b[k], hot_b[k], gas_b[k], heat_b[k], weight_b[k],
-                               heavier, film, hot_of_a, cold_of_a);
+        const rule_lending of_a = rule_mixture_lends(law, excess_a, excess_b, c.point - warm_b, cold_a[k], hot_a[k], gas_a[k],
+                                                     heat_a[k], weight_a[k], film, hot_of_b, cold_of_b);
+        const rule_lending of_b = rule_mixture_lends(law, excess_b, excess_a, c.point - warm_a, cold_b[k], hot_b[k], gas_b[k],
+                                                     heat_b[k], weight_b[k], film, hot_of_a, cold_of_a);
         cold_a[k] -= of_a.turned;
         hot_a[k] += of_a.turned;
         cold_b[k] -= of_b.turned;
@@ -329,19 +306,18 @@ static void touch_walls(mixture_tile *t, int a, int b, part_sums *s)
     }
     for (int at = 0; at < t->order.changes; at++) {
         const mixture_change c = t->order.change[at];
-        const int32_t heavier = t->order.fluid[c.hot].heat - t->order.fluid[c.cold].heat;
-        enum { ENDLESS = 1 << 30 };
+        const rule_change law = law_of(&t->order, &c);
         for (int k = 0; k < TILE_LANES; k++) {
             const int32_t wall = t->wall[b][k];
             int32_t *cold = &t->amount[c.cold][a][k], *hot = &t->amount[c.hot][a][k], *heat = &t->heat[a][k];
             if (wall == 0 || t->open[b][k] || !t->open[a][k] || (*cold | *hot) == 0) continue;
-            const int32_t other = wall > c.point ? ENDLESS : wall < c.point ? -ENDLESS : 0;
-            const lent of = lend(&c, rule_mixture_excess(*heat, s->weight[k], c.point), other, c.point - wall, *cold, *hot,
-                                 s->gas[k], *heat, s->weight[k], heavier, t->film, false, false);
+            const rule_lending of =
+                rule_mixture_lends(law, rule_mixture_excess(*heat, s->weight[k], c.point), rule_mixture_endless(wall, c.point),
+                                   c.point - wall, *cold, *hot, s->gas[k], *heat, s->weight[k], t->film, false, false);
             *cold -= of.turned;
             *hot += of.turned;
             *heat += of.heat - of.turned * c.turned;
-            s->weight[k] += of.turned * heavier;
+            s->weight[k] += of.turned * law.heavier;
             s->gas[k] += c.boils ? of.turned : 0;
             t->turned[at] += of.turned;
             *(of.heat > 0 ? &t->warmed : &t->cooled) += of.heat > 0 ? of.heat : -of.heat;
@@ -359,22 +335,16 @@ static void change_within(mixture_tile *t, int part)
     int32_t *restrict heat = t->heat[part], *restrict weight = s.weight, *restrict gas = s.gas;
     for (int at = 0; at < t->order.changes; at++) {
         const mixture_change c = t->order.change[at];
-        const int32_t heavier = t->order.fluid[c.hot].heat - t->order.fluid[c.cold].heat;
+        const rule_change law = law_of(&t->order, &c);
         int32_t *restrict cold = t->amount[c.cold][part], *restrict hot = t->amount[c.hot][part];
         lanes turned;
         OVER_LANES
         {
-            const int32_t wish =
-                rule_mixture_turned(rule_mixture_excess(heat[k], weight[k], c.point), c.latent, cold[k], hot[k]);
-            const int32_t fits = c.boils ? rule_mixture_min(wish, rule_mixture_max(MIXTURE_GAS_MOST - gas[k], 0)) : wish;
-            turned[k] = weighs_little(weight[k], fits * heavier) &&
-                                rule_mixture_can_turn(heat[k], weight[k] + fits * heavier, fits, c.turned)
-                            ? fits
-                            : 0;
+            turned[k] = rule_mixture_turns(law, cold[k], hot[k], gas[k], heat[k], weight[k]);
             cold[k] -= turned[k];
             hot[k] += turned[k];
             heat[k] -= turned[k] * c.turned;
-            weight[k] += turned[k] * heavier;
+            weight[k] += turned[k] * law.heavier;
             gas[k] += c.boils ? turned[k] : 0;
         }
         for (int k = 0; k < TILE_LANES; k++) t->turned[at] += turned[k];

@@ -65,7 +65,7 @@ void mixture_wake_all(mixture *s)
 }
 
 // What else a tile depends on: heaters, and the parameters.
-static void wake_for_surroundings(mixture *s)
+bool mixture_wake_for_surroundings(mixture *s)
 {
     const weir_world *world = s->cells.world;
     uint64_t digest = 0;
@@ -75,10 +75,11 @@ static void wake_for_surroundings(mixture *s)
         digest = hash_bytes(&source->box, sizeof source->box, digest);
         digest = hash_bytes(&source->level, sizeof source->level, digest);
     }
-    if (digest == s->heater_digest && s->film == world->params.mixture.film) return;
+    if (digest == s->heater_digest && s->film == world->params.mixture.film) return false;
     s->heater_digest = digest;
     s->film = world->params.mixture.film;
     mixture_wake_all(s);
+    return true;
 }
 
 // ---- Fetching a tile -----------------------------------------------------------------------------------------------------------
@@ -253,11 +254,10 @@ static void book(const mixture_tile *t, mixture_books *books)
 // colder than the coldest one but by what is left over when whole temperatures are shared, a unit for each of a few moves.
 static void add_products(const mixture *s, uint32_t materials, mixture_tile *t)
 {
-    enum { MARGIN = 16 };
     int32_t low, high;
     s->kernels->range(t, &low, &high);
     if (t->walls) low = 0, high = 4 * WEIR_TEMPERATURE_MAX;
-    const uint32_t all = mixture_reach(&s->order, materials, low, high, MARGIN);
+    const uint32_t all = mixture_reach(&s->order, materials, low, high, MIXTURE_MARGIN);
     const mixture_order had = t->order;
     if (all == materials) return;
     mixture_choose(&s->order, all, &t->order);
@@ -373,7 +373,7 @@ weir_status mixture_update(void *state)
 {
     mixture *s = state;
     brick_pool *pool = &s->cells.pool;
-    wake_for_surroundings(s);
+    mixture_wake_for_surroundings(s);
     s->awake = 0;
     for (int32_t b = 1; b < pool->end; b++) s->awake += pool->alive[b] && pool->rest[b].calm < MIXTURE_CALM;
     workers_run(s->cells.world->workers, work_on_bricks, s, pool->end, BRICK_GRAIN);

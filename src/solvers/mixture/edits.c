@@ -198,12 +198,14 @@ static void apply_to_cells(mixture *s, const world_edit *edit)
         if (!region_mask(&edit->place, pool->coord[b], &mask) || (edit->kind == EDIT_WARM && !pool->wet[b])) continue;
         bool changed = false;
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            if (mask.plane[z] & pool->open[b].plane[z]) bricks_read(pool, b);
             for (uint64_t left = mask.plane[z] & pool->open[b].plane[z]; left;) {
                 const int32_t cell = region_take(&left) + 64 * z;
                 changed |= edit->kind == EDIT_WARM ? warm_cell(s, b, cell, quarters) : fill_cell(s, b, cell, edit);
             }
         }
         if (!changed) continue;
+        bricks_write(pool, b);
         pool->rest[b].calm = 0;
         mixture_count(s, b);
         *(edit->kind == EDIT_WARM ? &cells_flags(&s->cells)[b] : &pool->changed[b]) = s->cells.world->change;
@@ -250,6 +252,7 @@ static void empty_shut_cells(mixture *s, int32_t brick)
     const brick_pool *pool = &s->cells.pool;
     brick_mask open;
     terrain_open(&s->cells.world->terrain, pool->coord[brick], &open);
+    bricks_write(pool, brick);
     for (int32_t z = 0; z < BRICK_EDGE; z++)
         for (uint64_t left = pool->open[brick].plane[z] & ~open.plane[z]; left;)
             empty_cell(s, brick, region_take(&left) + 64 * z);

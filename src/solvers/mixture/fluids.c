@@ -124,14 +124,9 @@ uint32_t mixture_reach(const mixture_order *all, uint32_t materials, int32_t low
         for (int32_t i = 0; i < all->changes; i++) {
             const mixture_change *c = &all->change[i];
             const uint32_t cold = bit_of(all, c->cold), hot = bit_of(all, c->hot), both = cold | hot;
-            const bool warms = (materials & cold) && high >= c->point, cools = (materials & hot) && low <= c->point;
-            if (!warms && !cools) continue;
-            // What freezes or condenses warms its cell up to that point, what melts or boils cools it.
-            const int32_t least = warms && low > c->point - margin ? c->point - margin : low;
-            const int32_t most = cools && high < c->point + margin ? c->point + margin : high;
+            const int32_t least = low, most = high;
+            if (!rule_mixture_reaches(materials & cold, materials & hot, c->point, margin, &low, &high)) continue;
             more = more || least != low || most != high || (both & ~materials);
-            low = least;
-            high = most;
             materials |= both;
         }
     }

@@ -13,6 +13,7 @@
 #define MIXTURE_WEIGHT_MOST 262143  // most that a cell's amounts times their heat capacities come to, so that heat fits an int
 #define MIXTURE_HOTTEST 8000.0f     // quarter kelvins
 #define MIXTURE_STILL (1.0f / 64)   // difference of temperature below which nothing is conducted
+#define MIXTURE_MARGIN 16  // quarter kelvins by which a cell may get warmer or colder than all around by sharing out remainders
 
 RULE int rule_mixture_min(int a, int b)
 {
@@ -178,6 +179,68 @@ RULE int rule_mixture_film(int gas, int apart, int lack, int latent, int film)
     const int wanted = 1 + ((gas * rule_mixture_max(0, rule_mixture_min(apart, 256)) * film) >> 16);
     const int most = (int)((float)(lack >> 1) / (float)latent);
     return rule_mixture_max(0, rule_mixture_min(rule_mixture_min(wanted, gas), most));
+}
+
+// A change of phase as these laws see it.
+typedef struct rule_change {
+    int point, latent;
+    int turned;   // what a unit takes of a cell's heat: latent, and the difference of heat capacities at the point
+    int heavier;  // the hot one's heat capacity less the cold one's
+    bool boils;
+} rule_change;
+
+// Whether a cell's weight stays within what it may be.
+RULE bool rule_mixture_weighs_little(int weight)
+{
+    return weight <= MIXTURE_WEIGHT_MOST;
+}
+
+// What turns in a cell by its own heat; less than nothing: back to the cold one.
+RULE int rule_mixture_turns(rule_change c, int cold, int hot, int gas, int heat, int weight)
+{
+    const int wish = rule_mixture_turned(rule_mixture_excess(heat, weight, c.point), c.latent, cold, hot);
+    const int fits = c.boils ? rule_mixture_min(wish, rule_mixture_max(MIXTURE_GAS_MOST - gas, 0)) : wish;
+    const int left = weight + fits * c.heavier;
+    return rule_mixture_weighs_little(left) && rule_mixture_can_turn(heat, left, fits, c.turned) ? fits : 0;
+}
+
+// What a cell makes of a change by what another lends it or takes from it: units that turn, and the heat that comes from the other.
+typedef struct rule_lending {
+    int turned, heat;
+} rule_lending;
+
+// `other` is the other's excess, which is so many quarter kelvins colder than the point; a rival is the other where it turns a unit first.
+RULE rule_lending rule_mixture_lends(rule_change c, int excess, int other, int apart, int cold, int hot, int gas, int heat,
+                                     int weight, int film, bool rival_melts, bool rival_freezes)
+{
+    const int condensed = c.boils ? rule_mixture_film(hot, apart, rule_mixture_max(-other, 0), c.latent, film) : 0;
+    const int left = weight - condensed * c.heavier;
+    const bool can = rule_mixture_weighs_little(left) && rule_mixture_can_turn(heat, left, condensed, c.heavier * c.point);
+    const int films = other < 0 && can ? condensed : 0;
+    const bool melts = rule_mixture_lent(excess, other, c.latent, cold) && rule_mixture_weighs_little(weight + c.heavier) &&
+                       (!c.boils || gas < MIXTURE_GAS_MOST) && !rival_melts;
+    const bool freezes = rule_mixture_lent(-excess, -other, c.latent, hot) && rule_mixture_weighs_little(weight - c.heavier) &&
+                         films == 0 && !rival_freezes;
+    rule_lending result;
+    result.turned = melts ? 1 : freezes ? -1 : -films;
+    result.heat = melts ? c.latent - excess : freezes ? -c.latent - excess : -films * c.latent;
+    return result;
+}
+
+// The excess of a wall that is held at a temperature: without end.
+RULE int rule_mixture_endless(int wall, int point)
+{
+    return wall > point ? 1 << 30 : wall < point ? -(1 << 30) : 0;
+}
+
+// Where a change may happen in cells that are no colder than `low` and no hotter than `high`, the two are widened by what it may cool or
+// warm them: what freezes or condenses warms its cell up to the point, what melts or boils cools it.
+RULE bool rule_mixture_reaches(bool cold, bool hot, int point, int margin, int *low, int *high)
+{
+    const bool warms = cold && *high >= point, cools = hot && *low <= point;
+    if (warms && *low > point - margin) *low = point - margin;
+    if (cools && *high < point + margin) *high = point + margin;
+    return warms || cools;
 }
 
 #endif

@@ -108,9 +108,10 @@ typedef struct mixture {
     uint32_t *holds;   // materials in it, as bits, if it is wet
     uint8_t *touched;  // 8 per brick, by the part of it that a tile has: whether that changed
     int32_t brick_room;
-    int32_t film;            // of the parameters, as it was in the last update
-    uint64_t heater_digest;  // of the heaters there were then
-    int32_t awake;           // bricks that the last update worked on
+    int32_t film;                   // of the parameters, as it was in the last update
+    uint64_t heater_digest;         // of the heaters there were then
+    struct mixture_opencl *opencl;  // NULL: the world runs on the CPU
+    int32_t awake;                  // bricks that the last update worked on
 } mixture;
 
 // ---- fluids.c: what materials are like -----------------------------------------------------------------------------------------
@@ -151,6 +152,21 @@ weir_status mixture_update(void *state);
 weir_status mixture_reserve_tables(mixture *s);
 // All bricks are looked at in the next updates.
 void mixture_wake_all(mixture *s);
+// The same if heaters or parameters are others than in the last update; true if they are.
+bool mixture_wake_for_surroundings(mixture *s);
+
+// ---- opencl_mixture.c: the same on a device --------------------------------------------------------------------------------------
+
+typedef struct mixture_opencl mixture_opencl;
+
+weir_status mixture_opencl_create(mixture *s, const char *device);
+void mixture_opencl_destroy(mixture *s);
+// Behind mixture_reserve.
+weir_status mixture_opencl_reserve(mixture *s);
+weir_status mixture_opencl_update(mixture *s);
+// Another state was adopted.
+void mixture_opencl_adopted(mixture *s);
+const char *mixture_opencl_validate(mixture *s);
 
 // ---- state.c -------------------------------------------------------------------------------------------------------------------
 

@@ -357,6 +357,9 @@ void mixture_adopt(void *state, void *arrival)
     mixture_learn(s);
     for (int32_t b = 1; b < s->cells.pool.end; b++) mixture_count(s, b);
     mixture_wake_all(s);
+#if WEIR_HAVE_OPENCL
+    if (s->opencl) mixture_opencl_adopted(s);
+#endif
 }
 
 void mixture_discard(void *state, void *arrival)
@@ -381,7 +384,7 @@ static const char *look_at_brick(const mixture *s, int32_t brick, int64_t held[W
         held[s->order.fluid[i].material] += units * MIXTURE_UNIT;
         holds |= units > 0 ? UINT32_C(1) << s->order.fluid[i].material : 0;
     }
-    if (pool->wet[brick] && (brick >= s->brick_room || s->holds[brick] != holds))
+    if (!pool->remote && pool->wet[brick] && (brick >= s->brick_room || s->holds[brick] != holds))
         return broken("brick %d is noted as holding other materials than it does", brick);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const char *wrong = look_at_cell(pool, &s->order, brick, cell);
@@ -391,17 +394,26 @@ static const char *look_at_brick(const mixture *s, int32_t brick, int64_t held[W
     return NULL;
 }
 
+// Whether a device does not have other values of a brick.
+static bool is_here(const brick_pool *pool, int32_t brick)
+{
+    return !pool->remote || pool->place[brick] == PLACE_BOTH || pool->place[brick] == PLACE_HERE;
+}
+
 const char *mixture_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here)
 {
     mixture *s = state;
     int64_t all[WEIR_MATERIAL_MAX] = {0}, heat = 0;
     const char *wrong = cells_validate(state, cells_only, all, all_here);
     for (int32_t b = 1; b < s->cells.pool.end && !wrong; b++)
-        if (s->cells.pool.alive[b]) wrong = look_at_brick(s, b, held, &heat);
-    if (!wrong && heat != world_ledger_held(&s->heat))
+        if (s->cells.pool.alive[b] && is_here(&s->cells.pool, b)) wrong = look_at_brick(s, b, held, &heat);
+    if (!wrong && *all_here && heat != world_ledger_held(&s->heat))
         wrong = broken("the world holds %lld units of heat and its account says %lld", (long long)heat,
                        (long long)world_ledger_held(&s->heat));
     if (!wrong && s->layout.count != s->cells.pool.channel_count)
         wrong = broken("%d channels are listed of %d", s->layout.count, s->cells.pool.channel_count);
+#if WEIR_HAVE_OPENCL
+    if (!wrong && !cells_only && s->opencl) wrong = mixture_opencl_validate(s);
+#endif
     return wrong;
 }
