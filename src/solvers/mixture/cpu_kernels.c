@@ -313,6 +313,140 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
     for (int k = 0; k < TILE_LANES; k++) t->turned[at] += turned[k];
 }
 
+// ---- Reactions -----------------------------------------------------------------------------------------------------------------
+
+static inline bool is_gas(const mixture_order *order, int place)
+{
+    return place >= order->liquids && place < order->liquids + order->gases;
+}
+
+// How much more gas there is for a unit of a material that becomes another.
+static inline int more_gas(const mixture_order *order, int from, int to)
+{
+    return (to >= 0 && is_gas(order, to)) - is_gas(order, from);
+}
+
+// What a reaction of two parts does to one of them, per unit of its first and of its second material there.
+typedef struct reacting {
+    int32_t out_first, out_second, in_first, in_second;  // heat capacities that go, and that come
+    int32_t gas_first, gas_second;
+} reacting;
+
+static reacting find_reacting(const mixture_order *order, const mixture_reaction *r)
+{
+    return (reacting){.out_first = order->fluid[r->first].heat,
+                      .out_second = order->fluid[r->second].heat,
+                      .in_first = r->first_to < 0 ? 0 : r->first_weight,
+                      .in_second = r->second_to < 0 ? 0 : r->second_weight,
+                      .gas_first = more_gas(order, r->first, r->first_to),
+                      .gas_second = more_gas(order, r->second, r->second_to)};
+}
+
+static bool has_room(int32_t weight, int32_t gas)
+{
+    return weight <= MIXTURE_WEIGHT_MOST && gas <= MIXTURE_GAS_MOST;
+}
+
+// Adds to a part what became of so many units.
+static void put_product(mixture_tile *t, int part, int from, int to, const int32_t *restrict units)
+{
+    int32_t *restrict left = t->amount[from][part];
+    OVER_LANES left[k] -= units[k];
+    if (to >= 0) {
+        int32_t *restrict more = t->amount[to][part];
+        OVER_LANES more[k] += units[k];
+    } else if (to == MIXTURE_HARDENS) {
+        int32_t *restrict more = t->hardened[part];
+        OVER_LANES more[k] += units[k];
+    }
+}
+
+// Over a face both ways at once: the first material of one cell with the second of the other. What both cells give is as warm as the mean
+// of it when it comes back.
+static void react_between(mixture_tile *t, int a, int b, pair *p, int at)
+{
+    const mixture_reaction r = t->order.reaction[at];
+    const reacting of = find_reacting(&t->order, &r);
+    const int32_t *restrict passes = p->passes, *restrict first_a = t->amount[r.first][a],
+                            *restrict second_a = t->amount[r.second][a], *restrict first_b = t->amount[r.first][b],
+                            *restrict second_b = t->amount[r.second][b];
+    int32_t *restrict heat_a = t->heat[a], *restrict heat_b = t->heat[b], *restrict weight_a = p->a.weight,
+                      *restrict weight_b = p->b.weight, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
+    int32_t any = 0;
+    OVER_LANES any |= passes[k] & (rule_mixture_min(first_a[k], second_b[k]) | rule_mixture_min(first_b[k], second_a[k]));
+    if (!any) return;
+    lanes forth, back, taken;
+    OVER_LANES
+    {
+        const int32_t wish_forth = rule_mixture_reacts(first_a[k], second_b[k], r.rate) & passes[k];
+        const int32_t wish_back = rule_mixture_reacts(first_b[k], second_a[k], r.rate) & passes[k];
+        const int32_t out_a = wish_forth * of.out_first + wish_back * of.out_second;
+        const int32_t out_b = wish_back * of.out_first + wish_forth * of.out_second;
+        const int32_t in_a = wish_forth * of.in_first + wish_back * of.in_second;
+        const int32_t in_b = wish_back * of.in_first + wish_forth * of.in_second;
+        const int32_t more_a = wish_forth * of.gas_first + wish_back * of.gas_second;
+        const int32_t more_b = wish_back * of.gas_first + wish_forth * of.gas_second;
+        const int32_t from_a = rule_mixture_carried(heat_a[k], weight_a[k], out_a);
+        const int32_t from_b = rule_mixture_carried(heat_b[k], weight_b[k], out_b);
+        const int32_t units = wish_forth + wish_back, weight = units * (r.first_weight + r.second_weight);
+        const bool can = rule_mixture_can_react(from_a + from_b, units, r.taken) &&
+                         has_room(weight_a[k] + in_a - out_a, gas_a[k] + more_a) &&
+                         has_room(weight_b[k] + in_b - out_b, gas_b[k] + more_b);
+        const int32_t comes = can ? rule_mixture_reacted(from_a + from_b, units, weight, r.taken) : 0;
+        const int32_t to_a = rule_mixture_carried(comes, weight, in_a), to_b = rule_mixture_carried(comes, weight, in_b);
+        forth[k] = can ? wish_forth : 0;
+        back[k] = can ? wish_back : 0;
+        taken[k] = can ? from_a + from_b - to_a - to_b : 0;
+        heat_a[k] += can ? to_a - from_a : 0;
+        heat_b[k] += can ? to_b - from_b : 0;
+        weight_a[k] += can ? in_a - out_a : 0;
+        weight_b[k] += can ? in_b - out_b : 0;
+        gas_a[k] += can ? more_a : 0;
+        gas_b[k] += can ? more_b : 0;
+    }
+    put_product(t, a, r.first, r.first_to, forth);
+    put_product(t, b, r.second, r.second_to, forth);
+    put_product(t, b, r.first, r.first_to, back);
+    put_product(t, a, r.second, r.second_to, back);
+    for (int k = 0; k < TILE_LANES; k++) {
+        t->reacted[at] += forth[k] + back[k];
+        t->taken += taken[k];
+    }
+}
+
+static void react_within(mixture_tile *t, int part, part_sums *s, int at)
+{
+    const mixture_reaction r = t->order.reaction[at];
+    const reacting of = find_reacting(&t->order, &r);
+    const int32_t *restrict first = t->amount[r.first][part], *restrict second = t->amount[r.second][part];
+    int32_t *restrict heat = t->heat[part], *restrict weight = s->weight, *restrict gas = s->gas;
+    int32_t any = 0;
+    OVER_LANES any |= rule_mixture_min(first[k], second[k]);
+    if (!any) return;
+    lanes units, taken;
+    OVER_LANES
+    {
+        const int32_t wish = rule_mixture_reacts(first[k], second[k], r.rate);
+        const int32_t out = wish * (of.out_first + of.out_second), in = wish * (of.in_first + of.in_second);
+        const int32_t more = wish * (of.gas_first + of.gas_second), all = wish * (r.first_weight + r.second_weight);
+        const int32_t from = rule_mixture_carried(heat[k], weight[k], out);
+        const bool can = rule_mixture_can_react(from, wish, r.taken) && has_room(weight[k] + in - out, gas[k] + more);
+        const int32_t comes = can ? rule_mixture_reacted(from, wish, all, r.taken) : 0;
+        const int32_t to = rule_mixture_carried(comes, all, in);
+        units[k] = can ? wish : 0;
+        taken[k] = can ? from - to : 0;
+        heat[k] += can ? to - from : 0;
+        weight[k] += can ? in - out : 0;
+        gas[k] += can ? more : 0;
+    }
+    put_product(t, part, r.first, r.first_to, units);
+    put_product(t, part, r.second, r.second_to, units);
+    for (int k = 0; k < TILE_LANES; k++) {
+        t->reacted[at] += units[k];
+        t->taken += taken[k];
+    }
+}
+
 // ---- Walls that are held at a temperature ------------------------------------------------------------------------------------------
 
 // Part b is terrain in some lanes.
@@ -354,8 +488,9 @@ static void touch_walls(mixture_tile *t, int a, int b, part_sums *s)
 static void change_within(mixture_tile *t, int part)
 {
     part_sums s;
-    if (t->order.changes == 0) return;
+    if (t->order.changes + t->order.reactions == 0) return;
     sum_up(t, part, &s);
+    for (int at = 0; at < t->order.reactions; at++) react_within(t, part, &s, at);
     int32_t *restrict heat = t->heat[part], *restrict weight = s.weight, *restrict gas = s.gas;
     for (int at = 0; at < t->order.changes; at++) {
         const mixture_change c = t->order.change[at];
@@ -398,6 +533,7 @@ static void work_on(mixture_tile *t, int a, int b, bool down)
     carry_heat(t, a, b, &p);
     conduct(t, a, b, &p);
     for (int at = 0; at < t->order.changes; at++) change_between(t, a, b, &p, at);
+    for (int at = 0; at < t->order.reactions; at++) react_between(t, a, b, &p, at);
     if (!t->walls) return;
     touch_walls(t, a, b, &p.a);
     touch_walls(t, b, a, &p.b);

@@ -12,6 +12,7 @@
 #define MIXTURE_GAS_MOST 32767      // units of all gases together in a cell
 #define MIXTURE_WEIGHT_MOST 262143  // most that a cell's amounts times their heat capacities come to, so that heat fits an int
 #define MIXTURE_HOTTEST 8000.0f     // quarter kelvins
+#define MIXTURE_REACTS_MOST 8192    // units of each of two materials that react over a face in an update
 #define MIXTURE_STILL (1.0f / 64)   // difference of temperature below which nothing is conducted
 
 RULE int rule_mixture_min(int a, int b)
@@ -178,6 +179,29 @@ RULE int rule_mixture_film(int gas, int apart, int lack, int latent, int film)
     const int wanted = 1 + ((gas * rule_mixture_max(0, rule_mixture_min(apart, 256)) * film) >> 16);
     const int most = (int)((float)(lack >> 1) / (float)latent);
     return rule_mixture_max(0, rule_mixture_min(rule_mixture_min(wanted, gas), most));
+}
+
+// ---- Reactions ---------------------------------------------------------------------------------------------------------------
+// Two materials that meet, in a cell or over a face, become others where they are, as much of the one as of the other.
+
+// How much of each does; `rate` of 256.
+RULE int rule_mixture_reacts(int first, int second, int rate)
+{
+    return rule_mixture_min((rule_mixture_min(first, second) * rate + 255) >> 8, MIXTURE_REACTS_MOST);
+}
+
+// Whether units that brought this heat with them can react, each of which takes up `taken` of it.
+RULE bool rule_mixture_can_react(int heat, int units, int taken)
+{
+    return (float)units * (float)taken <= (float)heat * 0.9999f;
+}
+
+// The heat of what such units became, which weighs `weight`: nothing comes out hotter than anything may be.
+RULE int rule_mixture_reacted(int heat, int units, int weight, int taken)
+{
+    const int most = weight * (int)MIXTURE_HOTTEST;
+    const float left = (float)heat - (float)units * (float)taken;
+    return left < (float)most ? rule_mixture_min(most, heat - units * taken) : most;
 }
 
 #endif
