@@ -191,6 +191,194 @@ static void lava_in_water_becomes_stone_and_steam(void **state)
     weir_world_destroy(world);
 }
 
+// ---- Reactions -----------------------------------------------------------------------------------------------------------------
+
+// Two materials side by side, in cells of their own.
+static weir_world *make_beside(weir_material_def second, weir_reaction_def def, weir_material *other)
+{
+    weir_world *world = make(8, 8, 8);
+    assert_ok(weir_world_add_material(world, &second, other));
+    def.first = WEIR_WATER;
+    def.second = *other;
+    assert_ok(weir_world_add_reaction(world, &def));
+    fill(world, test_box(0, 0, 0, 4, 2, 8), WEIR_WATER, 1);
+    fill(world, test_box(4, 0, 0, 8, 2, 8), *other, 1);
+    return world;
+}
+
+static void what_meets_becomes_what_the_table_says(void **state)
+{
+    weir_material acid;
+    weir_world *world = make_beside((weir_material_def){"acid", 1.2f, 1, .heat_capacity = 0.5f},
+                                    (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_OIL, .rate = 0.1f}, &acid);
+    test_step(world, 2);
+    const int64_t once = weir_world_material_ledger(world, WEIR_OIL).held;
+    assert_true(once > 0 && once < 16 * (int64_t)WEIR_FULL);
+    test_step(world, 800);
+    assert_int_equal(weir_world_material_ledger(world, acid).held, 0);
+    assert_int_equal(weir_world_material_ledger(world, acid).turned, (int64_t)64 * WEIR_FULL);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)64 * WEIR_FULL);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).turned, -(int64_t)64 * WEIR_FULL);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, (int64_t)64 * WEIR_FULL);
+    // At the temperature of a room it makes nothing warmer or colder, whatever their heat capacities are.
+    for (int32_t x = 0; x < 8; x++) {
+        const float warm = weir_world_mix(world, (weir_coord){x, 1, 3}).temperature;
+        if (fabsf(warm - 293.25f) > 0.5f) fail_msg("%g K", (double)warm);
+    }
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void reactions_set_free_the_heat_that_the_table_tells(void **state)
+{
+    for (int32_t sign = -1; sign <= 1; sign += 2) {
+        weir_material acid;
+        weir_world *world = make_beside(
+            (weir_material_def){"acid", 1, 1},
+            (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_WATER, .rate = 1, .heat = 20.0f * (float)sign},
+            &acid);
+        const weir_heat_ledger before = weir_world_heat_ledger(world);
+        test_step(world, 200);
+        const weir_heat_ledger after = weir_world_heat_ledger(world);
+        assert_int_equal(weir_world_material_ledger(world, acid).held, 0);
+        assert_int_equal(after.held - before.held, before.turned - after.turned);
+        // Of 64 cells each, but for what parts of units are lost of.
+        const double kelvins = (double)(after.held - before.held) / (64.0 * WEIR_HEAT);
+        if (fabs(kelvins - 20.0 * sign) > 0.01) fail_msg("a cell's worth set %g K free", kelvins);
+        assert_accounts(world);
+        weir_world_destroy(world);
+    }
+}
+
+// Those that take up more than there is do not begin; of those that set more free than anything may hold, the rest is not there.
+static void reactions_leave_nothing_colder_or_hotter_than_it_may_be(void **state)
+{
+    static const float heats[2] = {-5000, 8000};
+    for (int32_t i = 0; i < 2; i++) {
+        weir_material acid;
+        weir_world *world = make_beside(
+            (weir_material_def){"acid", 1, 1},
+            (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_HONEY, .rate = 0.5f, .heat = heats[i]}, &acid);
+        test_step(world, 60);
+        for (int32_t x = 0; x < 8; x++) {
+            const weir_mix mix = weir_world_mix(world, (weir_coord){x, 0, 3});
+            assert_true(mix.temperature < 2001);
+        }
+        const int64_t left = weir_world_material_ledger(world, acid).held;
+        if (i == 0)
+            assert_int_equal(left, (int64_t)64 * WEIR_FULL);
+        else
+            assert_true(left < (int64_t)64 * WEIR_FULL);
+        assert_accounts(world);
+        weir_world_destroy(world);
+    }
+}
+
+static void what_becomes_terrain_or_nothing_is_booked(void **state)
+{
+    weir_material cement, lime;
+    weir_world *world =
+        make_beside((weir_material_def){"cement", 3, 1},
+                    (weir_reaction_def){.first_to = WEIR_NOTHING, .second_to = WEIR_TERRAIN, .rate = 0.05f}, &cement);
+    test_step(world, 300);
+    const weir_ledger of_cement = weir_world_material_ledger(world, cement),
+                      of_water = weir_world_material_ledger(world, WEIR_WATER);
+    assert_int_equal(of_cement.turned, of_water.turned);
+    assert_true(of_cement.turned > 4 * (int64_t)WEIR_FULL);
+    uint8_t shares[512];
+    double solid = 0;
+    assert_ok(weir_world_read_terrain(world, test_box(0, 0, 0, 8, 8, 8), shares));
+    for (int32_t i = 0; i < 512; i++) solid += shares[i] / 255.0;
+    const double turned = (double)of_cement.turned / WEIR_FULL;
+    if (fabs(solid - turned) > 0.1 * turned) fail_msg("%g cells of terrain of %g of cement", solid, turned);
+    assert_accounts(world);
+    // What has become solid is closed to what comes later.
+    assert_true(weir_world_cell(world, (weir_coord){4, 0, 3}).solid >= 128 ||
+                weir_world_cell(world, (weir_coord){3, 0, 3}).solid >= 128);
+    weir_world_destroy(world);
+    // A solid that is a material of the world is an amount in the cell.
+    world = make_beside((weir_material_def){"lime", 1, 1},
+                        (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_STONE, .rate = 1}, &lime);
+    test_step(world, 200);
+    assert_int_equal(weir_world_material_ledger(world, lime).held + weir_world_material_ledger(world, WEIR_STONE).held,
+                     (int64_t)64 * WEIR_FULL);
+    assert_true(weir_world_material_ledger(world, WEIR_STONE).held > 20 * (int64_t)WEIR_FULL);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+// What slept wakes.
+static void a_reaction_that_is_added_or_removed_counts_from_the_next_update(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    fill(world, test_box(0, 0, 0, 8, 2, 8), WEIR_WATER, 1);
+    fill(world, test_box(0, 2, 0, 8, 4, 8), WEIR_OIL, 1);
+    test_step(world, 40);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    const weir_reaction_def def = {WEIR_OIL, WEIR_WATER, WEIR_NOTHING, WEIR_WATER, 0.25f, 0};
+    assert_ok(weir_world_add_reaction(world, &def));
+    test_step(world, 2);
+    const int64_t left = weir_world_material_ledger(world, WEIR_OIL).held;
+    assert_true(left < 128 * (int64_t)WEIR_FULL);
+    assert_ok(weir_world_remove_reaction(world, WEIR_OIL, WEIR_WATER));
+    test_step(world, 20);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, left);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void a_table_that_cannot_be_played_is_refused(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    char name[16];
+    fill(world, test_box(0, 0, 0, 8, 1, 8), WEIR_WATER, 1);
+    fill(world, test_box(0, 1, 0, 8, 2, 8), WEIR_OIL, 1);
+    // One that would go round for ever.
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_WATER, WEIR_OIL, WEIR_HONEY, WEIR_OIL, 1, 0}));
+    assert_int_equal(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_HONEY, WEIR_OIL, WEIR_WATER, WEIR_OIL, 1, 0}),
+                     WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "there would be no end"));
+    // Materials that make no sense.
+    assert_int_equal(weir_world_add_material(world, &(weir_material_def){"void", -1, 1}, NULL), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "the density of void is -1; it must be a number above 0, up to 1000");
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"rime", 1, 1, .kind = WEIR_KIND_SOLID}, NULL));
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"haze", 0.001f, 1, .kind = WEIR_KIND_GAS}, NULL));
+    const weir_material rime = weir_world_find_material(world, "rime");
+    const weir_material_def dew = {"dew",
+                                   1,
+                                   1,
+                                   .freezes_to = rime,
+                                   .boils_to = rime + 1,
+                                   .melting_point = 300,
+                                   .boiling_point = 290,
+                                   .melting_heat = 1,
+                                   .boiling_heat = 1};
+    assert_int_equal(weir_world_add_material(world, &dew, NULL), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "dew boils at 290 K, which is not above the 300 K at which it melts");
+    // A seventeenth, which a reaction would make: water, steam, ice, oil, honey and eleven others are there.
+    for (int32_t i = 0; i < 11; i++) {
+        weir_material material;
+        snprintf(name, sizeof name, "m%d", i);
+        assert_ok(weir_world_add_material(world, &(weir_material_def){name, 1, 1}, &material));
+        fill(world, test_box(i % 8, 4 + i / 8, 0, i % 8 + 1, 5 + i / 8, 1), material, 0.5f);
+    }
+    const uint64_t hash = weir_world_hash(world);
+    const weir_material m0 = weir_world_find_material(world, "m0");
+    assert_int_equal(weir_world_add_reaction(world, &(weir_reaction_def){m0, WEIR_OIL, WEIR_MERCURY, WEIR_OIL, 1, 0}),
+                     WEIR_ERROR_LIMIT);
+    assert_string_equal(
+        weir_error_message(),
+        "a world of mixture holds 16 materials at most; what comes of the reaction of m0 and oil would make them 17");
+    assert_true(weir_world_hash(world) == hash);
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){m0, WEIR_OIL, WEIR_WATER, WEIR_NOTHING, 1, 0}));
+    // Materials that are not there need no room for what they would make.
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_SMOKE, WEIR_OIL, WEIR_MERCURY, WEIR_OIL, 1, 0}));
+    assert_int_equal(weir_world_fill(world, test_box(0, 7, 0, 1, 8, 1), WEIR_SMOKE, 1), WEIR_ERROR_LIMIT);
+    test_step(world, 20);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
 // About a plane between two cells of the grid of pairs.
 static void mirrored_worlds_stay_mirrored_to_the_bit(void **state)
 {
@@ -607,6 +795,12 @@ int main(void)
         cmocka_unit_test(boiling_water_keeps_its_temperature_and_comes_back_to_the_drop),
         cmocka_unit_test(ice_melts_in_warm_water_and_freezes_on_a_cold_floor),
         cmocka_unit_test(lava_in_water_becomes_stone_and_steam),
+        cmocka_unit_test(what_meets_becomes_what_the_table_says),
+        cmocka_unit_test(reactions_set_free_the_heat_that_the_table_tells),
+        cmocka_unit_test(reactions_leave_nothing_colder_or_hotter_than_it_may_be),
+        cmocka_unit_test(what_becomes_terrain_or_nothing_is_booked),
+        cmocka_unit_test(a_reaction_that_is_added_or_removed_counts_from_the_next_update),
+        cmocka_unit_test(a_table_that_cannot_be_played_is_refused),
         cmocka_unit_test(mirrored_worlds_stay_mirrored_to_the_bit),
         cmocka_unit_test(a_cell_tells_all_that_it_holds),
         cmocka_unit_test(other_solvers_know_one_material_and_no_warmth),

@@ -70,6 +70,30 @@ typedef struct game {
         if ((call) != WEIR_OK) fail_msg("world %llu: %s", (unsigned long long)g->seed, weir_error_message()); \
     }
 
+// A reaction of two materials, mostly such as there are; some are refused, as that which has no end.
+static void add_reaction(game *g)
+{
+    const weir_material first = g->material[roll((uint32_t)g->materials)];
+    weir_material second = g->material[roll((uint32_t)g->materials)];
+    if (second == first) second = between(1, weir_world_material_count(g->world[0]) - 1);
+    weir_material to[2];
+    for (int32_t i = 0; i < 2; i++) {
+        const uint32_t kind = roll(6);
+        to[i] = kind == 0   ? WEIR_NOTHING
+                : kind == 1 ? WEIR_TERRAIN
+                : kind == 2 ? (i ? second : first)
+                            : g->material[roll((uint32_t)g->materials)];
+        if (kind > 4) to[i] = between(1, weir_world_material_count(g->world[0]) - 1);
+    }
+    const weir_reaction_def def = {first,
+                                   second,
+                                   to[0],
+                                   to[1],
+                                   (float)between(1, 1000) / 1000,
+                                   roll(2) ? 0 : (float)between(-9, 9) * (float)between(1, 150)};
+    for (int32_t path = 0; path < g->count; path++) weir_world_add_reaction(g->world[path], &def);
+}
+
 static void make(game *g, uint64_t seed)
 {
     static const weir_simd widths[PATHS_MAX] = {WEIR_SIMD_SCALAR, WEIR_SIMD_AUTO, WEIR_SIMD_AVX2, WEIR_SIMD_AUTO};
@@ -128,6 +152,8 @@ static void make(game *g, uint64_t seed)
         ON_ALL(weir_world_add_material(world, &dew, NULL))
         g->material[g->materials++] = frost + (int32_t)roll(3);
     }
+    if (roll(8) == 0) ON_ALL(weir_world_remove_reaction(world, WEIR_WATER, WEIR_LAVA))
+    for (int32_t i = roll(2) ? between(1, 4) : 0; i > 0; i--) add_reaction(g);
     g->plain = plain_mixture_make(g->world[0], def.open_sides);
 }
 
@@ -203,6 +229,9 @@ static void change_something(game *g)
     } else if (kind < 13) {
         ON_ALL(weir_world_set_temperature(world, box, kelvins))
         plain_mixture_warm(g->plain, box, kelvins);
+    } else if (roll(12) == 0) {
+        add_reaction(g);
+        plain_mixture_learn(g->plain, g->world[0]);
     } else if (g->plain->sources < 4) {
         plain_source s = {.box = box, .material = material};
         const float rate = (float)between(1, 4000) / 1000;

@@ -95,7 +95,8 @@ typedef struct weir_reaction_def {
     weir_material first, second;        // that meet, in any order
     weir_material first_to, second_to;  // what each becomes: itself, another material, WEIR_NOTHING or WEIR_TERRAIN
     float rate;                         // share of a cell that reacts per update where they touch: above 0, up to 1
-    // That a full cell of each sets free, or takes up where it is less than 0; for solvers that know temperature.
+    // That a full cell of each sets free, or takes up where it is less than 0, in kelvins by which it would warm a cell of water; for solvers
+    // that know temperature. What freezing and boiling set free and take up comes besides.
     float heat;
 } weir_reaction_def;
 #define WEIR_REACTION_MAX 64  // that a world has at most

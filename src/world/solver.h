@@ -61,6 +61,8 @@ struct solver_table {
     void (*terrain_changed)(void *state, weir_box bricks);
     // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.
     void (*params_change)(void *state, const weir_params *next);
+    // A reaction is about to be added, and is in the table already: room for what it makes. NULL: it needs none.
+    weir_status (*reaction_prepare)(void *state, const weir_reaction_def *def);
     // The table of reactions (world->reactions) has changed. NULL: the next update goes by it, and nothing is to be done before.
     void (*reactions_changed)(void *state);
 

@@ -290,6 +290,113 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
     for (int k = 0; k < TILE_LANES; k++) t->turned[at] += turned[k];
 }
 
+// ---- Reactions -----------------------------------------------------------------------------------------------------------------
+
+static inline bool is_gas(const mixture_order *order, int place)
+{
+    return place >= order->liquids && place < order->liquids + order->gases;
+}
+
+// How much more gas there is for a unit of a material that becomes another.
+static inline int more_gas(const mixture_order *order, int from, int to)
+{
+    return (to >= 0 && is_gas(order, to)) - is_gas(order, from);
+}
+
+static rule_reaction reaction_of(const mixture_order *order, const mixture_reaction *r)
+{
+    return (rule_reaction){.rate = r->rate,
+                           .taken = r->taken,
+                           .out_first = order->fluid[r->first].heat,
+                           .out_second = order->fluid[r->second].heat,
+                           .in_first = r->first_to < 0 ? 0 : r->first_weight,
+                           .in_second = r->second_to < 0 ? 0 : r->second_weight,
+                           .gas_first = more_gas(order, r->first, r->first_to),
+                           .gas_second = more_gas(order, r->second, r->second_to),
+                           .weight = r->first_weight + r->second_weight};
+}
+
+// Adds to a part what became of so many units.
+static void put_product(mixture_tile *t, int part, int from, int to, const int32_t *restrict units)
+{
+    int32_t *restrict left = t->amount[from][part];
+    OVER_LANES left[k] -= units[k];
+    if (to >= 0) {
+        int32_t *restrict more = t->amount[to][part];
+        OVER_LANES more[k] += units[k];
+    } else if (to == MIXTURE_HARDENS) {
+        int32_t *restrict more = t->hardened[part];
+        OVER_LANES more[k] += units[k];
+    }
+}
+
+static void react_between(mixture_tile *t, int a, int b, pair *p, int at)
+{
+    const mixture_reaction r = t->order.reaction[at];
+    const rule_reaction law = reaction_of(&t->order, &r);
+    const int32_t *restrict passes = p->passes, *restrict first_a = t->amount[r.first][a],
+                            *restrict second_a = t->amount[r.second][a], *restrict first_b = t->amount[r.first][b],
+                            *restrict second_b = t->amount[r.second][b];
+    int32_t *restrict heat_a = t->heat[a], *restrict heat_b = t->heat[b], *restrict weight_a = p->a.weight,
+                      *restrict weight_b = p->b.weight, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
+    int32_t any = 0;
+    OVER_LANES any |= passes[k] & (rule_mixture_min(first_a[k], second_b[k]) | rule_mixture_min(first_b[k], second_a[k]));
+    if (!any) return;
+    lanes forth, back, taken;
+    OVER_LANES
+    {
+        const int32_t wish_forth = rule_mixture_reacts(first_a[k], second_b[k], r.rate) & passes[k];
+        const int32_t wish_back = rule_mixture_reacts(first_b[k], second_a[k], r.rate) & passes[k];
+        const rule_reacting done = rule_mixture_reacts_between(law, wish_forth, wish_back, heat_a[k], heat_b[k], weight_a[k],
+                                                               weight_b[k], gas_a[k], gas_b[k]);
+        forth[k] = done.forth;
+        back[k] = done.back;
+        taken[k] = done.taken;
+        heat_a[k] = done.heat_a;
+        heat_b[k] = done.heat_b;
+        weight_a[k] = done.weight_a;
+        weight_b[k] = done.weight_b;
+        gas_a[k] = done.gas_a;
+        gas_b[k] = done.gas_b;
+    }
+    put_product(t, a, r.first, r.first_to, forth);
+    put_product(t, b, r.second, r.second_to, forth);
+    put_product(t, b, r.first, r.first_to, back);
+    put_product(t, a, r.second, r.second_to, back);
+    for (int k = 0; k < TILE_LANES; k++) {
+        t->reacted[at] += forth[k] + back[k];
+        t->taken += taken[k];
+    }
+}
+
+static void react_within(mixture_tile *t, int part, part_sums *s, int at)
+{
+    const mixture_reaction r = t->order.reaction[at];
+    const rule_reaction law = reaction_of(&t->order, &r);
+    const int32_t *restrict first = t->amount[r.first][part], *restrict second = t->amount[r.second][part];
+    int32_t *restrict heat = t->heat[part], *restrict weight = s->weight, *restrict gas = s->gas;
+    int32_t any = 0;
+    OVER_LANES any |= rule_mixture_min(first[k], second[k]);
+    if (!any) return;
+    lanes units, taken;
+    OVER_LANES
+    {
+        const int32_t wish = rule_mixture_reacts(first[k], second[k], r.rate);
+        const rule_reacting done = rule_mixture_reacts_within(law, wish, heat[k], weight[k], gas[k]);
+        units[k] = done.forth;
+        taken[k] = done.taken;
+        heat[k] = done.heat_a;
+        weight[k] = done.weight_a;
+        gas[k] = done.gas_a;
+    }
+    put_product(t, part, r.first, r.first_to, units);
+    put_product(t, part, r.second, r.second_to, units);
+    for (int k = 0; k < TILE_LANES; k++) {
+        t->reacted[at] += units[k];
+        t->taken += taken[k];
+    }
+}
+
 // ---- Walls that are held at a temperature ------------------------------------------------------------------------------------------
 
 // Part b is terrain in some lanes.
@@ -330,8 +437,9 @@ static void touch_walls(mixture_tile *t, int a, int b, part_sums *s)
 static void change_within(mixture_tile *t, int part)
 {
     part_sums s;
-    if (t->order.changes == 0) return;
+    if (t->order.changes + t->order.reactions == 0) return;
     sum_up(t, part, &s);
+    for (int at = 0; at < t->order.reactions; at++) react_within(t, part, &s, at);
     int32_t *restrict heat = t->heat[part], *restrict weight = s.weight, *restrict gas = s.gas;
     for (int at = 0; at < t->order.changes; at++) {
         const mixture_change c = t->order.change[at];
@@ -368,6 +476,7 @@ static void work_on(mixture_tile *t, int a, int b, bool down)
     carry_heat(t, a, b, &p);
     conduct(t, a, b, &p);
     for (int at = 0; at < t->order.changes; at++) change_between(t, a, b, &p, at);
+    for (int at = 0; at < t->order.reactions; at++) react_between(t, a, b, &p, at);
     if (!t->walls) return;
     touch_walls(t, a, b, &p.a);
     touch_walls(t, b, a, &p.b);

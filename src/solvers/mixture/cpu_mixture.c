@@ -20,41 +20,45 @@ weir_status mixture_reserve_tables(mixture *s)
     if (room <= old) return WEIR_OK;
     uint8_t *touched = memory_alloc_zero(mem, 8 * (size_t)room);
     uint32_t *holds = touched ? memory_alloc_zero(mem, (size_t)room * sizeof *holds) : NULL;
-    if (!holds) {
+    const size_t hardened_bytes = BRICK_CELLS * sizeof *s->hardened;
+    uint16_t *hardened = holds && s->hardened ? memory_alloc_zero(mem, hardened_bytes * (size_t)room) : NULL;
+    if (!holds || (s->hardened && !hardened)) {
+        memory_free(mem, holds, (size_t)room * sizeof *holds);
         memory_free(mem, touched, 8 * (size_t)room);
         return status_fail(WEIR_ERROR_MEMORY, "no memory to keep what %d bricks hold", room);
     }
     if (old > 0) memcpy(holds, s->holds, (size_t)old * sizeof *holds);
     memory_free(mem, s->touched, 8 * (size_t)old);
     memory_free(mem, s->holds, (size_t)old * sizeof *s->holds);
+    if (s->hardened) memory_free(mem, s->hardened, hardened_bytes * (size_t)old);
+    s->hardened = hardened;
     s->touched = touched;
     s->holds = holds;
     s->brick_room = room;
     return WEIR_OK;
 }
 
-// A liquid that a game added later than its solid was filled in: the solid melts into it as soon as there is a place for it.
-static weir_status know_products(mixture *s)
+// Room for what becomes terrain.
+static weir_status reserve_hardened(mixture *s)
 {
-    for (weir_material m = 1; m < s->cells.world->material_count; m++) {
-        const weir_material_def *def = &s->cells.world->materials[m].def;
-        const uint32_t parts = UINT32_C(1) << def->freezes_to | UINT32_C(1) << def->boils_to;
-        if (s->known >> m & 1 || !(s->known & parts & ~UINT32_C(1))) continue;
-        const weir_status status = mixture_know(s, m);
-        if (status == WEIR_ERROR_MEMORY) return status;
+    const brick_pool *pool = &s->cells.pool;
+    if (s->order.hardens && !s->hardened) {
+        s->hardened = memory_alloc_zero(&s->cells.world->mem, BRICK_CELLS * sizeof *s->hardened * (size_t)s->brick_room);
+        if (!s->hardened) return status_fail(WEIR_ERROR_MEMORY, "no memory for what becomes terrain in %d bricks", pool->live);
     }
-    return WEIR_OK;
+    return world_forming_reserve(s->cells.world, s->order.hardens ? pool->live : 0);
 }
 
 weir_status mixture_reserve(void *state)
 {
     mixture *s = state;
     const weir_world *world = s->cells.world;
-    weir_status status = know_products(s);
+    weir_status status = mixture_know_products(s);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
         if (world->sources[i].kind == SOURCE_EMITTER) status = mixture_know(s, world->sources[i].material);
     if (status == WEIR_OK) status = cells_reserve(state);
-    return status == WEIR_OK ? mixture_reserve_tables(s) : status;
+    if (status == WEIR_OK) status = mixture_reserve_tables(s);
+    return status == WEIR_OK ? reserve_hardened(s) : status;
 }
 
 // ---- Who is awake --------------------------------------------------------------------------------------------------------------
@@ -248,6 +252,15 @@ static void book(const mixture_tile *t, mixture_books *books)
         books->turned[t->order.fluid[c->hot].material] -= t->turned[i] * MIXTURE_UNIT;
         books->turned_heat += t->turned[i] * c->turned;
     }
+    for (int32_t i = 0; i < t->order.reactions; i++) {
+        const mixture_reaction *r = &t->order.reaction[i];
+        const int64_t drops = t->reacted[i] * MIXTURE_UNIT;
+        books->turned[t->order.fluid[r->first].material] += drops;
+        books->turned[t->order.fluid[r->second].material] += drops;
+        if (r->first_to >= 0) books->turned[t->order.fluid[r->first_to].material] -= drops;
+        if (r->second_to >= 0) books->turned[t->order.fluid[r->second_to].material] -= drops;
+    }
+    books->turned_heat += t->taken;
 }
 
 // What materials of a tile may turn into in this update, of which there is none so far. Nothing gets hotter than the hottest cell and
@@ -271,6 +284,22 @@ static void add_products(const mixture *s, uint32_t materials, mixture_tile *t)
     }
 }
 
+// Each cell is in one tile of an update.
+static void note_hardened(mixture *s, const mixture_tile *t, const tile_place *place)
+{
+    for (int32_t part = 0; part < TILE_PARTS; part++) {
+        for (int32_t lane = 0; lane < TILE_LANES; lane++) {
+            const int32_t units = t->hardened[part][lane], odd = place->odd;
+            if (units == 0) continue;
+            const int32_t x = 2 * (lane & 3) + (part & 1), y = 2 * (lane >> 2 & 3) + (part >> 1 & 1),
+                          z = 2 * (lane >> 4) + (part >> 2);
+            const int32_t of = odd ? (x > 0) + 2 * (y > 0) + 4 * (z > 0) : 0;
+            const int32_t cell = ((x - odd) & 7) + 8 * ((y - odd) & 7) + 64 * ((z - odd) & 7);
+            s->hardened[BRICK_CELLS * (size_t)place->brick[of] + (size_t)cell] = (uint16_t)units;
+        }
+    }
+}
+
 static void work_on(mixture *s, mixture_worker *w, const tile_place *place)
 {
     const brick_pool *pool = &s->cells.pool;
@@ -286,18 +315,21 @@ static void work_on(mixture *s, mixture_worker *w, const tile_place *place)
     if (materials == 0 || calm) return;
     t->film = s->film;
     t->z_first = ((world->update >> 1 ^ world->update) & 1) != 0;
-    t->warmed = t->cooled = 0;
+    t->warmed = t->cooled = t->taken = 0;
     memset(t->turned, 0, sizeof t->turned);
     fetch_open(pool, place, t);
     fetch_walls(world, place, t);
     fetch_heat(pool, place, t->heat);
     mixture_choose(&s->order, materials, &t->order);
     for (int32_t f = 0; f < t->order.count; f++) fetch_amounts(pool, place, t->order.fluid[f].channel, t->amount[f]);
-    if (s->order.changes > 0) add_products(s, materials, t);
+    if (s->order.changes + s->order.reactions > 0) add_products(s, materials, t);
+    memset(t->reacted, 0, (size_t)t->order.reactions * sizeof *t->reacted);
+    if (t->order.hardens) memset(t->hardened, 0, sizeof t->hardened);
     s->kernels->update(t);
     uint8_t changed[8] = {0};
     for (int32_t f = 0; f < t->order.count; f++) put_amounts(pool, place, t->order.fluid[f].channel, t->amount[f], changed);
     put_heat(pool, place, t->heat, changed);
+    if (t->order.hardens) note_hardened(s, t, place);
     // A brick's parts are known to its tiles by where the tile lies from it, so no two write to one place.
     for (int32_t i = 0; i < 8; i++)
         if (changed[i]) s->touched[8 * place->brick[i] + i] = 1;
@@ -379,8 +411,10 @@ weir_status mixture_update(void *state)
     workers_run(s->cells.world->workers, work_on_bricks, s, pool->end, BRICK_GRAIN);
     workers_run(s->cells.world->workers, look_at_bricks, s, pool->end, 64);
     take_books(s);
+    mixture_harden(s);
     mixture_drain_sides(s);
     cells_report_changes(&s->cells);
-    cells_count_bytes(&s->cells, (int64_t)s->brick_room * (8 + (int64_t)sizeof *s->holds));
+    const size_t hardened = s->hardened ? BRICK_CELLS * sizeof *s->hardened : 0;
+    cells_count_bytes(&s->cells, (int64_t)s->brick_room * (int64_t)(8 + sizeof *s->holds + hardened));
     return WEIR_OK;
 }

@@ -23,9 +23,20 @@ typedef struct device_change {
     int number;  // among those of the world
 } device_change;
 
+// What two materials become. All are places in the order; of what leaves the world -1, of terrain DEVICE_HARDENS.
+typedef struct device_reaction {
+    int first, second, first_to, second_to;
+    int rate, taken;
+    int out_first, out_second, in_first, in_second, gas_first, gas_second, weight;  // as in rule_reaction
+} device_reaction;
+
+#define DEVICE_REACTIONS 64
+#define DEVICE_HARDENS (-2)
+
 // The order of the world's materials (mixture_order).
 typedef struct device_order {
-    int count, liquids, gases, changes;
+    int count, liquids, gases, changes, reactions, hardens;
+    device_reaction reaction[DEVICE_REACTIONS];
     device_fluid fluid[DEVICE_FLUIDS];
     device_change change[DEVICE_FLUIDS];
 } device_order;
@@ -46,10 +57,13 @@ typedef struct device_update {
 #define DEVICE_SUM_WARMED 0  // heat from walls, to walls, and with what left by open sides
 #define DEVICE_SUM_COOLED 1
 #define DEVICE_SUM_DRAINED 2
-#define DEVICE_SUM_TURNED 3                                  // units, by change of the world
-#define DEVICE_SUM_LEFT (DEVICE_SUM_TURNED + DEVICE_FLUIDS)  // units that left, by place in the order
-#define DEVICE_SUMS_COUNT (DEVICE_SUM_LEFT + DEVICE_FLUIDS)
-#define DEVICE_SUMS (DEVICE_HEADER - 288)
+#define DEVICE_SUM_TURNED 3                                       // units, by change of the world
+#define DEVICE_SUM_LEFT (DEVICE_SUM_TURNED + DEVICE_FLUIDS)       // units that left, by place in the order
+#define DEVICE_SUM_REACTED (DEVICE_SUM_LEFT + DEVICE_FLUIDS)      // units of each of the two, by reaction of the world
+#define DEVICE_SUM_TAKEN (DEVICE_SUM_REACTED + DEVICE_REACTIONS)  // heat that they took up
+#define DEVICE_SUM_HARDENED (DEVICE_SUM_TAKEN + 1)                // units that became terrain
+#define DEVICE_SUMS_COUNT (DEVICE_SUM_HARDENED + 1)
+#define DEVICE_SUMS (DEVICE_CROWDED - 8 * DEVICE_SUMS_COUNT)
 #define DEVICE_CROWDED (DEVICE_HEADER - 8)
 
 // The solver's own table: 8 words per brick, by the part of it that a tile of odd updates has: 1 for cells that are not the uppermost on

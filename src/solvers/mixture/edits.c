@@ -273,6 +273,27 @@ void mixture_terrain_changed(void *state, weir_box bricks)
     cells_terrain_changed(state, bricks);
 }
 
+// A cell's share is 255 when a cell's worth became terrain. A game's own terrain is not Weir's to build.
+void mixture_harden(mixture *s)
+{
+    enum { OF_SHARE = MIXTURE_FULL / 255 };
+    weir_world *world = s->cells.world;
+    const brick_pool *pool = &s->cells.pool;
+    uint8_t shares[BRICK_CELLS];
+    for (int32_t b = 1; b < pool->end && s->hardened && s->order.hardens; b++) {
+        uint16_t *units = s->hardened + BRICK_CELLS * (size_t)b, any = 0;
+        for (int32_t cell = 0; cell < BRICK_CELLS && pool->alive[b]; cell++) any |= units[cell];
+        if (!any) continue;
+        terrain_shares(&world->terrain, pool->coord[b], shares);
+        for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+            const int32_t more = (units[cell] + OF_SHARE / 2) / OF_SHARE, share = shares[cell] + more;
+            if (more > 0 && world_can_form(world, pool->coord[b]))
+                world_form(world, pool->coord[b], cell, (uint8_t)(share < 255 ? share : 255));
+        }
+        memset(units, 0, BRICK_CELLS * sizeof *units);
+    }
+}
+
 static bool lies_inside(const terrain *t, weir_coord brick)
 {
     const weir_coord low = brick_cell(brick, 0), high = brick_cell(brick, BRICK_CELLS - 1);

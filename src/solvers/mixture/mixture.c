@@ -35,6 +35,7 @@ static void destroy(void *state)
 #endif
     memory_free(mem, s->holds, (size_t)s->brick_room * sizeof *s->holds);
     memory_free(mem, s->touched, 8 * (size_t)s->brick_room);
+    if (s->hardened) memory_free(mem, s->hardened, BRICK_CELLS * sizeof *s->hardened * (size_t)s->brick_room);
     memory_free(mem, s->workers, (size_t)s->worker_count * sizeof *s->workers);
     cells_destroy(&s->cells);
     memory_free(mem, s, sizeof *s);
@@ -145,6 +146,8 @@ const solver_table solver_mixture = {
     .apply = mixture_apply,
     .material_prepare = mixture_material_prepare,
     .terrain_changed = mixture_terrain_changed,
+    .reaction_prepare = mixture_reaction_prepare,
+    .reactions_changed = mixture_reactions_changed,
     .view = mixture_view,
     .freeze = mixture_freeze,
     .hash = mixture_hash,

@@ -16,10 +16,10 @@
 // Into both kernels of tiles, or their constants would be none.
 #define INLINE static inline __attribute__((always_inline))
 
-#define CHANNELS(ITEM)                                                                                                   \
-    ITEM(0)                                                                                                              \
-    ITEM(1) ITEM(2) ITEM(3) ITEM(4) ITEM(5) ITEM(6) ITEM(7) ITEM(8) ITEM(9) ITEM(10) ITEM(11) ITEM(12) ITEM(13) ITEM(14) \
-        ITEM(15)
+#define CHANNELS(ITEM) \
+    ITEM(0)            \
+    ITEM(1)            \
+    ITEM(2) ITEM(3) ITEM(4) ITEM(5) ITEM(6) ITEM(7) ITEM(8) ITEM(9) ITEM(10) ITEM(11) ITEM(12) ITEM(13) ITEM(14) ITEM(15)
 #define CHANNEL_PARAM(k) , global ushort *c##k
 #define CHANNEL_ARG(k) , c##k
 #define CHANNEL_PARAMS CHANNELS(CHANNEL_PARAM)
@@ -39,9 +39,10 @@
 
 // A tile's own order: of what is, or may come to be, in it.
 typedef struct tile_order {
-    int count, liquids, moving, changes;  // moving: liquids and gases
-    int place[DEVICE_FLUIDS];             // of a material of the world's order; -1: it is not there
-    int4 fluid[DEVICE_FLUIDS];            // rate, up, heat, conducts
+    int count, liquids, moving, changes, reactions;  // moving: liquids and gases
+    int reaction[DEVICE_REACTIONS];                  // by their numbers in the world's order, as are the materials there
+    int place[DEVICE_FLUIDS];                        // of a material of the world's order; -1: it is not there
+    int4 fluid[DEVICE_FLUIDS];                       // rate, up, heat, conducts
     device_change change[DEVICE_FLUIDS];
 } tile_order;
 
@@ -52,14 +53,17 @@ typedef struct tile_shared {
     volatile int open, walls;  // all of it is open; some terrain is held at a temperature
     volatile int low, high;    // its temperatures
     uint chosen;               // materials of its order
-    volatile int turned[DEVICE_FLUIDS];
+    volatile int turned[DEVICE_FLUIDS], reacted[DEVICE_REACTIONS];
+    volatile uint taken_low;  // heat by its lower 15 bits and the others
+    volatile int taken_high;
+    volatile int hardened;               // units
     volatile uint warmed[2], cooled[2];  // by their lower 16 bits and the others
     volatile uint parts[8];
 } tile_shared;
 
 INLINE void choose(global const device_order *all, uint materials, local tile_order *order)
 {
-    int count = 0, liquids = 0, moving = 0, changes = 0;
+    int count = 0, liquids = 0, moving = 0, changes = 0, reactions = 0;
     for (int i = 0; i < DEVICE_FLUIDS; i++) {
         const device_fluid f = all->fluid[i];
         order->place[i] = materials & f.bit ? count : -1;  // of what is not in the world's order the bit is 0
@@ -74,6 +78,10 @@ INLINE void choose(global const device_order *all, uint materials, local tile_or
         c.hot = order->place[c.hot];
         if (c.cold >= 0 && c.hot >= 0) order->change[changes++] = c;
     }
+    for (int i = 0; i < all->reactions; i++)
+        if (order->place[all->reaction[i].first] >= 0 && order->place[all->reaction[i].second] >= 0)
+            order->reaction[reactions++] = i;
+    order->reactions = reactions;
     order->count = count;
     order->liquids = liquids;
     order->moving = moving;
@@ -86,7 +94,17 @@ INLINE uint find_reach(global const device_order *all, uint materials, int low, 
     low -= MIXTURE_MARGIN;
     high += MIXTURE_MARGIN;
     for (bool more = true; more;) {
-        more = false;
+        const uint had = materials;
+        for (int i = 0; i < all->reactions; i++) {
+            global const device_reaction *r = &all->reaction[i];
+            if (!(materials & all->fluid[r->first].bit) || !(materials & all->fluid[r->second].bit)) continue;
+            // What reacts may come out at any temperature.
+            low = 0;
+            high = (int)MIXTURE_HOTTEST;
+            if (r->first_to >= 0) materials |= all->fluid[r->first_to].bit;
+            if (r->second_to >= 0) materials |= all->fluid[r->second_to].bit;
+        }
+        more = materials != had;
         for (int i = 0; i < all->changes; i++) {
             const uint cold = all->fluid[all->change[i].cold].bit, hot = all->fluid[all->change[i].hot].bit;
             const int least = low, most = high;
@@ -301,6 +319,79 @@ INLINE void change_between(local tile_shared *t, local const device_change *c, l
     *heat_b += to_b.heat - to_a.heat - to_b.turned * law.turned;
 }
 
+// ---- Reactions ---------------------------------------------------------------------------------------------------------------
+
+INLINE rule_reaction reaction_of(global const device_reaction *r)
+{
+    rule_reaction law = {r->rate,      r->taken,     r->out_first,  r->out_second, r->in_first,
+                         r->in_second, r->gas_first, r->gas_second, r->weight};
+    return law;
+}
+
+// Makes of units of a material in a cell what becomes of it.
+INLINE void put_product(local tile_shared *t, local const tile_order *order, local int *amount, local int *hardened, int at,
+                        int from, int to, int units)
+{
+    amount[order->place[from] * TILE_ROOM + at] -= units;
+    if (to >= 0) amount[order->place[to] * TILE_ROOM + at] += units;
+    if (to != DEVICE_HARDENS) return;
+    hardened[at] += units;
+    atomic_add(&t->hardened, units);
+}
+
+INLINE void book_reaction(local tile_shared *t, int number, rule_reacting done)
+{
+    atomic_add(&t->reacted[number], done.forth + done.back);
+    atomic_add(&t->taken_low, (uint)done.taken & 0x7fff);
+    atomic_add(&t->taken_high, done.taken >> 15);
+}
+
+INLINE void react_between(local tile_shared *t, local const tile_order *order, global const device_order *all, int number,
+                          local int *amount, local int *hardened, int a, int b, cell_sums *of_a, cell_sums *of_b, int *heat_a,
+                          int *heat_b)
+{
+    global const device_reaction *r = &all->reaction[number];
+    const int first_a = amount[order->place[r->first] * TILE_ROOM + a],
+              first_b = amount[order->place[r->first] * TILE_ROOM + b];
+    const int second_a = amount[order->place[r->second] * TILE_ROOM + a],
+              second_b = amount[order->place[r->second] * TILE_ROOM + b];
+    const int forth = rule_mixture_reacts(first_a, second_b, r->rate), back = rule_mixture_reacts(first_b, second_a, r->rate);
+    if ((forth | back) == 0) return;
+    const rule_reacting done = rule_mixture_reacts_between(reaction_of(r), forth, back, *heat_a, *heat_b, of_a->weight,
+                                                           of_b->weight, of_a->gas, of_b->gas);
+    if ((done.forth | done.back) == 0) return;
+    put_product(t, order, amount, hardened, a, r->first, r->first_to, done.forth);
+    put_product(t, order, amount, hardened, b, r->second, r->second_to, done.forth);
+    put_product(t, order, amount, hardened, b, r->first, r->first_to, done.back);
+    put_product(t, order, amount, hardened, a, r->second, r->second_to, done.back);
+    book_reaction(t, number, done);
+    *heat_a = done.heat_a;
+    *heat_b = done.heat_b;
+    of_a->weight = done.weight_a;
+    of_b->weight = done.weight_b;
+    of_a->gas = done.gas_a;
+    of_b->gas = done.gas_b;
+}
+
+INLINE void react_within(local tile_shared *t, local const tile_order *order, global const device_order *all, int number,
+                         local int *amount, local int *hardened, int at, cell_sums *s, int *heat)
+{
+    global const device_reaction *r = &all->reaction[number];
+    const int wish = rule_mixture_reacts(amount[order->place[r->first] * TILE_ROOM + at],
+                                         amount[order->place[r->second] * TILE_ROOM + at], r->rate);
+    if (wish == 0) return;
+    const rule_reacting done = rule_mixture_reacts_within(reaction_of(r), wish, *heat, s->weight, s->gas);
+    if (done.forth == 0) return;
+    put_product(t, order, amount, hardened, at, r->first, r->first_to, done.forth);
+    put_product(t, order, amount, hardened, at, r->second, r->second_to, done.forth);
+    book_reaction(t, number, done);
+    *heat = done.heat_a;
+    s->weight = done.weight_a;
+    s->gas = done.gas_a;
+}
+
+// ---- Walls, and cells by themselves ----------------------------------------------------------------------------------------------
+
 // The last heater has its way.
 INLINE int wall_at(global const device_heater *heaters, int count, int3 low, int at)
 {
@@ -345,13 +436,15 @@ INLINE void touch_wall(local tile_shared *t, local const tile_order *order, loca
     }
 }
 
-INLINE void change_within(local tile_shared *t, local const tile_order *order, local int *amount, int at, int *heat)
+INLINE void change_within(local tile_shared *t, local const tile_order *order, global const device_order *all,
+                          local int *amount, local int *hardened, int at, int *heat)
 {
     cell_sums s = {0, 0, 0, 0};
     for (int f = 0; f < order->count; f++) {
         s.weight += amount[f * TILE_ROOM + at] * order->fluid[f].z;
         if (f >= order->liquids && f < order->moving) s.gas += amount[f * TILE_ROOM + at];
     }
+    for (int i = 0; i < order->reactions; i++) react_within(t, order, all, order->reaction[i], amount, hardened, at, &s, heat);
     for (int i = 0; i < order->changes; i++) {
         local const device_change *c = &order->change[i];
         const int units = rule_mixture_turns(law_of(c), amount[c->cold * TILE_ROOM + at], amount[c->hot * TILE_ROOM + at],
@@ -364,9 +457,9 @@ INLINE void change_within(local tile_shared *t, local const tile_order *order, l
 // ---- A tile ------------------------------------------------------------------------------------------------------------------
 
 // Works on a pair of cells; `down`: a lies above b.
-INLINE void work_on_pair(local tile_shared *t, local const tile_order *order, local int *amount, local int *heat,
-                         global const device_heater *heaters, device_update u, int3 low, int a, int b, bool down,
-                         const int most)
+INLINE void work_on_pair(local tile_shared *t, local const tile_order *order, global const device_order *all, local int *amount,
+                         local int *heat, local int *hardened, global const device_heater *heaters, device_update u, int3 low,
+                         int a, int b, bool down, const int most)
 {
     int amount_a[DEVICE_FLUIDS], amount_b[DEVICE_FLUIDS], moved[DEVICE_FLUIDS];
     int heat_a = heat[a], heat_b = heat[b];
@@ -393,6 +486,8 @@ INLINE void work_on_pair(local tile_shared *t, local const tile_order *order, lo
         }
         for (int i = 0; i < order->changes; i++)
             change_between(t, &order->change[i], amount, a, b, &of_a, &of_b, &heat_a, &heat_b, u.film);
+        for (int i = 0; i < order->reactions; i++)
+            react_between(t, order, all, order->reaction[i], amount, hardened, a, b, &of_a, &of_b, &heat_a, &heat_b);
     }
     if (open_a && !open_b) touch_wall(t, order, amount, a, wall_at(heaters, u.heaters, low, b), &of_a, &heat_a, u.film);
     if (open_b && !open_a) touch_wall(t, order, amount, b, wall_at(heaters, u.heaters, low, a), &of_b, &heat_b, u.film);
@@ -461,9 +556,9 @@ INLINE bool is_open(global const uint *open, local const tile_shared *t, int cel
 // `most` materials is told in `crowded`, and left as it is.
 INLINE void work_on_tile(int tile, global const int *near, global const uint *open, global const uchar *clear,
                          global const int *coords, global int *tables, global const device_order *all,
-                         global const device_heater *heaters, global int *crowded, device_update u, const int most,
-                         local tile_shared *t, local tile_order *order, local int *amount, local int *heat,
-                         global int *heats CHANNEL_PARAMS)
+                         global const device_heater *heaters, global int *crowded, global ushort *all_hardened, device_update u,
+                         const int most, local tile_shared *t, local tile_order *order, local int *amount, local int *heat,
+                         local int *hardened, global int *heats CHANNEL_PARAMS)
 {
     global uint *parts = TABLE(tables, uint, DEVICE_PARTS(u.room));
     const int brick = tile >> 3, up_x = tile & 1, up_y = tile >> 1 & 1, up_z = tile >> 2 & 1;
@@ -475,9 +570,13 @@ INLINE void work_on_tile(int tile, global const int *near, global const uint *op
         t->open = t->walls = 0;
         t->low = (int)MIXTURE_HOTTEST;
         t->high = 0;
+        t->taken_low = 0;
+        t->taken_high = t->hardened = 0;
         t->warmed[0] = t->warmed[1] = t->cooled[0] = t->cooled[1] = 0;
     }
     EACH(i, DEVICE_FLUIDS) t->turned[i] = 0;
+    EACH(i, DEVICE_REACTIONS) t->reacted[i] = 0;
+    EACH(i, TILE_ROOM) hardened[i] = 0;
     EACH(i, 8) t->parts[i] = 0;
     SYNC;
     EACH(i, 8)
@@ -504,7 +603,7 @@ INLINE void work_on_tile(int tile, global const int *near, global const uint *op
         if (popcount(t->chosen) <= most) choose(all, t->chosen, order);
     }
     SYNC;
-    const bool ranges = all->changes > 0 && popcount(t->chosen) <= most;
+    const bool ranges = all->changes + all->reactions > 0 && popcount(t->chosen) <= most;
     EACH(i, popcount(t->chosen) <= most ? BRICK_CELLS : 0)
     {
         const tile_cell c = find_cell(t, u.odd, i);
@@ -517,7 +616,7 @@ INLINE void work_on_tile(int tile, global const int *near, global const uint *op
     SYNC;
     ONCE
     {
-        if (all->changes > 0)
+        if (all->changes + all->reactions > 0)
             t->chosen = find_reach(all, t->materials, t->walls ? 0 : t->low, t->walls ? (int)MIXTURE_HOTTEST : t->high);
         if (popcount(t->chosen) > most)
             crowded[atomic_inc(TABLE(tables, int, DEVICE_CROWDED))] = tile;
@@ -543,8 +642,8 @@ INLINE void work_on_tile(int tile, global const int *near, global const uint *op
             const int lower = TILE_APART * across + lane, upper = lower + TILE_APART * (axis == 0   ? first
                                                                                         : axis == 1 ? second
                                                                                                     : 2);
-            work_on_pair(t, order, amount, heat, heaters, u, low, axis == 2 ? upper : lower, axis == 2 ? lower : upper,
-                         axis == 2, most);
+            work_on_pair(t, order, all, amount, heat, hardened, heaters, u, low, axis == 2 ? upper : lower,
+                         axis == 2 ? lower : upper, axis == 2, most);
         }
         SYNC;
     }
@@ -553,7 +652,8 @@ INLINE void work_on_tile(int tile, global const int *near, global const uint *op
         const tile_cell c = find_cell(t, u.odd, i);
         int warmth = heat[c.at];
         if (warmth == SOLID) continue;
-        if (order->changes > 0) change_within(t, order, amount, c.at, &warmth);
+        if (order->changes + order->reactions > 0) change_within(t, order, all, amount, hardened, c.at, &warmth);
+        if (hardened[c.at]) all_hardened[c.cell] = (ushort)hardened[c.at];
         store_cell(all, t, order, amount, warmth, c, heats CHANNEL_ARGS);
     }
     SYNC;
@@ -566,35 +666,41 @@ INLINE void work_on_tile(int tile, global const int *near, global const uint *op
         add_sum(tables, DEVICE_SUM_WARMED, wide(t->warmed));
         add_sum(tables, DEVICE_SUM_COOLED, wide(t->cooled));
     }
+    ONCE
+    {
+        add_sum(tables, DEVICE_SUM_TAKEN, (long)t->taken_low + 32768 * (long)t->taken_high);
+        add_sum(tables, DEVICE_SUM_HARDENED, t->hardened);
+    }
     EACH(i, DEVICE_FLUIDS) add_sum(tables, DEVICE_SUM_TURNED + i, t->turned[i]);
+    EACH(i, DEVICE_REACTIONS) add_sum(tables, DEVICE_SUM_REACTED + i, t->reacted[i]);
     SYNC;  // behind the last one PoCL 3.1 lets work-items do what is for a few of them
 }
 
 GROUP_KERNEL void mixture_tiles(global const int *tiles, global const int *near, global const uint *open,
                                 global const uchar *clear, global const int *coords, global int *tables,
                                 global const device_order *all, global const device_heater *heaters, global int *crowded,
-                                device_update u, global int *heats CHANNEL_PARAMS)
+                                global ushort *all_hardened, device_update u, global int *heats CHANNEL_PARAMS)
 {
     local tile_shared t;
     local tile_order order;
-    local int amount[DEVICE_FEW * TILE_ROOM], heat[TILE_ROOM];
-    work_on_tile(tiles[get_group_id(0)], near, open, clear, coords, tables, all, heaters, crowded, u, DEVICE_FEW, &t, &order,
-                 amount, heat, heats CHANNEL_ARGS);
+    local int amount[DEVICE_FEW * TILE_ROOM], heat[TILE_ROOM], hardened[TILE_ROOM];
+    work_on_tile(tiles[get_group_id(0)], near, open, clear, coords, tables, all, heaters, crowded, all_hardened, u, DEVICE_FEW,
+                 &t, &order, amount, heat, hardened, heats CHANNEL_ARGS);
 }
 
 // Those that the kernel before left.
 GROUP_KERNEL void mixture_crowded_tiles(global const int *near, global const uint *open, global const uchar *clear,
                                         global const int *coords, global int *tables, global const device_order *all,
-                                        global const device_heater *heaters, global int *crowded, device_update u,
-                                        global int *heats CHANNEL_PARAMS)
+                                        global const device_heater *heaters, global int *crowded, global ushort *all_hardened,
+                                        device_update u, global int *heats CHANNEL_PARAMS)
 {
     local tile_shared t;
     local tile_order order;
-    local int amount[DEVICE_FLUIDS * TILE_ROOM], heat[TILE_ROOM];
+    local int amount[DEVICE_FLUIDS * TILE_ROOM], heat[TILE_ROOM], hardened[TILE_ROOM];
     const int number = (int)get_group_id(0);
     if (number >= *TABLE(tables, int, DEVICE_CROWDED)) return;
-    work_on_tile(crowded[number], near, open, clear, coords, tables, all, heaters, crowded, u, DEVICE_FLUIDS, &t, &order,
-                 amount, heat, heats CHANNEL_ARGS);
+    work_on_tile(crowded[number], near, open, clear, coords, tables, all, heaters, crowded, all_hardened, u, DEVICE_FLUIDS, &t,
+                 &order, amount, heat, hardened, heats CHANNEL_ARGS);
 }
 
 // ---- Bricks ------------------------------------------------------------------------------------------------------------------

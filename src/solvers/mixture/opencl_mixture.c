@@ -24,7 +24,8 @@ static const char *const kernel_names[] = {MIXTURE_KERNELS(KERNEL_NAME)};
 static const opencl_text text = {"mixture", opencl_mixture_source, kernel_names, sizeof kernel_names / sizeof *kernel_names};
 
 _Static_assert(DEVICE_FLUIDS == MIXTURE_FLUIDS, "so many materials a world can have held");
-_Static_assert(8 * DEVICE_SUMS_COUNT <= DEVICE_CROWDED - DEVICE_SUMS, "so much room the header has for sums");
+_Static_assert(DEVICE_REACTIONS == WEIR_REACTION_MAX, "so many reactions a world can have");
+_Static_assert(DEVICE_SUMS >= 0, "the header has room for the sums");
 
 // Tiles by where they were found: see mixture.cl.
 typedef struct tile_list {
@@ -36,7 +37,8 @@ typedef struct tile_list {
 struct mixture_opencl {
     opencl_machine *machine;
     cl_mem order, heaters, crowded, looked, drops;
-    int64_t order_bytes, heater_bytes, crowded_bytes, looked_bytes, drop_bytes;
+    cl_mem hardened;  // units that became terrain, 2 bytes per cell; zero between updates
+    int64_t order_bytes, heater_bytes, crowded_bytes, looked_bytes, drop_bytes, hardened_bytes;
     device_order order_told;
     bool heaters_told;
     tile_list tiles[2], awake;  // all of even and odd updates, as of a version of the pool; those that are not calm
@@ -129,13 +131,23 @@ static bool reserve_tiles(mixture_opencl *o)
     return true;
 }
 
-static bool reserve_buffers(mixture_opencl *o)
+static bool reserve_hardened(mixture_opencl *o, bool hardens)
+{
+    opencl_queue *q = &o->machine->queue;
+    const int64_t bytes = hardens ? o->machine->bricks.capacity * (int64_t)(2 * BRICK_CELLS) : 4;
+    if (o->hardened_bytes >= bytes) return true;
+    if (!queue_at_least(q, &o->hardened, &o->hardened_bytes, bytes, 0)) return false;
+    queue_zero(q, o->hardened, bytes);
+    return true;
+}
+
+static bool reserve_buffers(mixture_opencl *o, bool hardens)
 {
     const fluid_cells *c = o->machine->cells;
     opencl_queue *q = &o->machine->queue;
     const int64_t heaters = (c->world->source_count + 1) * (int64_t)sizeof(device_heater), bricks = 4 * (int64_t)c->pool.end;
     if (heaters > o->heater_bytes) o->heaters_told = false;
-    return reserve_tiles(o) && reserve_list(o, (size_t)(heaters > bricks ? heaters : bricks)) &&
+    return reserve_tiles(o) && reserve_hardened(o, hardens) && reserve_list(o, (size_t)(heaters > bricks ? heaters : bricks)) &&
            queue_at_least(q, &o->order, &o->order_bytes, sizeof(device_order), 0) &&
            queue_at_least(q, &o->heaters, &o->heater_bytes, heaters, heaters) &&
            queue_at_least(q, &o->looked, &o->looked_bytes, bricks, bricks / 8) &&
@@ -147,7 +159,7 @@ weir_status mixture_opencl_reserve(mixture *s)
 {
     mixture_opencl *o = s->opencl;
     weir_status status = opencl_prepare(o->machine);
-    if (status == WEIR_OK && !reserve_buffers(o)) {
+    if (status == WEIR_OK && !reserve_buffers(o, s->order.hardens)) {
         status = queue_status(&o->machine->queue);
         if (status == WEIR_OK) status = queue_no_room(&o->machine->queue, "tiles of ", s->cells.pool.live, o->tiles[1].bytes);
     }
@@ -175,6 +187,29 @@ static void find_channels(const mixture *s, cl_mem channels[DEVICE_FLUIDS])
     ARG(c[0]), ARG(c[1]), ARG(c[2]), ARG(c[3]), ARG(c[4]), ARG(c[5]), ARG(c[6]), ARG(c[7]), ARG(c[8]), ARG(c[9]), ARG(c[10]), \
         ARG(c[11]), ARG(c[12]), ARG(c[13]), ARG(c[14]), ARG(c[15])
 
+// How much more gas there is for a unit of a material that becomes another.
+static int more_gas(const mixture_order *order, int32_t from, int32_t to)
+{
+    return (to >= 0 && order->fluid[to].kind == WEIR_KIND_GAS) - (order->fluid[from].kind == WEIR_KIND_GAS);
+}
+
+static device_reaction reaction_of(const mixture_order *order, const mixture_reaction *r)
+{
+    return (device_reaction){.first = r->first,
+                             .second = r->second,
+                             .first_to = r->first_to,
+                             .second_to = r->second_to,
+                             .rate = r->rate,
+                             .taken = r->taken,
+                             .out_first = order->fluid[r->first].heat,
+                             .out_second = order->fluid[r->second].heat,
+                             .in_first = r->first_to < 0 ? 0 : r->first_weight,
+                             .in_second = r->second_to < 0 ? 0 : r->second_weight,
+                             .gas_first = more_gas(order, r->first, r->first_to),
+                             .gas_second = more_gas(order, r->second, r->second_to),
+                             .weight = r->first_weight + r->second_weight};
+}
+
 static void tell_order(mixture *s)
 {
     mixture_opencl *o = s->opencl;
@@ -194,6 +229,9 @@ static void tell_order(mixture *s)
         const int32_t heavier = from->fluid[c->hot].heat - from->fluid[c->cold].heat;
         to.change[i] = (device_change){c->cold, c->hot, c->point, c->latent, c->turned, heavier, c->boils, i};
     }
+    to.reactions = from->reactions;
+    to.hardens = from->hardens;
+    for (int32_t i = 0; i < from->reactions; i++) to.reaction[i] = reaction_of(from, &from->reaction[i]);
     if (memcmp(&to, &o->order_told, sizeof to) == 0) return;
     queue_write(&o->machine->queue, o->order, 0, &to, sizeof to);
     o->order_told = to;
@@ -262,10 +300,12 @@ static void work_on_tiles(void *solver)
         list = &o->awake;
     }
     LAUNCH(d->queue, mixture_tiles, list->count, ARG(list->there), ARG(d->near), ARG(d->open), ARG(d->clear), ARG(d->coords),
-           ARG(d->tables), ARG(o->order), ARG(o->heaters), ARG(o->crowded), ARG(u), ARG(heats), CHANNEL_ARGS(c));
+           ARG(d->tables), ARG(o->order), ARG(o->heaters), ARG(o->crowded), ARG(o->hardened), ARG(u), ARG(heats),
+           CHANNEL_ARGS(c));
     if (s->order.count > DEVICE_FEW)
         LAUNCH(d->queue, mixture_crowded_tiles, list->count, ARG(d->near), ARG(d->open), ARG(d->clear), ARG(d->coords),
-               ARG(d->tables), ARG(o->order), ARG(o->heaters), ARG(o->crowded), ARG(u), ARG(heats), CHANNEL_ARGS(c));
+               ARG(d->tables), ARG(o->order), ARG(o->heaters), ARG(o->crowded), ARG(o->hardened), ARG(u), ARG(heats),
+               CHANNEL_ARGS(c));
 }
 
 static void drain_sides(void *solver)
@@ -341,8 +381,28 @@ static void take_books(mixture *s)
         ledger[s->order.fluid[c->hot].material].turned -= units * MIXTURE_UNIT;
         s->heat.turned += units * c->turned;
     }
+    for (int32_t i = 0; i < s->order.reactions; i++) {
+        const mixture_reaction *r = &s->order.reaction[i];
+        const int64_t drops = take_sum(o, DEVICE_SUM_REACTED + i) * MIXTURE_UNIT;
+        ledger[s->order.fluid[r->first].material].turned += drops;
+        ledger[s->order.fluid[r->second].material].turned += drops;
+        if (r->first_to >= 0) ledger[s->order.fluid[r->first_to].material].turned -= drops;
+        if (r->second_to >= 0) ledger[s->order.fluid[r->second_to].material].turned -= drops;
+    }
+    s->heat.turned += take_sum(o, DEVICE_SUM_TAKEN);
     for (int32_t i = 0; i < s->order.count; i++)
         ledger[s->order.fluid[i].material].drained += take_sum(o, DEVICE_SUM_LEFT + i) * MIXTURE_UNIT;
+}
+
+// What became terrain is brought here, of all bricks: it is seldom, and the world builds it here.
+static void take_hardened(mixture *s)
+{
+    mixture_opencl *o = s->opencl;
+    const int64_t bytes = s->cells.pool.end * (int64_t)(2 * BRICK_CELLS);
+    if (take_sum(o, DEVICE_SUM_HARDENED) == 0) return;
+    queue_read(&o->machine->queue, o->hardened, 0, s->hardened, bytes);
+    queue_zero(&o->machine->queue, o->hardened, bytes);
+    mixture_harden(s);
 }
 
 static void note_calm(mixture *s)
@@ -368,6 +428,7 @@ static weir_status work(mixture *s)
     const weir_status status = machine->finish(machine);
     if (status != WEIR_OK) return status;
     take_books(s);
+    take_hardened(s);
     note_calm(s);
     return WEIR_OK;
 }
@@ -401,8 +462,8 @@ void mixture_opencl_destroy(mixture *s)
     memory *mem = &s->cells.world->mem;
     if (!o) return;
     if (o->machine) {
-        cl_mem *const buffers[] = {&o->order, &o->heaters,        &o->crowded,        &o->looked,
-                                   &o->drops, &o->tiles[0].there, &o->tiles[1].there, &o->awake.there};
+        cl_mem *const buffers[] = {&o->hardened, &o->order,          &o->heaters,        &o->crowded,    &o->looked,
+                                   &o->drops,    &o->tiles[0].there, &o->tiles[1].there, &o->awake.there};
         for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) queue_free(&o->machine->queue, buffers[i]);
         o->machine->base.destroy(&o->machine->base);
     }
