@@ -504,17 +504,9 @@ static void what_mixture_does_not_do_yet_is_refused(void **state)
 {
     weir_world *world = make(16, 16, 16);
     const weir_box box = test_box(0, 0, 0, 8, 8, 8);
-    static uint8_t bytes[1 << 16];
-    size_t size;
     fill(world, box, WEIR_WATER, 1);
-    assert_int_equal(weir_world_add_reservoir(world, box, WEIR_WATER, 4, NULL), WEIR_ERROR_UNSUPPORTED);
-    assert_string_equal(weir_error_message(), "a world of mixture has no reservoirs; use an emitter and a drain");
-    assert_int_equal(weir_world_unload(world, box, bytes, sizeof bytes, &size), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(weir_world_set_flow(world, box, (weir_vec){0}), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(weir_world_add_rule(world, &(weir_rule_def){.name = "rule"}), WEIR_ERROR_UNSUPPORTED);
-    int64_t mark = 0;
-    assert_int_equal(weir_world_delta(world, &mark, 0, bytes, sizeof bytes, &size), WEIR_ERROR_UNSUPPORTED);
-    assert_string_equal(weir_error_message(), "a world of mixture cannot be told by deltas");
     assert_int_equal(weir_world_set_temperature(world, box, 0), WEIR_ERROR_ARGUMENT);
     assert_int_equal(weir_world_set_temperature(world, box, NAN), WEIR_ERROR_ARGUMENT);
     assert_int_equal(weir_world_set_temperature(world, box, 2001), WEIR_ERROR_ARGUMENT);
@@ -579,6 +571,44 @@ static void a_world_at_rest_sends_nothing_to_its_device(void **state)
     assert_int_equal(weir_world_heat_ledger(world).drift, 0);
     weir_world_destroy(world);
     weir_world_destroy(cpu);
+}
+
+// Reservoirs, a part that leaves and comes back, and a delta that tells of it.
+static void parts_of_a_world_on_a_device_leave_and_come_back(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 32, 16, 16);
+    weir_world *world = make_on_device(def), *cpu = test_make(&def), *told[2] = {test_make(&def), make_on_device(def)};
+    if (!world || !told[1]) {
+        weir_world_destroy(cpu), weir_world_destroy(told[0]);
+        skip();
+    }
+    weir_world *both[2] = {world, cpu};
+    static uint8_t bytes[2][300000], delta[2][400000];
+    size_t size[2], delta_size[2];
+    for (int32_t k = 0; k < 2; k++) {
+        int64_t mark = 0;
+        fill(both[k], test_box(0, 0, 0, 32, 6, 16), WEIR_WATER, 1);
+        fill(both[k], test_box(4, 6, 4, 20, 9, 12), WEIR_OIL, 1);
+        assert_ok(weir_world_add_reservoir(both[k], test_box(0, 0, 0, 8, 16, 16), WEIR_WATER, 7.5, NULL));
+        test_step(both[k], 6);
+        assert_ok(weir_world_unload(both[k], test_box(16, 0, 0, 32, 16, 16), bytes[k], sizeof bytes[k], &size[k]));
+        test_step(both[k], 3);
+        assert_ok(weir_world_load_region(both[k], bytes[k], size[k]));
+        test_step(both[k], 3);
+        assert_exact(both[k]);
+        assert_int_equal(weir_world_heat_ledger(both[k]).drift, 0);
+        assert_ok(weir_world_delta(both[k], &mark, 0, delta[k], sizeof delta[k], &delta_size[k]));
+        fill(told[k], test_box(8, 0, 0, 30, 12, 16), WEIR_LAVA, 1);
+        test_step(told[k], 1);
+        assert_ok(weir_world_apply_delta(told[k], delta[k], delta_size[k]));
+        test_step(told[k], 2);
+        assert_exact(told[k]);
+    }
+    assert_true(size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0);
+    assert_true(delta_size[0] == delta_size[1] && memcmp(delta[0], delta[1], delta_size[0]) == 0);
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    assert_true(weir_world_hash(told[0]) == weir_world_hash(told[1]));
+    for (int32_t k = 0; k < 2; k++) weir_world_destroy(both[k]), weir_world_destroy(told[k]);
 }
 
 // A snapshot has channels only of what its world held: what comes after it is not to find what lay there before.
@@ -690,6 +720,144 @@ static void a_world_goes_on_from_its_snapshot(void **state)
     assert_true(weir_world_hash(other) == hash);
     weir_world_destroy(world);
     weir_world_destroy(other);
+}
+
+// ---- Coming and going ------------------------------------------------------------------------------------------------------------
+
+static void assert_same_cells(const weir_world *a, const weir_world *b, weir_box box)
+{
+    for (int32_t z = box.min.z; z < box.max.z; z++) {
+        for (int32_t y = box.min.y; y < box.max.y; y++) {
+            for (int32_t x = box.min.x; x < box.max.x; x++) {
+                const weir_mix here = weir_world_mix(a, (weir_coord){x, y, z}),
+                               there = weir_world_mix(b, (weir_coord){x, y, z});
+                if (memcmp(&here, &there, sizeof here) != 0) fail_msg("cell (%d, %d, %d) differs", x, y, z);
+            }
+        }
+    }
+}
+
+static void what_is_unloaded_comes_back_as_warm_as_it_was(void **state)
+{
+    static uint8_t bytes[1 << 20], other_bytes[1 << 16];
+    weir_world *world = make(24, 24, 20), *other = make(24, 24, 20);
+    size_t size, other_size;
+    set_kitchen(world);
+    test_step(world, 37);
+    const uint64_t hash = weir_world_hash(world);
+    const weir_heat_ledger before = weir_world_heat_ledger(world);
+    const weir_box box = test_box(0, 0, 0, 16, 16, 16);
+    assert_ok(weir_world_unload(world, box, bytes, sizeof bytes, &size));
+    const weir_heat_ledger away = weir_world_heat_ledger(world);
+    assert_true(away.unloaded > 0 && away.held == before.held - away.unloaded && away.drift == 0);
+    assert_true(weir_world_material_ledger(world, WEIR_HONEY).unloaded > 0);
+    assert_true(weir_world_hash(world) != hash);
+    // What is beside it moves on, as if it were solid there; a snapshot knows what is away.
+    assert_ok(weir_world_save_memory(world, NULL, 0, &other_size));
+    uint8_t *snapshot = malloc(other_size);
+    assert_ok(weir_world_save_memory(world, snapshot, other_size, &other_size));
+    assert_ok(weir_world_load_memory(other, snapshot, other_size));
+    free(snapshot);
+    const weir_heat_ledger of_other = weir_world_heat_ledger(other);
+    assert_memory_equal(&of_other, &away, sizeof away);
+    test_step(other, 9);
+    assert_accounts(other);
+    assert_ok(weir_world_load_region(other, bytes, size));
+    assert_accounts(other);
+    assert_true(weir_world_heat_ledger(other).unloaded == 0);
+    assert_ok(weir_world_load_region(world, bytes, size));
+    assert_true(weir_world_hash(world) == hash);
+    const weir_heat_ledger after = weir_world_heat_ledger(world);
+    assert_memory_equal(&after, &before, sizeof after);
+    test_step(world, 20);
+    assert_accounts(world);
+    // Damaged bytes change nothing.
+    const weir_box small = test_box(8, 0, 8, 16, 8, 16);
+    assert_ok(weir_world_unload(world, small, other_bytes, sizeof other_bytes, &other_size));
+    const uint64_t gone = weir_world_hash(world);
+    for (size_t at = 0; at < other_size; at += 1 + other_size / 40) {
+        other_bytes[at] ^= 0x11;
+        assert_int_not_equal(weir_world_load_region(world, other_bytes, other_size), WEIR_OK);
+        other_bytes[at] ^= 0x11;
+        assert_int_not_equal(weir_world_load_region(world, other_bytes, at), WEIR_OK);
+    }
+    assert_true(weir_world_hash(world) == gone);
+    assert_ok(weir_world_load_region(world, other_bytes, other_size));
+    assert_accounts(world);
+    weir_world_destroy(world);
+    weir_world_destroy(other);
+}
+
+static void a_delta_tells_every_material_and_its_warmth(void **state)
+{
+    static uint8_t bytes[1 << 21];
+    const weir_box all = test_box(0, 0, 0, 24, 24, 20);
+    weir_world *server = make(24, 24, 20), *client = make(24, 24, 20);
+    int64_t mark = 0;
+    size_t size;
+    set_kitchen(server);
+    assert_ok(weir_world_build(client, test_box(0, 0, 0, 24, 1, 20), 255));
+    fill(client, test_box(0, 12, 0, 24, 16, 20), WEIR_SMOKE, 0.5f);
+    for (int32_t i = 0; i < 6; i++) {
+        assert_ok(weir_world_delta(server, &mark, 0, bytes, sizeof bytes, &size));
+        assert_ok(weir_world_apply_delta(client, bytes, size));
+        assert_same_cells(server, client, all);
+        assert_accounts(client);
+        assert_true(weir_world_heat_ledger(server).held == weir_world_heat_ledger(client).held);
+        test_step(server, test_length(30, 6));
+    }
+    const uint64_t hash = weir_world_hash(client);
+    assert_ok(weir_world_delta(server, &mark, 0, bytes, sizeof bytes, &size));
+    for (size_t at = 0; at < size; at += 1 + size / 40) {
+        bytes[at] ^= 0x08;
+        assert_int_not_equal(weir_world_apply_delta(client, bytes, size), WEIR_OK);
+        bytes[at] ^= 0x08;
+        assert_int_not_equal(weir_world_apply_delta(client, bytes, at), WEIR_OK);
+    }
+    assert_true(weir_world_hash(client) == hash);
+    // From a world in which a cell is of one material, and to such a one.
+    const weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 24, 24, 20);
+    weir_world *lake = test_make(&def);
+    fill(lake, test_box(0, 1, 0, 20, 7, 20), WEIR_WATER, 1);
+    fill(lake, test_box(0, 7, 0, 20, 9, 20), WEIR_OIL, 0.5f);
+    mark = 0;
+    assert_ok(weir_world_delta(lake, &mark, 0, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_apply_delta(client, bytes, size));
+    for (weir_material m = 1; m < WEIR_MATERIALS_BUILT_IN; m++)
+        assert_int_equal(weir_world_material_ledger(client, m).held, weir_world_material_ledger(lake, m).held);
+    assert_accounts(client);
+    mark = 0;
+    assert_ok(weir_world_delta(client, &mark, 0, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_drain(lake, all));
+    assert_ok(weir_world_apply_delta(lake, bytes, size));
+    assert_int_equal(weir_world_ledger(lake).held, weir_world_ledger(client).held);
+    assert_exact(lake);
+    weir_world_destroy(lake);
+    weir_world_destroy(server);
+    weir_world_destroy(client);
+}
+
+// Oil on the water that a reservoir holds stays where it is.
+static void a_reservoir_holds_its_own_material_at_a_level(void **state)
+{
+    weir_world *world = make(16, 16, 16);
+    const weir_box all = test_box(0, 0, 0, 16, 16, 16);
+    fill(world, test_box(0, 0, 0, 16, 4, 16), WEIR_WATER, 1);
+    fill(world, test_box(0, 4, 0, 16, 5, 16), WEIR_OIL, 1);
+    int32_t id;
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 16, 16, 4), WEIR_WATER, 6.5, &id));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
+    test_step(world, test_length(600, 300));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
+    // Water and oil together stand at the level.
+    const double level = (held(world, all, WEIR_WATER) + held(world, all, WEIR_OIL)) / 256;
+    if (fabs(level - 6.5) > 0.02) fail_msg("the level is %g", level);
+    assert_ok(weir_world_set_level(world, id, 3));
+    test_step(world, test_length(600, 300));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
+    assert_true(held(world, all, WEIR_WATER) / 256 < 3.05);
+    assert_accounts(world);
+    weir_world_destroy(world);
 }
 
 static void memory_may_end_anywhere(void **state)
@@ -807,9 +975,13 @@ int main(void)
         cmocka_unit_test(a_seventeenth_material_is_refused),
         cmocka_unit_test(what_mixture_does_not_do_yet_is_refused),
         cmocka_unit_test(a_world_at_rest_sends_nothing_to_its_device),
+        cmocka_unit_test(parts_of_a_world_on_a_device_leave_and_come_back),
         cmocka_unit_test(a_material_that_comes_after_a_load_finds_its_channel_empty),
         cmocka_unit_test(one_hash_over_threads_widths_and_background_steps),
         cmocka_unit_test(a_world_goes_on_from_its_snapshot),
+        cmocka_unit_test(what_is_unloaded_comes_back_as_warm_as_it_was),
+        cmocka_unit_test(a_delta_tells_every_material_and_its_warmth),
+        cmocka_unit_test(a_reservoir_holds_its_own_material_at_a_level),
         cmocka_unit_test(memory_may_end_anywhere),
         cmocka_unit_test(edits_book_what_they_bring_and_take),
         cmocka_unit_test(a_drain_takes_everything_but_solids),

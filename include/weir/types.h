@@ -303,7 +303,7 @@ typedef struct weir_ledger {
 #define WEIR_HEAT 524288  // units of heat that warm a cell's worth of water by one kelvin
 
 // The exact account of warmth, in units of WEIR_HEAT: drops times heat capacity times temperature, of all that there is. Always: held = added -
-// removed - drained - turned.
+// removed - drained - turned - unloaded.
 typedef struct weir_heat_ledger {
     int64_t held;     // what the world holds now, counted cell by cell
     int64_t added;    // with fluid that came, by heaters and by edits of temperature
@@ -312,7 +312,8 @@ typedef struct weir_heat_ledger {
     // Taken up by what melted and boiled, less what freezing and condensing gave back: the heat of that, less what the product holds more at that
     // temperature since it has another heat capacity. So ice that melts makes it smaller.
     int64_t turned;
-    int64_t drift;  // held minus what the account says: 0
+    int64_t unloaded;  // away with regions, less what came back with them
+    int64_t drift;     // held minus what the account says: 0
 } weir_heat_ledger;
 
 #define WEIR_RULE_TIMES 24

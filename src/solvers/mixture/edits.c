@@ -82,11 +82,8 @@ static int32_t full_drops(const fluid_cells *c, int32_t brick, int32_t cell)
     return WEIR_FULL;
 }
 
-// And notes what it holds.
-static bool is_wet(const fluid_cells *c, int32_t brick)
+uint32_t mixture_holds(const mixture *s, int32_t brick)
 {
-    const mixture *s = (const mixture *)c;
-    if (brick >= s->brick_room || brick >= s->cells.pool.end) return false;
     uint32_t holds = 0;
     for (int32_t i = 0; i < s->order.count; i++) {
         const uint16_t *amount = mixture_amounts(&s->cells.pool, &s->order.fluid[i], brick);
@@ -94,8 +91,16 @@ static bool is_wet(const fluid_cells *c, int32_t brick)
         for (int32_t cell = 0; cell < BRICK_CELLS; cell++) any |= amount[cell];
         holds |= any ? UINT32_C(1) << s->order.fluid[i].material : 0;
     }
-    s->holds[brick] = holds;
-    return holds != 0;
+    return holds;
+}
+
+// And notes what it holds.
+static bool is_wet(const fluid_cells *c, int32_t brick)
+{
+    const mixture *s = (const mixture *)c;
+    if (brick >= s->brick_room || brick >= s->cells.pool.end) return false;
+    s->holds[brick] = mixture_holds(s, brick);
+    return s->holds[brick] != 0;
 }
 
 void mixture_count(mixture *s, int32_t brick)
@@ -167,6 +172,25 @@ static bool fill_cell(mixture *s, int32_t brick, int32_t cell, const world_edit 
     return changed;
 }
 
+// A reservoir brings its material to the level, beside what else is there: other materials stay. What is pressed into cells below the
+// surface stays too.
+static bool keep_cell(mixture *s, int32_t brick, int32_t cell, const world_edit *edit)
+{
+    const mixture_order *o = &s->order;
+    const int32_t place = mixture_place(o, edit->material), wanted = cells_wanted(&s->cells, edit, brick, cell) / MIXTURE_UNIT;
+    const int32_t gases = o->liquids + o->gases, has = *amount_at(s, place, brick, cell);
+    const int32_t capacity = MIXTURE_FULL - sum_of(s, brick, cell, gases, o->count);
+    const int32_t others = sum_of(s, brick, cell, 0, o->liquids) + sum_of(s, brick, cell, gases, o->count) - has;
+    const int32_t more = rule_mixture_max(0, wanted - others) - has;
+    if (more > 0 && rule_mixture_open(capacity)) {
+        add(s, place, brick, cell, more);
+        return true;
+    }
+    if (more >= 0 || wanted == MIXTURE_FULL) return false;
+    remove_units(s, place, brick, cell, -more);
+    return true;
+}
+
 // Brings what a cell holds to a temperature.
 static bool warm_cell(mixture *s, int32_t brick, int32_t cell, int32_t quarters)
 {
@@ -201,14 +225,16 @@ static void apply_to_cells(mixture *s, const world_edit *edit)
             if (mask.plane[z] & pool->open[b].plane[z]) bricks_read(pool, b);
             for (uint64_t left = mask.plane[z] & pool->open[b].plane[z]; left;) {
                 const int32_t cell = region_take(&left) + 64 * z;
-                changed |= edit->kind == EDIT_WARM ? warm_cell(s, b, cell, quarters) : fill_cell(s, b, cell, edit);
+                changed |= edit->kind == EDIT_WARM ? warm_cell(s, b, cell, quarters)
+                           : edit->surface.up != 0 ? keep_cell(s, b, cell, edit)
+                                                   : fill_cell(s, b, cell, edit);
             }
         }
         if (!changed) continue;
         bricks_write(pool, b);
         pool->rest[b].calm = 0;
         mixture_count(s, b);
-        *(edit->kind == EDIT_WARM ? &cells_flags(&s->cells)[b] : &pool->changed[b]) = s->cells.world->change;
+        *(edit->kind == EDIT_FILL ? &pool->changed[b] : &cells_flags(&s->cells)[b]) = s->cells.world->change;
     }
 }
 
@@ -221,9 +247,8 @@ weir_status mixture_prepare(void *state, const world_edit *edit)
 {
     mixture *s = state;
     weir_status status = WEIR_OK;
-    if (edit->kind == EDIT_FILL && edit->surface.up != 0)
-        return status_fail(WEIR_ERROR_UNSUPPORTED, "a world of mixture has no reservoirs; use an emitter and a drain");
-    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) status = mixture_know(s, edit->material);
+    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0))
+        status = mixture_know(s, edit->material);
     if (status == WEIR_OK) status = cells_prepare(state, edit);
     return status == WEIR_OK ? mixture_reserve_tables(s) : status;
 }
@@ -233,9 +258,10 @@ void mixture_apply(void *state, const world_edit *edit)
     mixture *s = state;
     switch (edit->kind) {
     case EDIT_FILL:
+    case EDIT_KEEP:
     case EDIT_WARM: apply_to_cells(s, edit); break;
     case EDIT_POUR: cells_pour(&s->cells, edit); break;
-    default: break;  // reservoirs are refused
+    default: assert(!"mixture has no such edit");
     }
 }
 

@@ -164,6 +164,8 @@ void mixture_apply(void *state, const world_edit *edit);
 void mixture_terrain_changed(void *state, weir_box bricks);
 weir_status mixture_material_prepare(void *state, weir_material material);
 void mixture_drain_sides(mixture *s);
+// The materials in a brick, as bits.
+uint32_t mixture_holds(const mixture *s, int32_t brick);
 // Counts a brick anew into wet and holds.
 void mixture_count(mixture *s, int32_t brick);
 // Hands what became terrain in an update to the world.
@@ -205,6 +207,23 @@ void mixture_adopt(void *state, void *arrival);
 void mixture_discard(void *state, void *arrival);
 const char *mixture_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
 void mixture_heat(const void *state, bool frozen, weir_heat_ledger *ledger);
+// The pieces of these for regions: the bricks, or those of a box, with the amounts of some materials; and back, into `a`, which says which.
+void mixture_put_bricks(const mixture *s, snapshot_writer *w, const weir_box *box, uint32_t materials);
+weir_status mixture_get_bricks(const mixture *s, snapshot_reader *r, const terrain *t, const weir_box *box,
+                               int64_t held[WEIR_MATERIAL_MAX], mixture *a);
+// NULL, or what is wrong with what a cell is to hold.
+const char *mixture_cell_fits(const mixture_order *order, const int32_t amounts[MIXTURE_FLUIDS], int32_t heat, weir_coord at);
+
+// ---- regions.c -----------------------------------------------------------------------------------------------------------------
+
+void mixture_region_save(const void *state, weir_box bricks, snapshot_writer *w);
+void mixture_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
+weir_status mixture_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
+                                int64_t held[WEIR_MATERIAL_MAX], void **arrival);
+void mixture_region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes);
+const char *mixture_put_fits(const void *state, const fluid_brick *brick);
+weir_status mixture_put_prepare(void *state, const weir_coord *bricks, int32_t count);
+void mixture_put(void *state, fluid_next_brick *next, void *source, fluid_brick *from);
 
 static inline uint16_t *mixture_amounts(const brick_pool *pool, const mixture_fluid *fluid, int32_t brick)
 {
