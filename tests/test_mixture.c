@@ -856,6 +856,10 @@ static void a_reservoir_holds_its_own_material_at_a_level(void **state)
     test_step(world, test_length(600, 300));
     assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
     assert_true(held(world, all, WEIR_WATER) / 256 < 3.05);
+    // Of a gas, or a solid, too.
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 8, 16, 16, 12), WEIR_SMOKE, 12, NULL));
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 12, 16, 16, 16), WEIR_STONE, 2.5, NULL));
+    test_step(world, 60);
     assert_accounts(world);
     weir_world_destroy(world);
 }

@@ -178,11 +178,12 @@ static bool keep_cell(mixture *s, int32_t brick, int32_t cell, const world_edit 
 {
     const mixture_order *o = &s->order;
     const int32_t place = mixture_place(o, edit->material), wanted = cells_wanted(&s->cells, edit, brick, cell) / MIXTURE_UNIT;
-    const int32_t gases = o->liquids + o->gases, has = *amount_at(s, place, brick, cell);
-    const int32_t capacity = MIXTURE_FULL - sum_of(s, brick, cell, gases, o->count);
-    const int32_t others = sum_of(s, brick, cell, 0, o->liquids) + sum_of(s, brick, cell, gases, o->count) - has;
-    const int32_t more = rule_mixture_max(0, wanted - others) - has;
-    if (more > 0 && rule_mixture_open(capacity)) {
+    const int32_t has = *amount_at(s, place, brick, cell), gases = o->liquids + o->gases;
+    const int32_t volume = sum_of(s, brick, cell, 0, o->liquids) + sum_of(s, brick, cell, gases, o->count);
+    const int32_t others = o->fluid[place].kind == WEIR_KIND_GAS ? 0 : volume - has;
+    const int32_t more =
+        rule_mixture_min(rule_mixture_max(0, wanted - others) - has, room_for(&s->cells, brick, cell, edit->material));
+    if (more > 0) {
         add(s, place, brick, cell, more);
         return true;
     }
