@@ -1,5 +1,6 @@
 // Lava runs down a gully into a lake. Where they meet the lava becomes stone and the water steam; what comes later runs over the stone
-// and further out, until the spring dries up at DRY_AT and all comes to rest.
+// and further out, until the spring dries up at DRY_AT and all comes to rest. With mixture the stone is a material, and the steam leaves
+// through the open top.
 //
 //      |s                              |   s: spring of lava
 //      |##\                            |
@@ -46,6 +47,7 @@ static void define(int32_t size, weir_world_def *def)
 {
     const geometry g = geometry_of(size);
     def->bounds = scene_box(0, g.length, 0, g.height, 0, g.width);
+    if (def->solver == WEIR_SOLVER_MIXTURE) def->open_sides = WEIR_SIDE_Y_MAX;  // for the steam
 }
 
 static void set_up(scene_run *run)
@@ -89,7 +91,9 @@ static void measure(scene_run *run)
     double built = 0;
     for (int32_t x = 0; x < g.length; x++)
         built += (double)ground_at(&g, x, false) * (g.width - g.gully_width) + (double)ground_at(&g, x, true) * g.gully_width;
-    scene_set_probe(run, "stone", count_solid(run, &g) - built);
+    // Terrain, or with mixture a material.
+    const weir_ledger stone = weir_world_material_ledger(run->world, WEIR_STONE);
+    scene_set_probe(run, "stone", count_solid(run, &g) - built + (double)stone.held / WEIR_FULL);
     scene_set_probe(run, "lava", (double)lava.held / WEIR_FULL);
     scene_set_probe(run, "hardened", (double)lava.turned / WEIR_FULL);
     scene_set_probe(run, "steam", (double)water.turned / WEIR_FULL);
@@ -108,7 +112,7 @@ const scene_def lavawater_scene = {
     .solver = WEIR_SOLVER_SETTLE,
     .view = {-0.55f, -0.75f, -0.8f},
     .framed = 0.75f,
-    .probes = {{"stone", "terrain that formed, cells"},
+    .probes = {{"stone", "stone that formed, cells"},
                {"lava", "lava that is left, cells"},
                {"hardened", "lava that became stone, cells"},
                {"steam", "water that became steam, cells"},

@@ -228,12 +228,16 @@ static void try_every_failure(weir_solver solver, weir_backend backend, bool fai
 // builds with asserts look over the world also after an update that failed.
 static void first_updates_survive_every_failure_of_one_allocation(void **state)
 {
-    static const weir_solver solvers[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_SETTLE};
-    for (int32_t s = 0; s < 3; s++) {
+    static const weir_solver solvers[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_SETTLE, WEIR_SOLVER_MIXTURE,
+                                          WEIR_SOLVER_MIXTURE};
+    weir_device device;
+    const bool opencl = weir_device_find(WEIR_BACKEND_OPENCL, NULL, &device) == WEIR_OK;
+    for (int32_t s = 0; s < (opencl ? 5 : 4); s++) {
         uint64_t hash = 0;
         for (int64_t n = 0, failed = 1; n == 0 || failed > 0; n++) {
             test_memory memory_here = {0};
             weir_world_def def = test_def(solvers[s], 20, 20, 20);
+            def.backend = s < 4 ? WEIR_BACKEND_CPU : WEIR_BACKEND_OPENCL;
             def.allocator = test_memory_hooks(&memory_here);
             def.threads = 1;
             weir_world *world = test_make(&def);

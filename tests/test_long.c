@@ -241,17 +241,17 @@ static void edit_hills(weir_world *world, scene_random *random)
     }
 }
 
-static void reload(scene_run *run)
+static void reload(weir_world *world)
 {
     size_t size;
-    const uint64_t hash = weir_world_hash(run->world);
-    assert_ok(weir_world_save_memory(run->world, NULL, 0, &size));
+    const uint64_t hash = weir_world_hash(world);
+    assert_ok(weir_world_save_memory(world, NULL, 0, &size));
     void *bytes = malloc(size);
     assert_non_null(bytes);
-    assert_ok(weir_world_save_memory(run->world, bytes, size, &size));
-    assert_ok(weir_world_load_memory(run->world, bytes, size));
+    assert_ok(weir_world_save_memory(world, bytes, size, &size));
+    assert_ok(weir_world_load_memory(world, bytes, size));
     free(bytes);
-    assert_true(weir_world_hash(run->world) == hash);
+    assert_true(weir_world_hash(world) == hash);
 }
 
 // Springs of the scene run on while the ground is dug over and over.
@@ -266,7 +266,7 @@ static void settle_keeps_its_account_on_hills(void **state)
             edit_hills(run->world, &random);
             edits++;
         }
-        if (scene_random_between(&random, 0, 199) == 0) reload(run);
+        if (scene_random_between(&random, 0, 199) == 0) reload(run->world);
         test_step(run->world, 1);
         assert_exact(run->world);
         if (update % 10000 == 9999)
@@ -371,6 +371,126 @@ static void settle_keeps_its_account_while_regions_come_and_go(void **state)
     scene_close(run);
 }
 
+// ---- Fluids that share cells -------------------------------------------------------------------------------------------------
+
+static void assert_all_accounts(const weir_world *world)
+{
+    assert_exact(world);
+    for (weir_material m = 1; m < weir_world_material_count(world); m++)
+        if (weir_world_material_ledger(world, m).drift != 0)
+            fail_msg("update %lld: material %d", (long long)weir_world_stats(world).updates, m);
+    assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+}
+
+static void add_source(weir_world *world, scene_random *random, weir_box box, weir_material material, float kelvins)
+{
+    weir_source sources[8];
+    const int32_t count = weir_world_sources(world, sources, 8), kind = scene_random_between(random, 0, 3);
+    const float rate = (float)scene_random_between(random, 1, 400) / 100;
+    weir_status status = WEIR_OK;
+    if (count >= 6) {
+        const weir_source *one = &sources[scene_random_between(random, 0, 5)];
+        if (one->kind == WEIR_SOURCE_HEATER && kind > 0)
+            assert_ok(weir_world_set_heater(world, one->id, kelvins));
+        else
+            assert_ok(weir_world_remove(world, one->id));
+        return;
+    }
+    if (kind == 0) status = weir_world_add_heater(world, box, kelvins, NULL);
+    if (kind == 1) status = weir_world_add_emitter(world, box, material, rate, NULL);
+    if (kind == 2) status = weir_world_add_drain(world, box, rate, NULL);
+    if (kind == 3)
+        status = weir_world_add_reservoir(world, box, material, (double)scene_random_between(random, 0, 64) / 2, NULL);
+    assert_true(status == WEIR_OK || status == WEIR_ERROR_OUTSIDE);
+}
+
+static void change_reactions(weir_world *world, scene_random *random)
+{
+    weir_reaction_def def;
+    const int32_t count = weir_world_reaction_count(world);
+    if (count > 0 && weir_world_reaction(world, scene_random_between(random, 0, count), &def)) {
+        assert_ok(weir_world_remove_reaction(world, def.first, def.second));
+        return;
+    }
+    def.first = scene_random_between(random, 1, WEIR_STONE);
+    def.second = scene_random_between(random, 1, WEIR_STONE);
+    def.first_to = scene_random_between(random, WEIR_TERRAIN, WEIR_STONE);
+    def.second_to = scene_random_between(random, WEIR_TERRAIN, WEIR_STONE);
+    def.rate = (float)scene_random_between(random, 1, 100) / 100;
+    def.heat = (float)scene_random_between(random, -300, 300);
+    weir_world_add_reaction(world, &def);  // or it is refused, as one without an end is
+}
+
+static void edit_kitchen(weir_world *world, scene_random *random, parcel parcels[REGIONS])
+{
+    const weir_box box = random_box(random);
+    const weir_material material = scene_random_between(random, 1, WEIR_STONE);
+    const float fill = (float)scene_random_between(random, 1, 64) / 64;
+    const float kelvins = (float)scene_random_between(random, 1, scene_random_between(random, 0, 3) ? 450 : 2000);
+    weir_status status = WEIR_OK;
+    switch (scene_random_between(random, 0, 19)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: status = weir_world_fill(world, box, material, fill); break;
+    case 4: status = weir_world_fill_sphere(world, random_sphere(random), material, fill); break;
+    case 5:
+    case 6: status = weir_world_drain(world, box); break;
+    case 7:
+    case 8: status = weir_world_dig(world, box); break;
+    case 9: status = weir_world_build(world, box, 255); break;
+    case 10: status = weir_world_build(world, box, (uint8_t)scene_random_between(random, 1, 255)); break;
+    case 11:
+    case 12: status = weir_world_set_temperature(world, box, kelvins); break;
+    case 13:
+    case 14:
+    case 15: add_source(world, random, box, material, kelvins); break;
+    case 16: change_reactions(world, random); break;
+    case 17:
+        if (scene_random_between(random, 0, 9) == 0) reload(world);
+        break;
+    default: unload_or_load(world, random, &parcels[scene_random_between(random, 0, REGIONS - 1)]);
+    }
+    if (status != WEIR_OK && status != WEIR_ERROR_OUTSIDE) fail_msg("%s", weir_error_message());
+}
+
+// Two edits of any kind between any two updates; some while the update runs.
+static void mixture_keeps_all_accounts_through_a_long_life(void **state)
+{
+    pass_over_others(WEIR_SOLVER_MIXTURE);
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, EDGE, EDGE, EDGE);
+    def.open_sides = WEIR_SIDE_X_MAX;
+    weir_world *world = test_make(&def);
+    scene_random random = scene_random_seeded(first_seed);
+    parcel parcels[REGIONS] = {{NULL, 0}};
+    for (int32_t i = 0; i < updates_wanted; i++) {
+        edit_kitchen(world, &random, parcels);
+        assert_all_accounts(world);
+        if (i % 2 > 0) continue;
+        if (i % 16 == 0) {
+            assert_ok(weir_world_step_begin(world));
+            weir_world_fill(world, random_box(&random), WEIR_WATER, 0.5f);  // or the box is away
+            assert_exact(world);
+            assert_ok(weir_world_step_end(world));
+        } else {
+            test_step(world, 1);
+        }
+        assert_all_accounts(world);
+        if (i % 10000 == 9999)
+            print_message("%d edits: %g cells' worth held\n", i + 1, (double)weir_world_ledger(world).held / WEIR_FULL);
+    }
+    for (int32_t i = 0; i < REGIONS; i++)
+        if (parcels[i].bytes) unload_or_load(world, &random, &parcels[i]);
+    weir_source source;
+    while (weir_world_sources(world, &source, 1) > 0) assert_ok(weir_world_remove(world, source.id));
+    assert_ok(weir_world_drain(world, weir_world_bounds(world)));
+    assert_int_equal(weir_world_ledger(world).held, 0);
+    assert_int_equal(weir_world_heat_ledger(world).held, 0);
+    assert_int_equal(weir_world_heat_ledger(world).unloaded, 0);
+    assert_all_accounts(world);
+    weir_world_destroy(world);
+}
+
 int main(int argc, char **argv)
 {
     updates_wanted = test_length(750, 50);
@@ -396,6 +516,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(classic_keeps_its_account_through_a_long_life),
         cmocka_unit_test(settle_keeps_its_account_on_hills),
         cmocka_unit_test(settle_keeps_its_account_while_regions_come_and_go),
+        cmocka_unit_test(mixture_keeps_all_accounts_through_a_long_life),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

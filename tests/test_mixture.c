@@ -191,6 +191,194 @@ static void lava_in_water_becomes_stone_and_steam(void **state)
     weir_world_destroy(world);
 }
 
+// ---- Reactions -----------------------------------------------------------------------------------------------------------------
+
+// Two materials side by side, in cells of their own.
+static weir_world *make_beside(weir_material_def second, weir_reaction_def def, weir_material *other)
+{
+    weir_world *world = make(8, 8, 8);
+    assert_ok(weir_world_add_material(world, &second, other));
+    def.first = WEIR_WATER;
+    def.second = *other;
+    assert_ok(weir_world_add_reaction(world, &def));
+    fill(world, test_box(0, 0, 0, 4, 2, 8), WEIR_WATER, 1);
+    fill(world, test_box(4, 0, 0, 8, 2, 8), *other, 1);
+    return world;
+}
+
+static void what_meets_becomes_what_the_table_says(void **state)
+{
+    weir_material acid;
+    weir_world *world = make_beside((weir_material_def){"acid", 1.2f, 1, .heat_capacity = 0.5f},
+                                    (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_OIL, .rate = 0.1f}, &acid);
+    test_step(world, 2);
+    const int64_t once = weir_world_material_ledger(world, WEIR_OIL).held;
+    assert_true(once > 0 && once < 16 * (int64_t)WEIR_FULL);
+    test_step(world, 800);
+    assert_int_equal(weir_world_material_ledger(world, acid).held, 0);
+    assert_int_equal(weir_world_material_ledger(world, acid).turned, (int64_t)64 * WEIR_FULL);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)64 * WEIR_FULL);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).turned, -(int64_t)64 * WEIR_FULL);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_WATER).held, (int64_t)64 * WEIR_FULL);
+    // At the temperature of a room it makes nothing warmer or colder, whatever their heat capacities are.
+    for (int32_t x = 0; x < 8; x++) {
+        const float warm = weir_world_mix(world, (weir_coord){x, 1, 3}).temperature;
+        if (fabsf(warm - 293.25f) > 0.5f) fail_msg("%g K", (double)warm);
+    }
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void reactions_set_free_the_heat_that_the_table_tells(void **state)
+{
+    for (int32_t sign = -1; sign <= 1; sign += 2) {
+        weir_material acid;
+        weir_world *world = make_beside(
+            (weir_material_def){"acid", 1, 1},
+            (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_WATER, .rate = 1, .heat = 20.0f * (float)sign},
+            &acid);
+        const weir_heat_ledger before = weir_world_heat_ledger(world);
+        test_step(world, 200);
+        const weir_heat_ledger after = weir_world_heat_ledger(world);
+        assert_int_equal(weir_world_material_ledger(world, acid).held, 0);
+        assert_int_equal(after.held - before.held, before.turned - after.turned);
+        // Of 64 cells each, but for what parts of units are lost of.
+        const double kelvins = (double)(after.held - before.held) / (64.0 * WEIR_HEAT);
+        if (fabs(kelvins - 20.0 * sign) > 0.01) fail_msg("a cell's worth set %g K free", kelvins);
+        assert_accounts(world);
+        weir_world_destroy(world);
+    }
+}
+
+// Those that take up more than there is do not begin; of those that set more free than anything may hold, the rest is not there.
+static void reactions_leave_nothing_colder_or_hotter_than_it_may_be(void **state)
+{
+    static const float heats[2] = {-5000, 8000};
+    for (int32_t i = 0; i < 2; i++) {
+        weir_material acid;
+        weir_world *world = make_beside(
+            (weir_material_def){"acid", 1, 1},
+            (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_HONEY, .rate = 0.5f, .heat = heats[i]}, &acid);
+        test_step(world, 60);
+        for (int32_t x = 0; x < 8; x++) {
+            const weir_mix mix = weir_world_mix(world, (weir_coord){x, 0, 3});
+            assert_true(mix.temperature < 2001);
+        }
+        const int64_t left = weir_world_material_ledger(world, acid).held;
+        if (i == 0)
+            assert_int_equal(left, (int64_t)64 * WEIR_FULL);
+        else
+            assert_true(left < (int64_t)64 * WEIR_FULL);
+        assert_accounts(world);
+        weir_world_destroy(world);
+    }
+}
+
+static void what_becomes_terrain_or_nothing_is_booked(void **state)
+{
+    weir_material cement, lime;
+    weir_world *world =
+        make_beside((weir_material_def){"cement", 3, 1},
+                    (weir_reaction_def){.first_to = WEIR_NOTHING, .second_to = WEIR_TERRAIN, .rate = 0.05f}, &cement);
+    test_step(world, 300);
+    const weir_ledger of_cement = weir_world_material_ledger(world, cement),
+                      of_water = weir_world_material_ledger(world, WEIR_WATER);
+    assert_int_equal(of_cement.turned, of_water.turned);
+    assert_true(of_cement.turned > 4 * (int64_t)WEIR_FULL);
+    uint8_t shares[512];
+    double solid = 0;
+    assert_ok(weir_world_read_terrain(world, test_box(0, 0, 0, 8, 8, 8), shares));
+    for (int32_t i = 0; i < 512; i++) solid += shares[i] / 255.0;
+    const double turned = (double)of_cement.turned / WEIR_FULL;
+    if (fabs(solid - turned) > 0.1 * turned) fail_msg("%g cells of terrain of %g of cement", solid, turned);
+    assert_accounts(world);
+    // What has become solid is closed to what comes later.
+    assert_true(weir_world_cell(world, (weir_coord){4, 0, 3}).solid >= 128 ||
+                weir_world_cell(world, (weir_coord){3, 0, 3}).solid >= 128);
+    weir_world_destroy(world);
+    // A solid that is a material of the world is an amount in the cell.
+    world = make_beside((weir_material_def){"lime", 1, 1},
+                        (weir_reaction_def){.first_to = WEIR_WATER, .second_to = WEIR_STONE, .rate = 1}, &lime);
+    test_step(world, 200);
+    assert_int_equal(weir_world_material_ledger(world, lime).held + weir_world_material_ledger(world, WEIR_STONE).held,
+                     (int64_t)64 * WEIR_FULL);
+    assert_true(weir_world_material_ledger(world, WEIR_STONE).held > 20 * (int64_t)WEIR_FULL);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+// What slept wakes.
+static void a_reaction_that_is_added_or_removed_counts_from_the_next_update(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    fill(world, test_box(0, 0, 0, 8, 2, 8), WEIR_WATER, 1);
+    fill(world, test_box(0, 2, 0, 8, 4, 8), WEIR_OIL, 1);
+    test_step(world, 40);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    const weir_reaction_def def = {WEIR_OIL, WEIR_WATER, WEIR_NOTHING, WEIR_WATER, 0.25f, 0};
+    assert_ok(weir_world_add_reaction(world, &def));
+    test_step(world, 2);
+    const int64_t left = weir_world_material_ledger(world, WEIR_OIL).held;
+    assert_true(left < 128 * (int64_t)WEIR_FULL);
+    assert_ok(weir_world_remove_reaction(world, WEIR_OIL, WEIR_WATER));
+    test_step(world, 20);
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, left);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void a_table_that_cannot_be_played_is_refused(void **state)
+{
+    weir_world *world = make(8, 8, 8);
+    char name[16];
+    fill(world, test_box(0, 0, 0, 8, 1, 8), WEIR_WATER, 1);
+    fill(world, test_box(0, 1, 0, 8, 2, 8), WEIR_OIL, 1);
+    // One that would go round for ever.
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_WATER, WEIR_OIL, WEIR_HONEY, WEIR_OIL, 1, 0}));
+    assert_int_equal(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_HONEY, WEIR_OIL, WEIR_WATER, WEIR_OIL, 1, 0}),
+                     WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "there would be no end"));
+    // Materials that make no sense.
+    assert_int_equal(weir_world_add_material(world, &(weir_material_def){"void", -1, 1}, NULL), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "the density of void is -1; it must be a number above 0, up to 1000");
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"rime", 1, 1, .kind = WEIR_KIND_SOLID}, NULL));
+    assert_ok(weir_world_add_material(world, &(weir_material_def){"haze", 0.001f, 1, .kind = WEIR_KIND_GAS}, NULL));
+    const weir_material rime = weir_world_find_material(world, "rime");
+    const weir_material_def dew = {"dew",
+                                   1,
+                                   1,
+                                   .freezes_to = rime,
+                                   .boils_to = rime + 1,
+                                   .melting_point = 300,
+                                   .boiling_point = 290,
+                                   .melting_heat = 1,
+                                   .boiling_heat = 1};
+    assert_int_equal(weir_world_add_material(world, &dew, NULL), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "dew boils at 290 K, which is not above the 300 K at which it melts");
+    // A seventeenth, which a reaction would make: water, steam, ice, oil, honey and eleven others are there.
+    for (int32_t i = 0; i < 11; i++) {
+        weir_material material;
+        snprintf(name, sizeof name, "m%d", i);
+        assert_ok(weir_world_add_material(world, &(weir_material_def){name, 1, 1}, &material));
+        fill(world, test_box(i % 8, 4 + i / 8, 0, i % 8 + 1, 5 + i / 8, 1), material, 0.5f);
+    }
+    const uint64_t hash = weir_world_hash(world);
+    const weir_material m0 = weir_world_find_material(world, "m0");
+    assert_int_equal(weir_world_add_reaction(world, &(weir_reaction_def){m0, WEIR_OIL, WEIR_MERCURY, WEIR_OIL, 1, 0}),
+                     WEIR_ERROR_LIMIT);
+    assert_string_equal(
+        weir_error_message(),
+        "a world of mixture holds 16 materials at most; what comes of the reaction of m0 and oil would make them 17");
+    assert_true(weir_world_hash(world) == hash);
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){m0, WEIR_OIL, WEIR_WATER, WEIR_NOTHING, 1, 0}));
+    // Materials that are not there need no room for what they would make.
+    assert_ok(weir_world_add_reaction(world, &(weir_reaction_def){WEIR_SMOKE, WEIR_OIL, WEIR_MERCURY, WEIR_OIL, 1, 0}));
+    assert_int_equal(weir_world_fill(world, test_box(0, 7, 0, 1, 8, 1), WEIR_SMOKE, 1), WEIR_ERROR_LIMIT);
+    test_step(world, 20);
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
 // About a plane between two cells of the grid of pairs.
 static void mirrored_worlds_stay_mirrored_to_the_bit(void **state)
 {
@@ -316,17 +504,9 @@ static void what_mixture_does_not_do_yet_is_refused(void **state)
 {
     weir_world *world = make(16, 16, 16);
     const weir_box box = test_box(0, 0, 0, 8, 8, 8);
-    static uint8_t bytes[1 << 16];
-    size_t size;
     fill(world, box, WEIR_WATER, 1);
-    assert_int_equal(weir_world_add_reservoir(world, box, WEIR_WATER, 4, NULL), WEIR_ERROR_UNSUPPORTED);
-    assert_string_equal(weir_error_message(), "a world of mixture has no reservoirs; use an emitter and a drain");
-    assert_int_equal(weir_world_unload(world, box, bytes, sizeof bytes, &size), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(weir_world_set_flow(world, box, (weir_vec){0}), WEIR_ERROR_UNSUPPORTED);
     assert_int_equal(weir_world_add_rule(world, &(weir_rule_def){.name = "rule"}), WEIR_ERROR_UNSUPPORTED);
-    int64_t mark = 0;
-    assert_int_equal(weir_world_delta(world, &mark, 0, bytes, sizeof bytes, &size), WEIR_ERROR_UNSUPPORTED);
-    assert_string_equal(weir_error_message(), "a world of mixture cannot be told by deltas");
     assert_int_equal(weir_world_set_temperature(world, box, 0), WEIR_ERROR_ARGUMENT);
     assert_int_equal(weir_world_set_temperature(world, box, NAN), WEIR_ERROR_ARGUMENT);
     assert_int_equal(weir_world_set_temperature(world, box, 2001), WEIR_ERROR_ARGUMENT);
@@ -342,11 +522,119 @@ static void what_mixture_does_not_do_yet_is_refused(void **state)
     weir_source sources[2];
     assert_int_equal(weir_world_sources(world, sources, 2), 2);
     assert_true(sources[0].kind == WEIR_SOURCE_HEATER && sources[0].temperature == 310.25f && sources[0].level == 0);
-    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 8, 8, 8);
-    def.backend = WEIR_BACKEND_OPENCL;
-    weir_world *other;
-    assert_int_equal(weir_world_create(&def, &other), WEIR_ERROR_UNSUPPORTED);
     weir_world_destroy(world);
+}
+
+// ---- On a device ---------------------------------------------------------------------------------------------------------------
+
+// NULL: there is none.
+static weir_world *make_on_device(weir_world_def def)
+{
+    weir_world *world;
+    def.backend = WEIR_BACKEND_OPENCL;
+    const weir_status status = weir_world_create(&def, &world);
+    if (status == WEIR_OK) return world;
+    if (status != WEIR_ERROR_UNSUPPORTED) fail_msg("%s", weir_error_message());
+    print_message("skipped: %s\n", weir_error_message());
+    return NULL;
+}
+
+static void a_world_at_rest_sends_nothing_to_its_device(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 24, 16, 16);
+    weir_world *world = make_on_device(def), *cpu = test_make(&def);
+    if (!world) weir_world_destroy(cpu), skip();
+    weir_world *both[2] = {world, cpu};
+    for (int32_t k = 0; k < 2; k++) {
+        fill(both[k], test_box(0, 0, 0, 24, 8, 16), WEIR_WATER, 1);
+        fill(both[k], test_box(0, 8, 0, 24, 10, 16), WEIR_OIL, 1);
+        test_step(both[k], 12);
+    }
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    const weir_stats before = weir_world_stats(world);
+    assert_int_equal(before.awake_bricks, 0);
+    test_step(world, 10);
+    test_step(cpu, 10);
+    const weir_stats after = weir_world_stats(world);
+    assert_true(before.bytes_to_device == after.bytes_to_device && before.bytes_from_device == after.bytes_from_device);
+    // And wakes for an edit.
+    for (int32_t k = 0; k < 2; k++) {
+        fill(both[k], test_box(4, 12, 4, 8, 14, 8), WEIR_LAVA, 1);
+        for (int32_t i = 0; i < 6; i++) {
+            assert_ok(weir_world_step_begin(both[k]));
+            assert_exact(both[k]);
+            assert_ok(weir_world_step_end(both[k]));
+        }
+    }
+    assert_true(weir_world_stats(world).awake_bricks > 0);
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+    weir_world_destroy(world);
+    weir_world_destroy(cpu);
+}
+
+// Reservoirs, a part that leaves and comes back, and a delta that tells of it.
+static void parts_of_a_world_on_a_device_leave_and_come_back(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 32, 16, 16);
+    weir_world *world = make_on_device(def), *cpu = test_make(&def), *told[2] = {test_make(&def), make_on_device(def)};
+    if (!world || !told[1]) {
+        weir_world_destroy(cpu), weir_world_destroy(told[0]);
+        skip();
+    }
+    weir_world *both[2] = {world, cpu};
+    static uint8_t bytes[2][300000], delta[2][400000];
+    size_t size[2], delta_size[2];
+    for (int32_t k = 0; k < 2; k++) {
+        int64_t mark = 0;
+        fill(both[k], test_box(0, 0, 0, 32, 6, 16), WEIR_WATER, 1);
+        fill(both[k], test_box(4, 6, 4, 20, 9, 12), WEIR_OIL, 1);
+        assert_ok(weir_world_add_reservoir(both[k], test_box(0, 0, 0, 8, 16, 16), WEIR_WATER, 7.5, NULL));
+        test_step(both[k], 6);
+        assert_ok(weir_world_unload(both[k], test_box(16, 0, 0, 32, 16, 16), bytes[k], sizeof bytes[k], &size[k]));
+        test_step(both[k], 3);
+        assert_ok(weir_world_load_region(both[k], bytes[k], size[k]));
+        test_step(both[k], 3);
+        assert_exact(both[k]);
+        assert_int_equal(weir_world_heat_ledger(both[k]).drift, 0);
+        assert_ok(weir_world_delta(both[k], &mark, 0, delta[k], sizeof delta[k], &delta_size[k]));
+        fill(told[k], test_box(8, 0, 0, 30, 12, 16), WEIR_LAVA, 1);
+        test_step(told[k], 1);
+        assert_ok(weir_world_apply_delta(told[k], delta[k], delta_size[k]));
+        test_step(told[k], 2);
+        assert_exact(told[k]);
+    }
+    assert_true(size[0] == size[1] && memcmp(bytes[0], bytes[1], size[0]) == 0);
+    assert_true(delta_size[0] == delta_size[1] && memcmp(delta[0], delta[1], delta_size[0]) == 0);
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    assert_true(weir_world_hash(told[0]) == weir_world_hash(told[1]));
+    for (int32_t k = 0; k < 2; k++) weir_world_destroy(both[k]), weir_world_destroy(told[k]);
+}
+
+// A snapshot has channels only of what its world held: what comes after it is not to find what lay there before.
+static void a_material_that_comes_after_a_load_finds_its_channel_empty(void **state)
+{
+    const weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 16, 16);
+    weir_world *world = make_on_device(def), *cpu = test_make(&def);
+    if (!world) weir_world_destroy(cpu), skip();
+    weir_world *both[2] = {world, cpu};
+    static uint8_t bytes[200000];
+    for (int32_t k = 0; k < 2; k++) {
+        size_t size;
+        fill(both[k], test_box(0, 0, 0, 16, 8, 16), WEIR_OIL, 1);
+        test_step(both[k], 2);
+        assert_ok(weir_world_save_memory(both[k], bytes, sizeof bytes, &size));
+        fill(both[k], test_box(0, 8, 0, 16, 14, 16), WEIR_HONEY, 0.5f);
+        test_step(both[k], 2);
+        assert_ok(weir_world_load_memory(both[k], bytes, size));
+        test_step(both[k], 1);
+        fill(both[k], test_box(0, 12, 0, 1, 13, 1), WEIR_MERCURY, 0.25f);
+        test_step(both[k], 4);
+        assert_exact(both[k]);
+    }
+    assert_true(weir_world_hash(world) == weir_world_hash(cpu));
+    weir_world_destroy(world);
+    weir_world_destroy(cpu);
 }
 
 // ---- The same in every way -----------------------------------------------------------------------------------------------------
@@ -432,6 +720,148 @@ static void a_world_goes_on_from_its_snapshot(void **state)
     assert_true(weir_world_hash(other) == hash);
     weir_world_destroy(world);
     weir_world_destroy(other);
+}
+
+// ---- Coming and going ------------------------------------------------------------------------------------------------------------
+
+static void assert_same_cells(const weir_world *a, const weir_world *b, weir_box box)
+{
+    for (int32_t z = box.min.z; z < box.max.z; z++) {
+        for (int32_t y = box.min.y; y < box.max.y; y++) {
+            for (int32_t x = box.min.x; x < box.max.x; x++) {
+                const weir_mix here = weir_world_mix(a, (weir_coord){x, y, z}),
+                               there = weir_world_mix(b, (weir_coord){x, y, z});
+                if (memcmp(&here, &there, sizeof here) != 0) fail_msg("cell (%d, %d, %d) differs", x, y, z);
+            }
+        }
+    }
+}
+
+static void what_is_unloaded_comes_back_as_warm_as_it_was(void **state)
+{
+    static uint8_t bytes[1 << 20], other_bytes[1 << 16];
+    weir_world *world = make(24, 24, 20), *other = make(24, 24, 20);
+    size_t size, other_size;
+    set_kitchen(world);
+    test_step(world, 37);
+    const uint64_t hash = weir_world_hash(world);
+    const weir_heat_ledger before = weir_world_heat_ledger(world);
+    const weir_box box = test_box(0, 0, 0, 16, 16, 16);
+    assert_ok(weir_world_unload(world, box, bytes, sizeof bytes, &size));
+    const weir_heat_ledger away = weir_world_heat_ledger(world);
+    assert_true(away.unloaded > 0 && away.held == before.held - away.unloaded && away.drift == 0);
+    assert_true(weir_world_material_ledger(world, WEIR_HONEY).unloaded > 0);
+    assert_true(weir_world_hash(world) != hash);
+    // What is beside it moves on, as if it were solid there; a snapshot knows what is away.
+    assert_ok(weir_world_save_memory(world, NULL, 0, &other_size));
+    uint8_t *snapshot = malloc(other_size);
+    assert_ok(weir_world_save_memory(world, snapshot, other_size, &other_size));
+    assert_ok(weir_world_load_memory(other, snapshot, other_size));
+    free(snapshot);
+    const weir_heat_ledger of_other = weir_world_heat_ledger(other);
+    assert_memory_equal(&of_other, &away, sizeof away);
+    test_step(other, 9);
+    assert_accounts(other);
+    assert_ok(weir_world_load_region(other, bytes, size));
+    assert_accounts(other);
+    assert_true(weir_world_heat_ledger(other).unloaded == 0);
+    assert_ok(weir_world_load_region(world, bytes, size));
+    assert_true(weir_world_hash(world) == hash);
+    const weir_heat_ledger after = weir_world_heat_ledger(world);
+    assert_memory_equal(&after, &before, sizeof after);
+    test_step(world, 20);
+    assert_accounts(world);
+    // Damaged bytes change nothing.
+    const weir_box small = test_box(8, 0, 8, 16, 8, 16);
+    assert_ok(weir_world_unload(world, small, other_bytes, sizeof other_bytes, &other_size));
+    const uint64_t gone = weir_world_hash(world);
+    for (size_t at = 0; at < other_size; at += 1 + other_size / 40) {
+        other_bytes[at] ^= 0x11;
+        assert_int_not_equal(weir_world_load_region(world, other_bytes, other_size), WEIR_OK);
+        other_bytes[at] ^= 0x11;
+        assert_int_not_equal(weir_world_load_region(world, other_bytes, at), WEIR_OK);
+    }
+    assert_true(weir_world_hash(world) == gone);
+    assert_ok(weir_world_load_region(world, other_bytes, other_size));
+    assert_accounts(world);
+    weir_world_destroy(world);
+    weir_world_destroy(other);
+}
+
+static void a_delta_tells_every_material_and_its_warmth(void **state)
+{
+    static uint8_t bytes[1 << 21];
+    const weir_box all = test_box(0, 0, 0, 24, 24, 20);
+    weir_world *server = make(24, 24, 20), *client = make(24, 24, 20);
+    int64_t mark = 0;
+    size_t size;
+    set_kitchen(server);
+    assert_ok(weir_world_build(client, test_box(0, 0, 0, 24, 1, 20), 255));
+    fill(client, test_box(0, 12, 0, 24, 16, 20), WEIR_SMOKE, 0.5f);
+    for (int32_t i = 0; i < 6; i++) {
+        assert_ok(weir_world_delta(server, &mark, 0, bytes, sizeof bytes, &size));
+        assert_ok(weir_world_apply_delta(client, bytes, size));
+        assert_same_cells(server, client, all);
+        assert_accounts(client);
+        assert_true(weir_world_heat_ledger(server).held == weir_world_heat_ledger(client).held);
+        test_step(server, test_length(30, 6));
+    }
+    const uint64_t hash = weir_world_hash(client);
+    assert_ok(weir_world_delta(server, &mark, 0, bytes, sizeof bytes, &size));
+    for (size_t at = 0; at < size; at += 1 + size / 40) {
+        bytes[at] ^= 0x08;
+        assert_int_not_equal(weir_world_apply_delta(client, bytes, size), WEIR_OK);
+        bytes[at] ^= 0x08;
+        assert_int_not_equal(weir_world_apply_delta(client, bytes, at), WEIR_OK);
+    }
+    assert_true(weir_world_hash(client) == hash);
+    // From a world in which a cell is of one material, and to such a one.
+    const weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 24, 24, 20);
+    weir_world *lake = test_make(&def);
+    fill(lake, test_box(0, 1, 0, 20, 7, 20), WEIR_WATER, 1);
+    fill(lake, test_box(0, 7, 0, 20, 9, 20), WEIR_OIL, 0.5f);
+    mark = 0;
+    assert_ok(weir_world_delta(lake, &mark, 0, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_apply_delta(client, bytes, size));
+    for (weir_material m = 1; m < WEIR_MATERIALS_BUILT_IN; m++)
+        assert_int_equal(weir_world_material_ledger(client, m).held, weir_world_material_ledger(lake, m).held);
+    assert_accounts(client);
+    mark = 0;
+    assert_ok(weir_world_delta(client, &mark, 0, bytes, sizeof bytes, &size));
+    assert_ok(weir_world_drain(lake, all));
+    assert_ok(weir_world_apply_delta(lake, bytes, size));
+    assert_int_equal(weir_world_ledger(lake).held, weir_world_ledger(client).held);
+    assert_exact(lake);
+    weir_world_destroy(lake);
+    weir_world_destroy(server);
+    weir_world_destroy(client);
+}
+
+// Oil on the water that a reservoir holds stays where it is.
+static void a_reservoir_holds_its_own_material_at_a_level(void **state)
+{
+    weir_world *world = make(16, 16, 16);
+    const weir_box all = test_box(0, 0, 0, 16, 16, 16);
+    fill(world, test_box(0, 0, 0, 16, 4, 16), WEIR_WATER, 1);
+    fill(world, test_box(0, 4, 0, 16, 5, 16), WEIR_OIL, 1);
+    int32_t id;
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 16, 16, 4), WEIR_WATER, 6.5, &id));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
+    test_step(world, test_length(600, 300));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
+    // Water and oil together stand at the level.
+    const double level = (held(world, all, WEIR_WATER) + held(world, all, WEIR_OIL)) / 256;
+    if (fabs(level - 6.5) > 0.02) fail_msg("the level is %g", level);
+    assert_ok(weir_world_set_level(world, id, 3));
+    test_step(world, test_length(600, 300));
+    assert_int_equal(weir_world_material_ledger(world, WEIR_OIL).held, (int64_t)256 * WEIR_FULL);
+    assert_true(held(world, all, WEIR_WATER) / 256 < 3.05);
+    // Of a gas, or a solid, too.
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 8, 16, 16, 12), WEIR_SMOKE, 12, NULL));
+    assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 12, 16, 16, 16), WEIR_STONE, 2.5, NULL));
+    test_step(world, 60);
+    assert_accounts(world);
+    weir_world_destroy(world);
 }
 
 static void memory_may_end_anywhere(void **state)
@@ -537,13 +967,25 @@ int main(void)
         cmocka_unit_test(boiling_water_keeps_its_temperature_and_comes_back_to_the_drop),
         cmocka_unit_test(ice_melts_in_warm_water_and_freezes_on_a_cold_floor),
         cmocka_unit_test(lava_in_water_becomes_stone_and_steam),
+        cmocka_unit_test(what_meets_becomes_what_the_table_says),
+        cmocka_unit_test(reactions_set_free_the_heat_that_the_table_tells),
+        cmocka_unit_test(reactions_leave_nothing_colder_or_hotter_than_it_may_be),
+        cmocka_unit_test(what_becomes_terrain_or_nothing_is_booked),
+        cmocka_unit_test(a_reaction_that_is_added_or_removed_counts_from_the_next_update),
+        cmocka_unit_test(a_table_that_cannot_be_played_is_refused),
         cmocka_unit_test(mirrored_worlds_stay_mirrored_to_the_bit),
         cmocka_unit_test(a_cell_tells_all_that_it_holds),
         cmocka_unit_test(other_solvers_know_one_material_and_no_warmth),
         cmocka_unit_test(a_seventeenth_material_is_refused),
         cmocka_unit_test(what_mixture_does_not_do_yet_is_refused),
+        cmocka_unit_test(a_world_at_rest_sends_nothing_to_its_device),
+        cmocka_unit_test(parts_of_a_world_on_a_device_leave_and_come_back),
+        cmocka_unit_test(a_material_that_comes_after_a_load_finds_its_channel_empty),
         cmocka_unit_test(one_hash_over_threads_widths_and_background_steps),
         cmocka_unit_test(a_world_goes_on_from_its_snapshot),
+        cmocka_unit_test(what_is_unloaded_comes_back_as_warm_as_it_was),
+        cmocka_unit_test(a_delta_tells_every_material_and_its_warmth),
+        cmocka_unit_test(a_reservoir_holds_its_own_material_at_a_level),
         cmocka_unit_test(memory_may_end_anywhere),
         cmocka_unit_test(edits_book_what_they_bring_and_take),
         cmocka_unit_test(a_drain_takes_everything_but_solids),

@@ -2,9 +2,11 @@
 // after every update.
 //
 // A world is a number: what is built, filled, heated, poured and drained in it follows from that. It is played at once on the plain reading
-// (plain/plain_mixture.h) and on a world per path: each width of SIMD this processor has, on one thread and on some.
+// (plain/plain_mixture.h) and on a world per path: each width of SIMD this processor has, on one thread and on some, and in every few
+// worlds an OpenCL device.
 //
 //     build/release/tests/test_mixture_worlds --worlds 10000 --seed 1      so many worlds, from this seed on
+//     build/release/tests/test_mixture_worlds --worlds 1000 --opencl 1     in every world on OpenCL; 0: in none
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,10 +20,11 @@
 #include "world/world.h"
 #include <stdio.h>
 
-enum { PATHS_MAX = 4, UPDATES = 40 };
+enum { PATHS_MAX = 4, UPDATES = 40, USUAL_OPENCL_EVERY = 3 };
 
 static int32_t asked_worlds;
 static uint64_t asked_seed;
+static int32_t opencl_every = USUAL_OPENCL_EVERY;  // worlds, of which one is played on a device too
 
 // ---- Chance --------------------------------------------------------------------------------------------------------------------
 
@@ -53,7 +56,7 @@ static weir_box roll_box(weir_box in)
 
 typedef struct game {
     uint64_t seed;
-    weir_world *world[PATHS_MAX];
+    weir_world *world[PATHS_MAX + 1];
     int32_t count;
     plain_mixture *plain;
     weir_material material[8];  // of which it is filled
@@ -66,6 +69,30 @@ typedef struct game {
         weir_world *world = g->world[path];                                                                   \
         if ((call) != WEIR_OK) fail_msg("world %llu: %s", (unsigned long long)g->seed, weir_error_message()); \
     }
+
+// A reaction of two materials, mostly such as there are; some are refused, as that which has no end.
+static void add_reaction(game *g)
+{
+    const weir_material first = g->material[roll((uint32_t)g->materials)];
+    weir_material second = g->material[roll((uint32_t)g->materials)];
+    if (second == first) second = between(1, weir_world_material_count(g->world[0]) - 1);
+    weir_material to[2];
+    for (int32_t i = 0; i < 2; i++) {
+        const uint32_t kind = roll(6);
+        to[i] = kind == 0   ? WEIR_NOTHING
+                : kind == 1 ? WEIR_TERRAIN
+                : kind == 2 ? (i ? second : first)
+                            : g->material[roll((uint32_t)g->materials)];
+        if (kind > 4) to[i] = between(1, weir_world_material_count(g->world[0]) - 1);
+    }
+    const weir_reaction_def def = {first,
+                                   second,
+                                   to[0],
+                                   to[1],
+                                   (float)between(1, 1000) / 1000,
+                                   roll(2) ? 0 : (float)between(-9, 9) * (float)between(1, 150)};
+    for (int32_t path = 0; path < g->count; path++) weir_world_add_reaction(g->world[path], &def);
+}
 
 static void make(game *g, uint64_t seed)
 {
@@ -89,6 +116,15 @@ static void make(game *g, uint64_t seed)
         if (weir_world_create(&def, &g->world[g->count]) == WEIR_OK) g->count++;
     }
     assert_true(g->count > 0);
+    if (opencl_every > 0 && seed % (uint64_t)opencl_every == 0) {
+        def.backend = WEIR_BACKEND_OPENCL;
+        def.simd = WEIR_SIMD_AUTO;
+        const weir_status status = weir_world_create(&def, &g->world[g->count]);
+        if (status == WEIR_OK)
+            g->count++;
+        else if (status != WEIR_ERROR_UNSUPPORTED)
+            fail_msg("world %llu: %s", (unsigned long long)seed, weir_error_message());
+    }
     static const weir_material built_in[] = {WEIR_WATER, WEIR_OIL,   WEIR_LAVA, WEIR_HONEY, WEIR_MERCURY,
                                              WEIR_STEAM, WEIR_SMOKE, WEIR_ICE,  WEIR_STONE};
     g->materials = between(1, 5);
@@ -116,6 +152,8 @@ static void make(game *g, uint64_t seed)
         ON_ALL(weir_world_add_material(world, &dew, NULL))
         g->material[g->materials++] = frost + (int32_t)roll(3);
     }
+    if (roll(8) == 0) ON_ALL(weir_world_remove_reaction(world, WEIR_WATER, WEIR_LAVA))
+    for (int32_t i = roll(2) ? between(1, 4) : 0; i > 0; i--) add_reaction(g);
     g->plain = plain_mixture_make(g->world[0], def.open_sides);
 }
 
@@ -130,6 +168,7 @@ static void end(game *g)
 static void compare(const game *g, int32_t path)
 {
     const weir_world *world = g->world[path];
+    const uint64_t hash = weir_world_hash(world);  // what a device has is here then
     const mixture *s = world->state;
     const plain_mixture *w = g->plain;
     for (weir_coord at = w->box.min; at.z < w->box.max.z; at.z++) {
@@ -159,7 +198,7 @@ static void compare(const game *g, int32_t path)
         fail_msg("world %llu, path %d, update %lld: heat is booked otherwise than in the plain reading, drift %lld",
                  (unsigned long long)g->seed, path, (long long)w->update, (long long)h.drift);
     for (weir_material m = 1; m < w->kinds; m++) assert_int_equal(weir_world_material_ledger(world, m).drift, 0);
-    if (weir_world_hash(world) != weir_world_hash(g->world[0]))
+    if (hash != weir_world_hash(g->world[0]))
         fail_msg("world %llu: path %d has another hash", (unsigned long long)g->seed, path);
 }
 
@@ -190,6 +229,9 @@ static void change_something(game *g)
     } else if (kind < 13) {
         ON_ALL(weir_world_set_temperature(world, box, kelvins))
         plain_mixture_warm(g->plain, box, kelvins);
+    } else if (roll(12) == 0) {
+        add_reaction(g);
+        plain_mixture_learn(g->plain, g->world[0]);
     } else if (g->plain->sources < 4) {
         plain_source s = {.box = box, .material = material};
         const float rate = (float)between(1, 4000) / 1000;
@@ -247,6 +289,7 @@ int main(int argc, char **argv)
     asked_seed = 1;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--worlds") == 0) asked_worlds = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--opencl") == 0) opencl_every = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--seed") == 0) asked_seed = strtoull(argv[i + 1], NULL, 10);
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(worlds_are_as_the_plain_reading_says)};

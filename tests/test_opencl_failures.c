@@ -101,6 +101,8 @@ static void a_world_outlives_a_device_that_is_full(void **state)
         fill_up(WEIR_SOLVER_MOMENTUM, memory);
     }
     fill_up(WEIR_SOLVER_CLASSIC, 4 << 20);
+    for (int64_t memory = 2 << 20; memory <= 4 << 20; memory += test_device_length(900001, 4000001))
+        fill_up(WEIR_SOLVER_MIXTURE, memory);
 }
 
 static void a_device_without_memory_is_told(void **state)
@@ -127,9 +129,11 @@ static weir_status edit_now_and_then(weir_world *world, int32_t update)
     return WEIR_OK;
 }
 
+static weir_solver lost_solver = WEIR_SOLVER_MOMENTUM;
+
 static weir_world_def tank(test_memory *memory)
 {
-    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 20, 18, 12);
+    weir_world_def def = test_def(lost_solver, 20, 18, 12);
     def.open_sides = WEIR_SIDE_X_MAX;
     def.checkpoint_every = EVERY;
     def.allocator = test_memory_hooks(memory);
@@ -141,6 +145,7 @@ static weir_status set_up(weir_world *world)
     weir_status status = weir_world_build(world, test_box(8, 0, 0, 10, 8, 12), 255);
     if (status == WEIR_OK) status = weir_world_fill(world, test_box(0, 0, 0, 8, 12, 12), WEIR_WATER, 1);
     if (status == WEIR_OK) status = weir_world_add_emitter(world, test_box(14, 12, 4, 18, 14, 8), WEIR_WATER, 2.7f, NULL);
+    if (lost_solver == WEIR_SOLVER_MIXTURE) return status;
     if (status == WEIR_OK) status = weir_world_add_force(world, test_box(0, 0, 0, 9, 9, 9), (weir_vec){0, 0, 0.002f}, NULL);
     return status;
 }
@@ -270,7 +275,7 @@ static void lose_everywhere(bool ask, bool behind, int32_t stride)
     // Every one of the first commands, then fewer and fewer.
     for (; lost; n += 1 + n / stride) lose_at(n, ask, behind, &lost);
     print_message("a life has about %d commands\n", (int)n);
-    assert_true(n > 100);
+    assert_true(n > LIFE);
 }
 
 static void a_device_that_is_lost_in_a_step_gives_the_checkpoint(void **state)
@@ -296,6 +301,17 @@ static void a_device_that_is_lost_while_asked_gives_the_checkpoint(void **state)
     need_device();
     live_on_cpu();
     lose_everywhere(true, false, test_device_length(20, 2));
+}
+
+static void a_device_with_a_mixture_that_is_lost_gives_the_checkpoint(void **state)
+{
+    need_device();
+    lost_solver = WEIR_SOLVER_MIXTURE;
+    live_on_cpu();
+    lose_everywhere(false, false, test_device_length(20, 2));
+    lose_everywhere(true, false, test_device_length(6, 1));
+    lose_everywhere(false, true, test_device_length(6, 1));
+    lost_solver = WEIR_SOLVER_MOMENTUM;
 }
 
 static void a_device_that_is_lost_behind_gives_the_checkpoint(void **state)
@@ -428,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_device_that_is_lost_in_a_speculative_cycle_gives_the_checkpoint),
         cmocka_unit_test(a_device_that_is_lost_while_asked_gives_the_checkpoint),
         cmocka_unit_test(a_device_that_is_lost_behind_gives_the_checkpoint),
+        cmocka_unit_test(a_device_with_a_mixture_that_is_lost_gives_the_checkpoint),
         cmocka_unit_test(without_checkpoints_a_lost_world_is_no_empty_one),
         cmocka_unit_test(a_checkpoint_is_of_the_state_that_was_loaded),
         cmocka_unit_test(a_checkpoint_within_a_background_step_is_of_its_update),

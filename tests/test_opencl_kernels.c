@@ -15,6 +15,15 @@ static void say(void *user, weir_log_level level, const char *line)
     print_message("%s\n", line);
 }
 
+// Many materials in a tile, and few.
+static void make_hot(weir_world *world)
+{
+    assert_ok(weir_world_add_heater(world, test_box(20, 0, 0, 22, 10, 48), 1400, NULL));
+    assert_ok(weir_world_fill(world, test_box(24, 0, 0, 30, 8, 20), WEIR_LAVA, 1));
+    assert_ok(weir_world_fill(world, test_box(30, 0, 0, 36, 8, 20), WEIR_OIL, 1));
+    test_fill(world, test_box(28, 8, 0, 34, 14, 20), 1);
+}
+
 // Terrain, open sides, viscosity, noise and forces; bricks that are born, die and move in the pool.
 static void run_all(weir_solver solver)
 {
@@ -24,6 +33,7 @@ static void run_all(weir_solver solver)
     params.momentum.viscosity = 0.1f;
     def.params = &params;
     def.open_sides = WEIR_SIDE_X_MAX;
+    def.change_threshold = solver == WEIR_SOLVER_MIXTURE ? 0.01f : 0;
     def.logger.write = say;
     weir_world *worlds[2];
     for (int32_t k = 0; k < 2; k++) {
@@ -37,7 +47,10 @@ static void run_all(weir_solver solver)
         weir_world *world = worlds[k];
         if (status != WEIR_OK) fail_msg("%s", weir_error_message());
         assert_ok(weir_world_build(world, test_box(20, 0, 0, 22, 10, 48), 200));
-        assert_ok(weir_world_add_force(world, test_box(0, 0, 0, 96, 48, 48), (weir_vec){0.003f, 0, 0}, NULL));
+        if (solver == WEIR_SOLVER_MIXTURE)
+            make_hot(world);
+        else
+            assert_ok(weir_world_add_force(world, test_box(0, 0, 0, 96, 48, 48), (weir_vec){0.003f, 0, 0}, NULL));
         test_fill(world, test_box(0, 0, 0, 20, 40, 48), 1);
         test_fill(world, test_box(80, 30, 0, 95, 40, 20), 1);
         test_step(world, 4);
@@ -59,11 +72,17 @@ static void the_kernels_of_classic_run(void **state)
     run_all(WEIR_SOLVER_CLASSIC);
 }
 
+static void the_kernels_of_mixture_run(void **state)
+{
+    run_all(WEIR_SOLVER_MIXTURE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernels_of_momentum_run),
         cmocka_unit_test(the_kernels_of_classic_run),
+        cmocka_unit_test(the_kernels_of_mixture_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

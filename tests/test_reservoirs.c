@@ -9,7 +9,7 @@
 #include "test_world.h"
 #include <math.h>
 
-static const weir_solver SOLVERS[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_SETTLE};
+static const weir_solver SOLVERS[] = {WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC, WEIR_SOLVER_SETTLE, WEIR_SOLVER_MIXTURE};
 
 enum { SOLVER_COUNT = sizeof SOLVERS / sizeof SOLVERS[0] };
 

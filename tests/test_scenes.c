@@ -249,6 +249,22 @@ static void lava_that_runs_into_a_lake_becomes_stone(void **state)
     scene_close(run);
 }
 
+// With mixture the stone is a material, and the steam leaves through the top.
+static void lava_that_runs_into_a_lake_boils_it(void **state)
+{
+    const int32_t updates = test_length(900, 500);
+    scene_run *run = test_open("lavawater", WEIR_SOLVER_MIXTURE, test_length(24, 16), updates);
+    assert_ok(scene_updates(run, run->planned));
+    const weir_world *world = run->world;
+    assert_between("stone", scene_probe(run, "stone"), 5, 1000);
+    assert_true(weir_world_material_ledger(world, WEIR_STONE).held == weir_world_material_ledger(world, WEIR_LAVA).turned);
+    assert_true(weir_world_material_ledger(world, WEIR_STEAM).drained > 2 * (int64_t)WEIR_FULL);
+    assert_int_equal(weir_world_ledger(world).turned, 0);
+    for (weir_material i = WEIR_WATER; i <= WEIR_STONE; i++) assert_int_equal(weir_world_material_ledger(world, i).drift, 0);
+    assert_int_equal(weir_world_heat_ledger(world).drift, 0);
+    scene_close(run);
+}
+
 // ---- Fluids that share cells -------------------------------------------------------------------------------------------------
 
 static double probe_of(const char *scene, int32_t size, int32_t updates, const char *probe)
@@ -305,6 +321,7 @@ int main(void)
         cmocka_unit_test(an_ocean_stays_at_its_level),
         cmocka_unit_test(a_hole_in_the_oceans_floor_fills),
         cmocka_unit_test(lava_that_runs_into_a_lake_becomes_stone),
+        cmocka_unit_test(lava_that_runs_into_a_lake_boils_it),
         cmocka_unit_test(liquids_sort_themselves_by_density),
         cmocka_unit_test(a_kettle_boils_and_loses_no_drop),
         cmocka_unit_test(ice_melts_and_smoke_gathers_under_the_ceiling),

@@ -95,7 +95,8 @@ typedef struct weir_reaction_def {
     weir_material first, second;        // that meet, in any order
     weir_material first_to, second_to;  // what each becomes: itself, another material, WEIR_NOTHING or WEIR_TERRAIN
     float rate;                         // share of a cell that reacts per update where they touch: above 0, up to 1
-    // That a full cell of each sets free, or takes up where it is less than 0; for solvers that know temperature.
+    // That a full cell of each sets free, or takes up where it is less than 0, in kelvins by which it would warm a cell of water; for solvers
+    // that know temperature. What freezing and boiling set free and take up comes besides.
     float heat;
 } weir_reaction_def;
 #define WEIR_REACTION_MAX 64  // that a world has at most
@@ -104,7 +105,7 @@ typedef struct weir_reaction_def {
 //   momentum: the default; keeps momentum, levels through pipes, shoots from holes.
 //   classic:  van der Scheer's thesis as corrected in docs/how-it-works.md; slower, more viscous water.
 //   settle:   for game servers: water that settles into level bodies which cost nothing, on the CPU; docs/settle.md. Down is -y.
-//   mixture:  several fluids in a cell, layered by density, warm or cold, boiling and freezing, on the CPU; docs/mixture.md. Down is -y.
+//   mixture:  several fluids in a cell, layered by density, warm or cold, boiling and freezing; docs/mixture.md. Down is -y.
 typedef enum weir_solver {
     WEIR_SOLVER_MOMENTUM,
     WEIR_SOLVER_CLASSIC,
@@ -302,7 +303,7 @@ typedef struct weir_ledger {
 #define WEIR_HEAT 524288  // units of heat that warm a cell's worth of water by one kelvin
 
 // The exact account of warmth, in units of WEIR_HEAT: drops times heat capacity times temperature, of all that there is. Always: held = added -
-// removed - drained - turned.
+// removed - drained - turned - unloaded.
 typedef struct weir_heat_ledger {
     int64_t held;     // what the world holds now, counted cell by cell
     int64_t added;    // with fluid that came, by heaters and by edits of temperature
@@ -311,7 +312,8 @@ typedef struct weir_heat_ledger {
     // Taken up by what melted and boiled, less what freezing and condensing gave back: the heat of that, less what the product holds more at that
     // temperature since it has another heat capacity. So ice that melts makes it smaller.
     int64_t turned;
-    int64_t drift;  // held minus what the account says: 0
+    int64_t unloaded;  // away with regions, less what came back with them
+    int64_t drift;     // held minus what the account says: 0
 } weir_heat_ledger;
 
 #define WEIR_RULE_TIMES 24

@@ -173,6 +173,9 @@ typedef struct device_needs {
     int64_t (*tables_bytes)(int64_t room);  // of the buffer of tables: see opencl_shared.h
     int32_t run_axis;                       // along which the bricks are cut into runs
     bool pairs;                             // bricks two by two on x
+    // With a threshold of changes, at the end of an update: the drops in cells of the bricks that are worked on, 4 bytes each. NULL: they
+    // are in the channel of mass.
+    cl_mem (*mass)(void *solver);
     // Waits for what the last update left on its way, which the solver then knows. NULL: nothing is.
     void (*catch_up)(void *solver);
     void *solver;

@@ -616,9 +616,11 @@ static void report_changes(device_bricks *d)
         LAUNCH(d->queue, flag_bricks, (count + group - 1) / group, ARG(d->flags), ARG(d->tables), ARG(count));
     }
     const int32_t next = cells_next(c, c->layout->mass), mass = next == CHANNEL_NONE ? c->layout->mass : next;
-    const cl_int bytes = pool->channel_bytes[mass], unit = c->world->solver->unit, threshold = c->threshold;
-    LAUNCH(d->queue, report_changes, d->worked, ARG(d->list), ARG(d->channel[mass]), ARG(d->channel[c->reported]),
-           ARG(d->tables), ARG(bytes), ARG(unit), ARG(threshold));
+    const bool own = d->needs.mass != NULL;
+    cl_mem values = own ? d->needs.mass(d->needs.solver) : d->channel[mass];
+    const cl_int bytes = own ? 4 : pool->channel_bytes[mass], unit = own ? 1 : c->world->solver->unit, threshold = c->threshold;
+    LAUNCH(d->queue, report_changes, d->worked, ARG(d->list), ARG(values), ARG(d->channel[c->reported]), ARG(d->tables),
+           ARG(bytes), ARG(unit), ARG(threshold));
 }
 
 void device_bricks_prefetch_flags(device_bricks *d, bool on_transfer_queue)

@@ -14,7 +14,8 @@
 //
 //     empty cells | full cells | cells of one value, which follows | cells with a value each
 //
-// Values are in units. Where liquids meet the same follows for the materials of cells, 0 in dry ones. Then, with flow, three times the same for the flow through low faces, in steps of 1/1024 cell per update.
+// Values are in units. Where cells hold several materials each, none of this follows, but the number of materials, and of each its number and
+// 512 values; then 512 heats, in units of WEIR_HEAT. Where liquids meet the same follows for the materials of cells, 0 in dry ones. Then, with flow, three times the same for the flow through low faces, in steps of 1/1024 cell per update.
 #ifndef WEIR_WORLD_DELTA_H
 #define WEIR_WORLD_DELTA_H
 
@@ -35,7 +36,8 @@ enum {
     DELTA_DRY = 2,       // or gone
     DELTA_MATERIAL = 4,  // is told
     DELTA_STILL = 8,     // it has no flow
-    DELTA_MIXED = 16     // its cells are of several materials
+    DELTA_MIXED = 16,    // its cells are of several materials
+    DELTA_SHARED = 32    // its cells hold several materials each
 };
 
 typedef enum delta_run { DELTA_EMPTY, DELTA_FULL, DELTA_SAME, DELTA_EACH } delta_run;

@@ -104,6 +104,7 @@ typedef struct delta_bricks {
     int32_t done;
     weir_coord last;
     weir_material material;
+    uint32_t materials;        // of those that were looked at, as bits
     const weir_coord *listed;  // all of them
     int32_t others;            // of a delta that tells everything: bricks looked at that are not among them
 } delta_bricks;
@@ -172,6 +173,33 @@ static weir_coord get_coord(delta_reader *r, weir_coord last)
     return (weir_coord){(int32_t)part[0], (int32_t)part[1], (int32_t)part[2]};
 }
 
+// Of a brick whose cells hold several materials each; what they hold together, and that of which there is most, follows from it.
+static void get_shares(delta_bricks *d, fluid_brick *brick)
+{
+    delta_reader *r = &d->r;
+    uint32_t values[BRICK_CELLS] = {0};
+    int32_t most[BRICK_CELLS] = {0};
+    const int64_t drops_most = INT32_MAX / FLUID_SHARES;
+    memset(brick->drops, 0, sizeof brick->drops);
+    memset(brick->materials, WEIR_NOTHING, sizeof brick->materials);
+    brick->shares = (int32_t)get_count(r, FLUID_SHARES);
+    if (brick->shares == 0) r->wrong = true;
+    for (int32_t k = 0; k < brick->shares && !r->wrong; k++) {
+        fluid_share *share = &brick->share[k];
+        share->material = (weir_material)get_count(r, WEIR_MATERIAL_MAX - 1);
+        if (share->material <= (k > 0 ? share[-1].material : WEIR_NOTHING)) r->wrong = true;
+        get_values(r, values, (uint32_t)(WEIR_FULL / d->head.unit), drops_most / d->head.unit);
+        for (int32_t i = 0; i < BRICK_CELLS && !r->wrong; i++) {
+            const int32_t cell = delta_cell(i), drops = (int32_t)values[i] * d->head.unit;
+            share->drops[cell] = drops;
+            brick->drops[cell] += drops;
+            if (drops > most[cell]) most[cell] = drops, brick->materials[cell] = (uint8_t)share->material;
+        }
+    }
+    get_values(r, values, 0, INT32_MAX);
+    for (int32_t i = 0; i < BRICK_CELLS && !r->wrong; i++) brick->heat[delta_cell(i)] = (int32_t)values[i];
+}
+
 // The next brick of a delta. What it holds is not yet compared with anything; false if it cannot be read.
 static bool get_brick(delta_bricks *d, fluid_brick *brick)
 {
@@ -181,20 +209,24 @@ static bool get_brick(delta_bricks *d, fluid_brick *brick)
     const int64_t cell_most = d->world->solver->cell_max / d->head.unit;
     brick->at = flags & DELTA_NEXT ? (weir_coord){d->last.x + 1, d->last.y, d->last.z} : get_coord(r, d->last);
     if (flags & DELTA_MATERIAL) d->material = (weir_material)get_count(r, WEIR_MATERIAL_MAX - 1);
-    if (flags >= 2 * DELTA_MIXED || (flags & (DELTA_DRY | DELTA_MIXED) && flags & DELTA_MATERIAL) ||
-        (flags & DELTA_DRY && flags & DELTA_MIXED) || (!d->head.flow && !(flags & DELTA_STILL)) || d->material == WEIR_NOTHING)
+    const int32_t kinds =
+        !!(flags & DELTA_DRY) + !!(flags & DELTA_MIXED) + !!(flags & DELTA_SHARED) + !!(flags & DELTA_MATERIAL);
+    if (flags >= 2 * DELTA_SHARED || kinds > 1 || (!d->head.flow && !(flags & DELTA_STILL)) || d->material == WEIR_NOTHING)
         r->wrong = true;
     brick->material = flags & DELTA_DRY ? WEIR_NOTHING : d->material;
     brick->flows = d->head.flow;
     d->last = brick->at;
-    if (!(flags & DELTA_DRY)) {
+    brick->shares = 0;
+    if (flags & DELTA_SHARED) {
+        get_shares(d, brick);
+    } else if (!(flags & DELTA_DRY)) {
         get_values(r, values, (uint32_t)(WEIR_FULL / d->head.unit), cell_most);
         for (int32_t i = 0; i < BRICK_CELLS && !r->wrong; i++) brick->drops[delta_cell(i)] = (int32_t)values[i] * d->head.unit;
     } else {
         memset(brick->drops, 0, sizeof brick->drops);
     }
     if (flags & DELTA_MIXED) get_values(r, values, 0, WEIR_MATERIAL_MAX - 1);
-    for (int32_t i = 0; i < BRICK_CELLS && !r->wrong; i++) {
+    for (int32_t i = 0; i < BRICK_CELLS && !r->wrong && !(flags & DELTA_SHARED); i++) {
         const int32_t cell = delta_cell(i);
         const weir_material of_cell = flags & DELTA_MIXED ? (weir_material)values[i] : d->material;
         if (flags & DELTA_MIXED && (brick->drops[cell] > 0) != (of_cell != WEIR_NOTHING)) r->wrong = true;
@@ -225,12 +257,22 @@ static weir_status check_cells(const weir_world *world, const fluid_view *view, 
     weir_material known = WEIR_NOTHING;  // that it can hold
     if (brick->material == WEIR_NOTHING) return WEIR_OK;
     find_open(world, view, brick->at, &open);
+    for (int32_t i = 0; i < brick->shares && world->solver->put_fits; i++)
+        if (!materials_can_hold(world, world->materials, world->material_count, brick->share[i].material))
+            return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has material %d, which a world of %s cannot hold",
+                               brick->share[i].material, world->solver->name);
+    const char *wrong = brick->shares > 0 && world->solver->put_fits ? world->solver->put_fits(world->state, brick) : NULL;
+    if (wrong) return damaged("%s", wrong);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const int32_t drops = brick->drops[cell];
         const weir_coord c = brick_cell(brick->at, cell);
         if (drops % world->solver->unit != 0)
             return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has %d drops in the cell (%d, %d, %d), and %s counts by %d",
                                drops, c.x, c.y, c.z, world->solver->name, world->solver->unit);
+        if (brick->shares > 0 && !world->solver->put_fits && drops > world->solver->cell_max)
+            return status_fail(WEIR_ERROR_UNSUPPORTED,
+                               "the delta has %d drops in the cell (%d, %d, %d), and a cell of %s holds %d at most", drops, c.x,
+                               c.y, c.z, world->solver->name, world->solver->cell_max);
         const weir_material material = brick->materials[cell];
         if (drops > 0 && material != known && !materials_can_hold(world, world->materials, world->material_count, material))
             return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has material %d, which a world of %s cannot hold", material,
@@ -246,6 +288,13 @@ static weir_status check_cells(const weir_world *world, const fluid_view *view, 
     return WEIR_OK;
 }
 
+static void note_materials(delta_bricks *d, const fluid_brick *brick)
+{
+    for (int32_t i = 0; i < brick->shares; i++) d->materials |= UINT32_C(1) << brick->share[i].material;
+    for (int32_t cell = 0; cell < BRICK_CELLS && brick->shares == 0; cell++)
+        d->materials |= UINT32_C(1) << brick->materials[cell];
+}
+
 static weir_status check_brick(delta_bricks *d, const fluid_view *view, weir_coord *listed, fluid_brick *brick)
 {
     const weir_world *world = d->world;
@@ -255,15 +304,17 @@ static weir_status check_brick(delta_bricks *d, const fluid_view *view, weir_coo
     if (d->done > 0 && coord_compare(listed[d->done - 1], at) >= 0)
         return damaged("the brick (%d, %d, %d) is out of order", at.x, at.y, at.z);
     listed[d->done++] = at;
+    note_materials(d, brick);
     return check_cells(world, view, brick);
 }
 
 // Looks at all of it.
-static weir_status check_bricks(delta_bricks d, weir_coord *listed, fluid_brick *brick)
+static weir_status check_bricks(delta_bricks d, weir_coord *listed, fluid_brick *brick, uint32_t *materials)
 {
     const fluid_view view = world_fluid(d.world);
     weir_status status = WEIR_OK;
     while (d.done < d.head.count && status == WEIR_OK) status = check_brick(&d, &view, listed, brick);
+    *materials = d.materials;
     if (status == WEIR_OK && d.r.at != d.r.end) return damaged("%zu bytes follow its end", (size_t)(d.r.end - d.r.at));
     return status;
 }
@@ -293,6 +344,7 @@ static bool next_brick(void *source, fluid_brick *brick)
         brick->at = at;
         brick->material = WEIR_NOTHING;
         brick->flows = false;
+        brick->shares = 0;
         memset(brick->drops, 0, sizeof brick->drops);
         memset(brick->materials, WEIR_NOTHING, sizeof brick->materials);
         return true;
@@ -304,11 +356,14 @@ static weir_status apply_bricks(delta_bricks *d, weir_coord *listed, fluid_brick
 {
     weir_world *world = d->world;
     const solver_table *solver = world->solver;
-    weir_status status = check_bricks(*d, listed, brick);
+    uint32_t materials;
+    weir_status status = check_bricks(*d, listed, brick, &materials);
     if (status != WEIR_OK) return status;
     d->listed = listed;
     world->change++;
     status = solver->put_prepare(world->state, listed, d->head.count);
+    for (weir_material m = 1; m < world->material_count && status == WEIR_OK; m++)
+        if (materials >> m & 1 && solver->material_prepare) status = solver->material_prepare(world->state, m);
     if (status != WEIR_OK) return status;
     solver->put(world->state, next_brick, d, brick);
     world->delta_mark = d->head.to;

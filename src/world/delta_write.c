@@ -209,8 +209,30 @@ static weir_material read_materials(const fluid_view *view, int32_t brick, const
     return several ? WEIR_NOTHING : all;
 }
 
+// All that the cells of a brick hold, and how warm they are.
+static void put_shares(delta_bytes *to, const fluid_view *view, int32_t brick, int32_t unit, int32_t material_count)
+{
+    uint32_t values[FLUID_SHARES][BRICK_CELLS];
+    weir_material of[FLUID_SHARES];
+    int32_t count = 0, room[BRICK_CELLS];
+    for (weir_material m = 1; m < material_count; m++) {
+        uint32_t any = 0;
+        fluid_amounts(view, brick, m, 0, BRICK_CELLS, room);
+        for (int32_t i = 0; i < BRICK_CELLS; i++) any |= values[count][i] = (uint32_t)(room[delta_cell(i)] / unit);
+        if (any) of[count++] = m;
+    }
+    put_number(to, (uint64_t)count);
+    for (int32_t i = 0; i < count; i++) {
+        put_number(to, (uint64_t)of[i]);
+        put_values(to, values[i], (uint32_t)(WEIR_FULL / unit));
+    }
+    view->read_heat(view, brick, room);
+    for (int32_t i = 0; i < BRICK_CELLS; i++) values[0][i] = (uint32_t)room[delta_cell(i)];
+    put_values(to, values[0], 0);
+}
+
 static void put_brick(delta_bytes *to, const fluid_view *view, const listed_brick *item, const weir_coord *last, int32_t unit,
-                      bool flow, weir_material *material)
+                      int32_t material_count, bool flow, weir_material *material)
 {
     uint32_t units[BRICK_CELLS], materials[BRICK_CELLS], steps[3][BRICK_CELLS];
     const weir_coord at = item->at;
@@ -218,18 +240,20 @@ static void put_brick(delta_bytes *to, const fluid_view *view, const listed_bric
     bool flows = false;  // also of one that is dry: its low faces may be those of wet cells
     for (int32_t axis = 0; axis < 3 && there && flow; axis++) flows |= read_steps(view, item->brick, axis, steps[axis]);
 
-    const weir_material all = wet ? read_materials(view, item->brick, units, materials) : WEIR_NOTHING;
-    const bool next = at.z == last->z && at.y == last->y && at.x == last->x + 1, mixed = wet && all == WEIR_NOTHING,
-               told = wet && !mixed && all != *material;
+    const bool shared = wet && view->read_amounts && view->read_heat;
+    const weir_material all = wet && !shared ? read_materials(view, item->brick, units, materials) : WEIR_NOTHING;
+    const bool next = at.z == last->z && at.y == last->y && at.x == last->x + 1, mixed = wet && !shared && all == WEIR_NOTHING,
+               told = wet && !shared && !mixed && all != *material;
     put_byte(to, (uint8_t)((next ? DELTA_NEXT : 0) | (wet ? 0 : DELTA_DRY) | (told ? DELTA_MATERIAL : 0) |
-                           (flows ? 0 : DELTA_STILL) | (mixed ? DELTA_MIXED : 0)));
+                           (flows ? 0 : DELTA_STILL) | (mixed ? DELTA_MIXED : 0) | (shared ? DELTA_SHARED : 0)));
     if (!next) {
         put_number(to, delta_folded((int64_t)at.x - last->x));
         put_number(to, delta_folded((int64_t)at.y - last->y));
         put_number(to, delta_folded((int64_t)at.z - last->z));
     }
     if (told) put_number(to, (uint64_t)(*material = all));
-    if (wet) put_values(to, units, (uint32_t)(WEIR_FULL / unit));
+    if (shared) put_shares(to, view, item->brick, unit, material_count);
+    if (wet && !shared) put_values(to, units, (uint32_t)(WEIR_FULL / unit));
     if (mixed) put_values(to, materials, 0);
     for (int32_t axis = 0; axis < 3 && flows; axis++) put_values(to, steps[axis], 0);
 }
@@ -256,7 +280,7 @@ static void put_payload(delta_bytes *to, const weir_world *world, const fluid_vi
     put_materials(to, world);
     put_number(to, (uint64_t)list->count);
     for (int32_t i = 0; i < list->count; i++) {
-        put_brick(to, view, &list->items[i], &last, world->solver->unit, flow, &material);
+        put_brick(to, view, &list->items[i], &last, world->solver->unit, world->material_count, flow, &material);
         last = list->items[i].at;
     }
 }

@@ -46,6 +46,8 @@ struct fluid_view {
     // of one material. Called from several threads at once.
     void (*read_amounts)(const fluid_view *view, int32_t brick, weir_material material, int32_t first, int32_t count,
                          int32_t *drops);
+    // Writes the heat of a brick's cells, in units of WEIR_HEAT; NULL: there is none.
+    void (*read_heat)(const fluid_view *view, int32_t brick, int32_t *heat);
     float speed;                      // cells per update that a flow of 1 moves
     const void *direct[FLUID_PARTS];  // 512 values per brick, where the state has that form
     // Writes what has another form; NULL: it is 0 everywhere. Called from several threads at once.
@@ -60,6 +62,13 @@ struct fluid_view {
     const void *owner;  // of the solver's
 };
 
+enum { FLUID_SHARES = WEIR_MATERIAL_MAX - 1 };
+
+typedef struct fluid_share {
+    weir_material material;
+    int32_t drops[BRICK_CELLS];
+} fluid_share;
+
 // The fluid of a brick on its way into a world.
 typedef struct fluid_brick {
     weir_coord at;                   // brick coordinates
@@ -68,6 +77,11 @@ typedef struct fluid_brick {
     bool flows;                      // its flow is told; otherwise the faces keep what they have
     int32_t drops[BRICK_CELLS];
     float flow[3][BRICK_CELLS];  // through low faces, cells per update
+    // Of a world whose cells hold several materials: how much of each they do, which together is `drops`, and their heat in units of
+    // WEIR_HEAT. 0: each cell is of one.
+    int32_t shares;
+    fluid_share share[FLUID_SHARES];
+    int32_t heat[BRICK_CELLS];
 } fluid_brick;
 
 // Gets one after the other; false when there are no more.

@@ -267,8 +267,9 @@ static weir_ledger sum_ledgers(const weir_world *world, weir_material first, wei
 weir_heat_ledger weir_world_heat_ledger(const weir_world *world)
 {
     weir_heat_ledger ledger = {0};
+    world_fetch_all(world);
     if (world->solver->heat) world->solver->heat(world->state, world->busy, &ledger);
-    ledger.drift = ledger.held - (ledger.added - ledger.removed - ledger.drained - ledger.turned);
+    ledger.drift = ledger.held - (ledger.added - ledger.removed - ledger.drained - ledger.turned - ledger.unloaded);
     return ledger;
 }
 

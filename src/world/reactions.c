@@ -193,8 +193,13 @@ weir_status weir_world_add_reaction(weir_world *world, const weir_reaction_def *
 {
     assert(def);
     if (world->busy) return status_fail(WEIR_ERROR_BUSY, "a reaction cannot be added while a background step runs");
+    const world_reactions had = world->reactions;
     weir_status status = reactions_add(&world->reactions, world->materials, world->material_count, def);
-    if (status == WEIR_OK) tell_solver(world);
+    if (status == WEIR_OK && world->solver->reaction_prepare) status = world->solver->reaction_prepare(world->state, def);
+    if (status == WEIR_OK)
+        tell_solver(world);
+    else
+        world->reactions = had;
     return status;
 }
 

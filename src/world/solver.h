@@ -53,7 +53,7 @@ struct solver_table {
     // the fluid and books what was added and removed.
     weir_status (*prepare)(void *state, const world_edit *edit);
     void (*apply)(void *state, const world_edit *edit);
-    // An emitter is about to be added: room for what it will bring. NULL: no material needs any.
+    // An emitter is about to be added, or a delta applied: room for a material that comes. NULL: none needs any.
     weir_status (*material_prepare)(void *state, weir_material material);
     // The terrain of some bricks is about to change: all of that which can fail. NULL: nothing can.
     weir_status (*terrain_prepare)(void *state, weir_box bricks);
@@ -61,6 +61,8 @@ struct solver_table {
     void (*terrain_changed)(void *state, weir_box bricks);
     // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.
     void (*params_change)(void *state, const weir_params *next);
+    // A reaction is about to be added, and is in the table already: room for what it makes. NULL: it needs none.
+    weir_status (*reaction_prepare)(void *state, const weir_reaction_def *def);
     // The table of reactions (world->reactions) has changed. NULL: the next update goes by it, and nothing is to be done before.
     void (*reactions_changed)(void *state);
 
@@ -68,6 +70,8 @@ struct solver_table {
     // Some bricks, in coordinate order, are about to get other fluid: all of that which can fail. Those that are not there are made, as far as
     // they are not solid throughout.
     weir_status (*put_prepare)(void *state, const weir_coord *bricks, int32_t count);
+    // NULL, or what is wrong with the shares of cells that a brick comes with. NULL: those are not looked at.
+    const char *(*put_fits)(const void *state, const fluid_brick *brick);
     // Gives bricks their fluid, which fits into their open cells and is whole units, and books what that adds and removes. Besides those that
     // were prepared there may be others, which become dry. `brick` is memory to get them in.
     void (*put)(void *state, fluid_next_brick *next, void *source, fluid_brick *brick);

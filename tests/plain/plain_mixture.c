@@ -74,6 +74,8 @@ void plain_mixture_learn(plain_mixture *w, const weir_world *world)
                 w->order[i] = w->order[j];
                 w->order[j] = other;
             }
+    w->reactions = weir_world_reaction_count(world);
+    for (int32_t i = 0; i < w->reactions; i++) weir_world_reaction(world, i, &w->reaction[i]);
 }
 
 // ---- The world -----------------------------------------------------------------------------------------------------------------
@@ -258,6 +260,7 @@ void plain_mixture_build(plain_mixture *w, weir_box box, bool solid)
         for (int32_t i = 0; i < w->kinds - 1 && solid; i++)
             if (c->amount[w->order[i]] > 0) take(w, c, w->order[i], c->amount[w->order[i]], &w->heat.removed);
         c->solid = solid;
+        c->share = solid ? 255 : 0;
     }
 }
 
@@ -569,6 +572,131 @@ static void turn_between(plain_mixture *w, plain_mix *a, plain_mix *b, const pla
     b->heat += to_b - to_a;
 }
 
+// ---- Reactions -----------------------------------------------------------------------------------------------------------------
+
+// What a unit of a material holds besides its warmth, at the temperature of a room.
+static int32_t forming(const plain_mixture *w, int32_t m)
+{
+    for (int32_t i = 0; i < w->liquids; i++) {
+        for (int32_t boils = 0; boils < 2; boils++) {
+            plain_turn t;
+            const int32_t liquid = w->order[i];
+            if (!turn_of(w, liquid, boils, &t) || m == liquid || (m != t.hot && m != t.cold)) continue;
+            return (boils ? t.turned : -t.turned) - w->kind[liquid].heat * 1173;
+        }
+    }
+    return -w->kind[m].heat * 1173;
+}
+
+// One of two materials that react, and what it becomes.
+typedef struct plain_half {
+    int32_t from, to;     // WEIR_NOTHING and WEIR_TERRAIN among what it becomes
+    int32_t out, weight;  // heat capacities of a unit, and of what it becomes; what leaves keeps its own
+    int32_t gas;          // how much more gas there is for a unit
+} plain_half;
+
+static plain_half half_of(const plain_mixture *w, int32_t from, int32_t to)
+{
+    const int32_t as = to > 0 ? to : from;
+    const bool was = w->kind[from].def.kind == WEIR_KIND_GAS, is = to > 0 && w->kind[to].def.kind == WEIR_KIND_GAS;
+    return (plain_half){.from = from, .to = to, .out = w->kind[from].heat, .weight = w->kind[as].heat, .gas = is - was};
+}
+
+static int32_t taken_by(const plain_mixture *w, const weir_reaction_def *d)
+{
+    const int32_t first = d->first_to > 0 ? d->first_to : d->first, second = d->second_to > 0 ? d->second_to : d->second;
+    const int32_t heat = rounded(fabsf(d->heat), 32, 0, 256000);
+    return forming(w, first) + forming(w, second) - forming(w, d->first) - forming(w, d->second) - (d->heat < 0 ? -heat : heat);
+}
+
+static int32_t reacts(const plain_mixture *w, const weir_reaction_def *d, int32_t first, int32_t second)
+{
+    (void)w;
+    return least(8192, (least(first, second) * rounded(d->rate, 256, 1, 256) + 255) / 256);
+}
+
+static int32_t stays_of(const plain_half *h)
+{
+    return h->to > 0 ? h->weight : 0;
+}
+
+static void become(plain_mix *c, const plain_half *h, int32_t units)
+{
+    c->amount[h->from] -= units;
+    if (h->to > 0) c->amount[h->to] += units;
+    if (h->to == WEIR_TERRAIN) c->hardened += units;
+}
+
+// What some units give off when they react: false if they cannot, since they are too cold.
+static bool give_off(int32_t heat, int32_t units, int32_t weight, int32_t taken, int32_t *left)
+{
+    const float want = (float)units * (float)taken;
+    if (want > (float)heat * 0.9999f) return false;
+    *left = weight * 8000;
+    if ((float)heat - want < (float)*left) *left = least(*left, heat - units * taken);
+    return true;
+}
+
+static bool too_much(const plain_mixture *w, const plain_mix *c, int32_t more_weight, int32_t more_gas)
+{
+    return !fits(w, c, more_weight) || volume_of(w, c, WEIR_KIND_GAS) + more_gas > GAS_MOST;
+}
+
+// The first material of a with the second of b, and the other way round.
+static void react_between(plain_mixture *w, plain_mix *a, plain_mix *b, const weir_reaction_def *d)
+{
+    if (a->solid || b->solid) return;
+    const plain_half f = half_of(w, d->first, d->first_to), s = half_of(w, d->second, d->second_to);
+    const int32_t forth = reacts(w, d, a->amount[f.from], b->amount[s.from]);
+    const int32_t back = reacts(w, d, b->amount[f.from], a->amount[s.from]);
+    const int32_t units = forth + back;
+    if (units == 0) return;
+    const int32_t out_a = forth * f.out + back * s.out, out_b = back * f.out + forth * s.out;
+    const int32_t in_a = forth * stays_of(&f) + back * stays_of(&s), in_b = back * stays_of(&f) + forth * stays_of(&s);
+    const int32_t from_a = carried(a->heat, weight_of(w, a), out_a), from_b = carried(b->heat, weight_of(w, b), out_b);
+    const int32_t weight = units * (f.weight + s.weight);
+    int32_t left;
+    if (too_much(w, a, in_a - out_a, forth * f.gas + back * s.gas)) return;
+    if (too_much(w, b, in_b - out_b, back * f.gas + forth * s.gas)) return;
+    if (!give_off(from_a + from_b, units, weight, taken_by(w, d), &left)) return;
+    const int32_t to_a = carried(left, weight, in_a), to_b = carried(left, weight, in_b);
+    become(a, &f, forth);
+    become(b, &s, forth);
+    become(b, &f, back);
+    become(a, &s, back);
+    a->heat += to_a - from_a;
+    b->heat += to_b - from_b;
+    w->heat.turned += (int64_t)from_a + from_b - to_a - to_b;
+}
+
+static void react_within(plain_mixture *w, plain_mix *c, const weir_reaction_def *d)
+{
+    const plain_half f = half_of(w, d->first, d->first_to), s = half_of(w, d->second, d->second_to);
+    const int32_t units = reacts(w, d, c->amount[f.from], c->amount[s.from]);
+    if (units == 0) return;
+    const int32_t out = units * (f.out + s.out), in = units * (stays_of(&f) + stays_of(&s));
+    const int32_t weight = units * (f.weight + s.weight), from = carried(c->heat, weight_of(w, c), out);
+    int32_t left;
+    if (too_much(w, c, in - out, units * (f.gas + s.gas)) || !give_off(from, units, weight, taken_by(w, d), &left)) return;
+    const int32_t to = carried(left, weight, in);
+    become(c, &f, units);
+    become(c, &s, units);
+    c->heat += to - from;
+    w->heat.turned += from - to;
+}
+
+// What became terrain is built at the end; it pushes out what is left in a cell that it shuts.
+static void harden(plain_mixture *w, plain_mix *c)
+{
+    const int32_t more = (c->hardened + 32) / 64;
+    c->hardened = 0;
+    if (more == 0) return;
+    c->share = least(255, c->share + more);
+    c->solid = c->share >= 128;
+    for (int32_t i = 0; i < w->kinds - 1 && c->solid; i++)
+        if (c->amount[w->order[i]] > 0) take(w, c, w->order[i], c->amount[w->order[i]], &w->heat.removed);
+}
+
 static void book_wall(plain_mixture *w, int32_t heat)
 {
     if (heat > 0)
@@ -644,6 +772,7 @@ static void pair_up(plain_mixture *w, weir_coord at_a, weir_coord at_b, bool dow
     for (int32_t i = 0; i < w->liquids; i++)
         for (int32_t boils = 0; boils < 2; boils++)
             if (turn_of(w, w->order[i], boils, &t)) turn_between(w, a, b, &t);
+    for (int32_t i = 0; i < w->reactions; i++) react_between(w, a, b, &w->reaction[i]);
     const int32_t wall_a = a->solid ? wall_at(w, at_a) : 0, wall_b = b->solid ? wall_at(w, at_b) : 0;
     if (wall_b && !a->solid) touch_wall(w, a, wall_b);
     if (wall_a && !b->solid) touch_wall(w, b, wall_a);
@@ -651,6 +780,7 @@ static void pair_up(plain_mixture *w, weir_coord at_a, weir_coord at_b, bool dow
 
 static void turn_within(plain_mixture *w, plain_mix *c)
 {
+    for (int32_t i = 0; i < w->reactions; i++) react_within(w, c, &w->reaction[i]);
     for (int32_t i = 0; i < w->liquids; i++) {
         for (int32_t boils = 0; boils < 2; boils++) {
             plain_turn t;
@@ -717,6 +847,7 @@ void plain_mixture_update(plain_mixture *w)
         plain_mix *c = plain_mixture_at(w, at);
         for (int32_t i = 0; i < w->kinds - 1 && c->outside; i++)
             if (c->amount[w->order[i]] > 0) take(w, c, w->order[i], c->amount[w->order[i]], &w->heat.drained);
+        harden(w, c);
     }
     w->update++;
 }

@@ -13,6 +13,8 @@ enum { PLAIN_MIXTURE_FULL = 16384, PLAIN_MIXTURE_UNIT = 256, PLAIN_MIXTURE_SOURC
 typedef struct plain_mix {
     int32_t amount[WEIR_MATERIAL_MAX];  // units
     int32_t heat;
+    int32_t share;     // of terrain, of 255
+    int32_t hardened;  // units that became terrain in this update
     bool solid;
     bool outside;  // behind an open side
 } plain_mix;
@@ -50,10 +52,12 @@ typedef struct plain_mixture {
     int32_t liquids, gases;
     plain_source source[PLAIN_MIXTURE_SOURCES];
     int32_t sources;
+    weir_reaction_def reaction[WEIR_REACTION_MAX];
+    int32_t reactions;
     plain_heat heat;
 } plain_mixture;
 
-// For a world that is bounded; its materials are read from it, and again when it has more.
+// For a world that is bounded; its materials and reactions are read from it, and again when it has others.
 plain_mixture *plain_mixture_make(const weir_world *world, uint32_t open_sides);
 void plain_mixture_free(plain_mixture *w);
 void plain_mixture_learn(plain_mixture *w, const weir_world *world);

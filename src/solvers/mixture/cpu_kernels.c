@@ -242,33 +242,9 @@ static void conduct(mixture_tile *t, int a, int b, pair *p)
 
 // ---- Changes of phase between two cells ------------------------------------------------------------------------------------------
 
-// Whether a cell's weight stays within what it may be.
-static inline bool weighs_little(int32_t weight, int32_t more)
+static inline rule_change law_of(const mixture_order *order, const mixture_change *c)
 {
-    return weight + more <= MIXTURE_WEIGHT_MOST;
-}
-
-// What a cell makes of a change by what another lends it or takes from it: units that turn, and the heat that comes from the other.
-typedef struct lent {
-    int32_t turned, heat;
-} lent;
-
-static inline __attribute__((always_inline)) lent lend(const mixture_change *c, int32_t excess, int32_t other, int32_t apart,
-                                                       int32_t cold, int32_t hot, int32_t gas, int32_t heat, int32_t weight,
-                                                       int32_t heavier, int32_t film, bool rival_melts, bool rival_freezes)
-{
-    const int32_t condensed = c->boils ? rule_mixture_film(hot, apart, rule_mixture_max(-other, 0), c->latent, film) : 0;
-    const bool can = weighs_little(weight, -condensed * heavier) &&
-                     rule_mixture_can_turn(heat, weight - condensed * heavier, condensed, heavier * c->point);
-    const int32_t films = other < 0 && can ? condensed : 0;
-    const bool melts = rule_mixture_lent(excess, other, c->latent, cold) && weighs_little(weight, heavier) &&
-                       (!c->boils || gas < MIXTURE_GAS_MOST) && !rival_melts;
-    const bool freezes =
-        rule_mixture_lent(-excess, -other, c->latent, hot) && weighs_little(weight, -heavier) && films == 0 && !rival_freezes;
-    lent result;
-    result.turned = melts ? 1 : freezes ? -1 : -films;
-    result.heat = melts ? c->latent - excess : freezes ? -c->latent - excess : -films * c->latent;
-    return result;
+    return (rule_change){c->point, c->latent, c->turned, order->fluid[c->hot].heat - order->fluid[c->cold].heat, c->boils};
 }
 
 static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
@@ -278,7 +254,8 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
                       *restrict hot_a = t->amount[c.hot][a], *restrict hot_b = t->amount[c.hot][b],
                       *restrict heat_a = t->heat[a], *restrict heat_b = t->heat[b], *restrict weight_a = p->a.weight,
                       *restrict weight_b = p->b.weight, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
-    const int32_t heavier = t->order.fluid[c.hot].heat - t->order.fluid[c.cold].heat, film = t->film;
+    const rule_change law = law_of(&t->order, &c);
+    const int32_t heavier = law.heavier, film = t->film;
     int32_t any = 0;
     OVER_LANES any |= (cold_a[k] | hot_a[k] | cold_b[k] | hot_b[k]);
     if (!any) return;
@@ -294,10 +271,10 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
         const bool cold_of_b = rule_mixture_lent(-excess_b, -excess_a, c.latent, hot_b[k]) && excess_b <= excess_a;
         const int32_t warm_a = (int32_t)rule_mixture_warmth(heat_a[k], weight_a[k]);
         const int32_t warm_b = (int32_t)rule_mixture_warmth(heat_b[k], weight_b[k]);
-        const lent of_a = lend(&c, excess_a, excess_b, c.point - warm_b, cold_a[k], hot_a[k], gas_a[k], heat_a[k], weight_a[k],
-                               heavier, film, hot_of_b, cold_of_b);
-        const lent of_b = lend(&c, excess_b, excess_a, c.point - warm_a, cold_b[k], hot_b[k], gas_b[k], heat_b[k], weight_b[k],
-                               heavier, film, hot_of_a, cold_of_a);
+        const rule_lending of_a = rule_mixture_lends(law, excess_a, excess_b, c.point - warm_b, cold_a[k], hot_a[k], gas_a[k],
+                                                     heat_a[k], weight_a[k], film, hot_of_b, cold_of_b);
+        const rule_lending of_b = rule_mixture_lends(law, excess_b, excess_a, c.point - warm_a, cold_b[k], hot_b[k], gas_b[k],
+                                                     heat_b[k], weight_b[k], film, hot_of_a, cold_of_a);
         cold_a[k] -= of_a.turned;
         hot_a[k] += of_a.turned;
         cold_b[k] -= of_b.turned;
@@ -311,6 +288,113 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
         turned[k] = of_a.turned + of_b.turned;
     }
     for (int k = 0; k < TILE_LANES; k++) t->turned[at] += turned[k];
+}
+
+// ---- Reactions -----------------------------------------------------------------------------------------------------------------
+
+static inline bool is_gas(const mixture_order *order, int place)
+{
+    return place >= order->liquids && place < order->liquids + order->gases;
+}
+
+// How much more gas there is for a unit of a material that becomes another.
+static inline int more_gas(const mixture_order *order, int from, int to)
+{
+    return (to >= 0 && is_gas(order, to)) - is_gas(order, from);
+}
+
+static rule_reaction reaction_of(const mixture_order *order, const mixture_reaction *r)
+{
+    return (rule_reaction){.rate = r->rate,
+                           .taken = r->taken,
+                           .out_first = order->fluid[r->first].heat,
+                           .out_second = order->fluid[r->second].heat,
+                           .in_first = r->first_to < 0 ? 0 : r->first_weight,
+                           .in_second = r->second_to < 0 ? 0 : r->second_weight,
+                           .gas_first = more_gas(order, r->first, r->first_to),
+                           .gas_second = more_gas(order, r->second, r->second_to),
+                           .weight = r->first_weight + r->second_weight};
+}
+
+// Adds to a part what became of so many units.
+static void put_product(mixture_tile *t, int part, int from, int to, const int32_t *restrict units)
+{
+    int32_t *restrict left = t->amount[from][part];
+    OVER_LANES left[k] -= units[k];
+    if (to >= 0) {
+        int32_t *restrict more = t->amount[to][part];
+        OVER_LANES more[k] += units[k];
+    } else if (to == MIXTURE_HARDENS) {
+        int32_t *restrict more = t->hardened[part];
+        OVER_LANES more[k] += units[k];
+    }
+}
+
+static void react_between(mixture_tile *t, int a, int b, pair *p, int at)
+{
+    const mixture_reaction r = t->order.reaction[at];
+    const rule_reaction law = reaction_of(&t->order, &r);
+    const int32_t *restrict passes = p->passes, *restrict first_a = t->amount[r.first][a],
+                            *restrict second_a = t->amount[r.second][a], *restrict first_b = t->amount[r.first][b],
+                            *restrict second_b = t->amount[r.second][b];
+    int32_t *restrict heat_a = t->heat[a], *restrict heat_b = t->heat[b], *restrict weight_a = p->a.weight,
+                      *restrict weight_b = p->b.weight, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
+    int32_t any = 0;
+    OVER_LANES any |= passes[k] & (rule_mixture_min(first_a[k], second_b[k]) | rule_mixture_min(first_b[k], second_a[k]));
+    if (!any) return;
+    lanes forth, back, taken;
+    OVER_LANES
+    {
+        const int32_t wish_forth = rule_mixture_reacts(first_a[k], second_b[k], r.rate) & passes[k];
+        const int32_t wish_back = rule_mixture_reacts(first_b[k], second_a[k], r.rate) & passes[k];
+        const rule_reacting done = rule_mixture_reacts_between(law, wish_forth, wish_back, heat_a[k], heat_b[k], weight_a[k],
+                                                               weight_b[k], gas_a[k], gas_b[k]);
+        forth[k] = done.forth;
+        back[k] = done.back;
+        taken[k] = done.taken;
+        heat_a[k] = done.heat_a;
+        heat_b[k] = done.heat_b;
+        weight_a[k] = done.weight_a;
+        weight_b[k] = done.weight_b;
+        gas_a[k] = done.gas_a;
+        gas_b[k] = done.gas_b;
+    }
+    put_product(t, a, r.first, r.first_to, forth);
+    put_product(t, b, r.second, r.second_to, forth);
+    put_product(t, b, r.first, r.first_to, back);
+    put_product(t, a, r.second, r.second_to, back);
+    for (int k = 0; k < TILE_LANES; k++) {
+        t->reacted[at] += forth[k] + back[k];
+        t->taken += taken[k];
+    }
+}
+
+static void react_within(mixture_tile *t, int part, part_sums *s, int at)
+{
+    const mixture_reaction r = t->order.reaction[at];
+    const rule_reaction law = reaction_of(&t->order, &r);
+    const int32_t *restrict first = t->amount[r.first][part], *restrict second = t->amount[r.second][part];
+    int32_t *restrict heat = t->heat[part], *restrict weight = s->weight, *restrict gas = s->gas;
+    int32_t any = 0;
+    OVER_LANES any |= rule_mixture_min(first[k], second[k]);
+    if (!any) return;
+    lanes units, taken;
+    OVER_LANES
+    {
+        const int32_t wish = rule_mixture_reacts(first[k], second[k], r.rate);
+        const rule_reacting done = rule_mixture_reacts_within(law, wish, heat[k], weight[k], gas[k]);
+        units[k] = done.forth;
+        taken[k] = done.taken;
+        heat[k] = done.heat_a;
+        weight[k] = done.weight_a;
+        gas[k] = done.gas_a;
+    }
+    put_product(t, part, r.first, r.first_to, units);
+    put_product(t, part, r.second, r.second_to, units);
+    for (int k = 0; k < TILE_LANES; k++) {
+        t->reacted[at] += units[k];
+        t->taken += taken[k];
+    }
 }
 
 // ---- Walls that are held at a temperature ------------------------------------------------------------------------------------------
@@ -329,19 +413,18 @@ static void touch_walls(mixture_tile *t, int a, int b, part_sums *s)
     }
     for (int at = 0; at < t->order.changes; at++) {
         const mixture_change c = t->order.change[at];
-        const int32_t heavier = t->order.fluid[c.hot].heat - t->order.fluid[c.cold].heat;
-        enum { ENDLESS = 1 << 30 };
+        const rule_change law = law_of(&t->order, &c);
         for (int k = 0; k < TILE_LANES; k++) {
             const int32_t wall = t->wall[b][k];
             int32_t *cold = &t->amount[c.cold][a][k], *hot = &t->amount[c.hot][a][k], *heat = &t->heat[a][k];
             if (wall == 0 || t->open[b][k] || !t->open[a][k] || (*cold | *hot) == 0) continue;
-            const int32_t other = wall > c.point ? ENDLESS : wall < c.point ? -ENDLESS : 0;
-            const lent of = lend(&c, rule_mixture_excess(*heat, s->weight[k], c.point), other, c.point - wall, *cold, *hot,
-                                 s->gas[k], *heat, s->weight[k], heavier, t->film, false, false);
+            const rule_lending of =
+                rule_mixture_lends(law, rule_mixture_excess(*heat, s->weight[k], c.point), rule_mixture_endless(wall, c.point),
+                                   c.point - wall, *cold, *hot, s->gas[k], *heat, s->weight[k], t->film, false, false);
             *cold -= of.turned;
             *hot += of.turned;
             *heat += of.heat - of.turned * c.turned;
-            s->weight[k] += of.turned * heavier;
+            s->weight[k] += of.turned * law.heavier;
             s->gas[k] += c.boils ? of.turned : 0;
             t->turned[at] += of.turned;
             *(of.heat > 0 ? &t->warmed : &t->cooled) += of.heat > 0 ? of.heat : -of.heat;
@@ -354,27 +437,22 @@ static void touch_walls(mixture_tile *t, int a, int b, part_sums *s)
 static void change_within(mixture_tile *t, int part)
 {
     part_sums s;
-    if (t->order.changes == 0) return;
+    if (t->order.changes + t->order.reactions == 0) return;
     sum_up(t, part, &s);
+    for (int at = 0; at < t->order.reactions; at++) react_within(t, part, &s, at);
     int32_t *restrict heat = t->heat[part], *restrict weight = s.weight, *restrict gas = s.gas;
     for (int at = 0; at < t->order.changes; at++) {
         const mixture_change c = t->order.change[at];
-        const int32_t heavier = t->order.fluid[c.hot].heat - t->order.fluid[c.cold].heat;
+        const rule_change law = law_of(&t->order, &c);
         int32_t *restrict cold = t->amount[c.cold][part], *restrict hot = t->amount[c.hot][part];
         lanes turned;
         OVER_LANES
         {
-            const int32_t wish =
-                rule_mixture_turned(rule_mixture_excess(heat[k], weight[k], c.point), c.latent, cold[k], hot[k]);
-            const int32_t fits = c.boils ? rule_mixture_min(wish, rule_mixture_max(MIXTURE_GAS_MOST - gas[k], 0)) : wish;
-            turned[k] = weighs_little(weight[k], fits * heavier) &&
-                                rule_mixture_can_turn(heat[k], weight[k] + fits * heavier, fits, c.turned)
-                            ? fits
-                            : 0;
+            turned[k] = rule_mixture_turns(law, cold[k], hot[k], gas[k], heat[k], weight[k]);
             cold[k] -= turned[k];
             hot[k] += turned[k];
             heat[k] -= turned[k] * c.turned;
-            weight[k] += turned[k] * heavier;
+            weight[k] += turned[k] * law.heavier;
             gas[k] += c.boils ? turned[k] : 0;
         }
         for (int k = 0; k < TILE_LANES; k++) t->turned[at] += turned[k];
@@ -398,6 +476,7 @@ static void work_on(mixture_tile *t, int a, int b, bool down)
     carry_heat(t, a, b, &p);
     conduct(t, a, b, &p);
     for (int at = 0; at < t->order.changes; at++) change_between(t, a, b, &p, at);
+    for (int at = 0; at < t->order.reactions; at++) react_between(t, a, b, &p, at);
     if (!t->walls) return;
     touch_walls(t, a, b, &p.a);
     touch_walls(t, b, a, &p.b);

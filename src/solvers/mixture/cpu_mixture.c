@@ -20,41 +20,46 @@ weir_status mixture_reserve_tables(mixture *s)
     if (room <= old) return WEIR_OK;
     uint8_t *touched = memory_alloc_zero(mem, 8 * (size_t)room);
     uint32_t *holds = touched ? memory_alloc_zero(mem, (size_t)room * sizeof *holds) : NULL;
-    if (!holds) {
+    const size_t hardened_bytes = BRICK_CELLS * sizeof *s->hardened;
+    uint16_t *hardened = holds && s->hardened ? memory_alloc_zero(mem, hardened_bytes * (size_t)room) : NULL;
+    if (!holds || (s->hardened && !hardened)) {
+        memory_free(mem, holds, (size_t)room * sizeof *holds);
         memory_free(mem, touched, 8 * (size_t)room);
         return status_fail(WEIR_ERROR_MEMORY, "no memory to keep what %d bricks hold", room);
     }
     if (old > 0) memcpy(holds, s->holds, (size_t)old * sizeof *holds);
     memory_free(mem, s->touched, 8 * (size_t)old);
     memory_free(mem, s->holds, (size_t)old * sizeof *s->holds);
+    if (s->hardened) memory_free(mem, s->hardened, hardened_bytes * (size_t)old);
+    s->hardened = hardened;
     s->touched = touched;
     s->holds = holds;
     s->brick_room = room;
     return WEIR_OK;
 }
 
-// A liquid that a game added later than its solid was filled in: the solid melts into it as soon as there is a place for it.
-static weir_status know_products(mixture *s)
+// Room for what becomes terrain.
+static weir_status reserve_hardened(mixture *s)
 {
-    for (weir_material m = 1; m < s->cells.world->material_count; m++) {
-        const weir_material_def *def = &s->cells.world->materials[m].def;
-        const uint32_t parts = UINT32_C(1) << def->freezes_to | UINT32_C(1) << def->boils_to;
-        if (s->known >> m & 1 || !(s->known & parts & ~UINT32_C(1))) continue;
-        const weir_status status = mixture_know(s, m);
-        if (status == WEIR_ERROR_MEMORY) return status;
+    const brick_pool *pool = &s->cells.pool;
+    if (s->order.hardens && !s->hardened) {
+        s->hardened = memory_alloc_zero(&s->cells.world->mem, BRICK_CELLS * sizeof *s->hardened * (size_t)s->brick_room);
+        if (!s->hardened) return status_fail(WEIR_ERROR_MEMORY, "no memory for what becomes terrain in %d bricks", pool->live);
     }
-    return WEIR_OK;
+    return world_forming_reserve(s->cells.world, s->order.hardens ? pool->live : 0);
 }
 
 weir_status mixture_reserve(void *state)
 {
     mixture *s = state;
     const weir_world *world = s->cells.world;
-    weir_status status = know_products(s);
+    weir_status status = mixture_know_products(s);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
-        if (world->sources[i].kind == SOURCE_EMITTER) status = mixture_know(s, world->sources[i].material);
+        if (world->sources[i].kind == SOURCE_EMITTER || world->sources[i].kind == SOURCE_RESERVOIR)
+            status = mixture_know(s, world->sources[i].material);
     if (status == WEIR_OK) status = cells_reserve(state);
-    return status == WEIR_OK ? mixture_reserve_tables(s) : status;
+    if (status == WEIR_OK) status = mixture_reserve_tables(s);
+    return status == WEIR_OK ? reserve_hardened(s) : status;
 }
 
 // ---- Who is awake --------------------------------------------------------------------------------------------------------------
@@ -65,7 +70,7 @@ void mixture_wake_all(mixture *s)
 }
 
 // What else a tile depends on: heaters, and the parameters.
-static void wake_for_surroundings(mixture *s)
+bool mixture_wake_for_surroundings(mixture *s)
 {
     const weir_world *world = s->cells.world;
     uint64_t digest = 0;
@@ -75,10 +80,11 @@ static void wake_for_surroundings(mixture *s)
         digest = hash_bytes(&source->box, sizeof source->box, digest);
         digest = hash_bytes(&source->level, sizeof source->level, digest);
     }
-    if (digest == s->heater_digest && s->film == world->params.mixture.film) return;
+    if (digest == s->heater_digest && s->film == world->params.mixture.film) return false;
     s->heater_digest = digest;
     s->film = world->params.mixture.film;
     mixture_wake_all(s);
+    return true;
 }
 
 // ---- Fetching a tile -----------------------------------------------------------------------------------------------------------
@@ -247,17 +253,25 @@ static void book(const mixture_tile *t, mixture_books *books)
         books->turned[t->order.fluid[c->hot].material] -= t->turned[i] * MIXTURE_UNIT;
         books->turned_heat += t->turned[i] * c->turned;
     }
+    for (int32_t i = 0; i < t->order.reactions; i++) {
+        const mixture_reaction *r = &t->order.reaction[i];
+        const int64_t drops = t->reacted[i] * MIXTURE_UNIT;
+        books->turned[t->order.fluid[r->first].material] += drops;
+        books->turned[t->order.fluid[r->second].material] += drops;
+        if (r->first_to >= 0) books->turned[t->order.fluid[r->first_to].material] -= drops;
+        if (r->second_to >= 0) books->turned[t->order.fluid[r->second_to].material] -= drops;
+    }
+    books->turned_heat += t->taken;
 }
 
 // What materials of a tile may turn into in this update, of which there is none so far. Nothing gets hotter than the hottest cell and
 // colder than the coldest one but by what is left over when whole temperatures are shared, a unit for each of a few moves.
 static void add_products(const mixture *s, uint32_t materials, mixture_tile *t)
 {
-    enum { MARGIN = 16 };
     int32_t low, high;
     s->kernels->range(t, &low, &high);
     if (t->walls) low = 0, high = 4 * WEIR_TEMPERATURE_MAX;
-    const uint32_t all = mixture_reach(&s->order, materials, low, high, MARGIN);
+    const uint32_t all = mixture_reach(&s->order, materials, low, high, MIXTURE_MARGIN);
     const mixture_order had = t->order;
     if (all == materials) return;
     mixture_choose(&s->order, all, &t->order);
@@ -268,6 +282,22 @@ static void add_products(const mixture *s, uint32_t materials, mixture_tile *t)
             memmove(t->amount[f], t->amount[--from], sizeof t->amount[f]);
         else
             memset(t->amount[f], 0, sizeof t->amount[f]);
+    }
+}
+
+// Each cell is in one tile of an update.
+static void note_hardened(mixture *s, const mixture_tile *t, const tile_place *place)
+{
+    for (int32_t part = 0; part < TILE_PARTS; part++) {
+        for (int32_t lane = 0; lane < TILE_LANES; lane++) {
+            const int32_t units = t->hardened[part][lane], odd = place->odd;
+            if (units == 0) continue;
+            const int32_t x = 2 * (lane & 3) + (part & 1), y = 2 * (lane >> 2 & 3) + (part >> 1 & 1),
+                          z = 2 * (lane >> 4) + (part >> 2);
+            const int32_t of = odd ? (x > 0) + 2 * (y > 0) + 4 * (z > 0) : 0;
+            const int32_t cell = ((x - odd) & 7) + 8 * ((y - odd) & 7) + 64 * ((z - odd) & 7);
+            s->hardened[BRICK_CELLS * (size_t)place->brick[of] + (size_t)cell] = (uint16_t)units;
+        }
     }
 }
 
@@ -286,18 +316,21 @@ static void work_on(mixture *s, mixture_worker *w, const tile_place *place)
     if (materials == 0 || calm) return;
     t->film = s->film;
     t->z_first = ((world->update >> 1 ^ world->update) & 1) != 0;
-    t->warmed = t->cooled = 0;
+    t->warmed = t->cooled = t->taken = 0;
     memset(t->turned, 0, sizeof t->turned);
     fetch_open(pool, place, t);
     fetch_walls(world, place, t);
     fetch_heat(pool, place, t->heat);
     mixture_choose(&s->order, materials, &t->order);
     for (int32_t f = 0; f < t->order.count; f++) fetch_amounts(pool, place, t->order.fluid[f].channel, t->amount[f]);
-    if (s->order.changes > 0) add_products(s, materials, t);
+    if (s->order.changes + s->order.reactions > 0) add_products(s, materials, t);
+    memset(t->reacted, 0, (size_t)t->order.reactions * sizeof *t->reacted);
+    if (t->order.hardens) memset(t->hardened, 0, sizeof t->hardened);
     s->kernels->update(t);
     uint8_t changed[8] = {0};
     for (int32_t f = 0; f < t->order.count; f++) put_amounts(pool, place, t->order.fluid[f].channel, t->amount[f], changed);
     put_heat(pool, place, t->heat, changed);
+    if (t->order.hardens) note_hardened(s, t, place);
     // A brick's parts are known to its tiles by where the tile lies from it, so no two write to one place.
     for (int32_t i = 0; i < 8; i++)
         if (changed[i]) s->touched[8 * place->brick[i] + i] = 1;
@@ -373,14 +406,16 @@ weir_status mixture_update(void *state)
 {
     mixture *s = state;
     brick_pool *pool = &s->cells.pool;
-    wake_for_surroundings(s);
+    mixture_wake_for_surroundings(s);
     s->awake = 0;
     for (int32_t b = 1; b < pool->end; b++) s->awake += pool->alive[b] && pool->rest[b].calm < MIXTURE_CALM;
     workers_run(s->cells.world->workers, work_on_bricks, s, pool->end, BRICK_GRAIN);
     workers_run(s->cells.world->workers, look_at_bricks, s, pool->end, 64);
     take_books(s);
+    mixture_harden(s);
     mixture_drain_sides(s);
     cells_report_changes(&s->cells);
-    cells_count_bytes(&s->cells, (int64_t)s->brick_room * (8 + (int64_t)sizeof *s->holds));
+    const size_t hardened = s->hardened ? BRICK_CELLS * sizeof *s->hardened : 0;
+    cells_count_bytes(&s->cells, (int64_t)s->brick_room * (int64_t)(8 + sizeof *s->holds + hardened));
     return WEIR_OK;
 }

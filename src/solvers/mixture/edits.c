@@ -82,11 +82,8 @@ static int32_t full_drops(const fluid_cells *c, int32_t brick, int32_t cell)
     return WEIR_FULL;
 }
 
-// And notes what it holds.
-static bool is_wet(const fluid_cells *c, int32_t brick)
+uint32_t mixture_holds(const mixture *s, int32_t brick)
 {
-    const mixture *s = (const mixture *)c;
-    if (brick >= s->brick_room || brick >= s->cells.pool.end) return false;
     uint32_t holds = 0;
     for (int32_t i = 0; i < s->order.count; i++) {
         const uint16_t *amount = mixture_amounts(&s->cells.pool, &s->order.fluid[i], brick);
@@ -94,8 +91,16 @@ static bool is_wet(const fluid_cells *c, int32_t brick)
         for (int32_t cell = 0; cell < BRICK_CELLS; cell++) any |= amount[cell];
         holds |= any ? UINT32_C(1) << s->order.fluid[i].material : 0;
     }
-    s->holds[brick] = holds;
-    return holds != 0;
+    return holds;
+}
+
+// And notes what it holds.
+static bool is_wet(const fluid_cells *c, int32_t brick)
+{
+    const mixture *s = (const mixture *)c;
+    if (brick >= s->brick_room || brick >= s->cells.pool.end) return false;
+    s->holds[brick] = mixture_holds(s, brick);
+    return s->holds[brick] != 0;
 }
 
 void mixture_count(mixture *s, int32_t brick)
@@ -167,6 +172,26 @@ static bool fill_cell(mixture *s, int32_t brick, int32_t cell, const world_edit 
     return changed;
 }
 
+// A reservoir brings its material to the level, beside what else is there: other materials stay. What is pressed into cells below the
+// surface stays too.
+static bool keep_cell(mixture *s, int32_t brick, int32_t cell, const world_edit *edit)
+{
+    const mixture_order *o = &s->order;
+    const int32_t place = mixture_place(o, edit->material), wanted = cells_wanted(&s->cells, edit, brick, cell) / MIXTURE_UNIT;
+    const int32_t has = *amount_at(s, place, brick, cell), gases = o->liquids + o->gases;
+    const int32_t volume = sum_of(s, brick, cell, 0, o->liquids) + sum_of(s, brick, cell, gases, o->count);
+    const int32_t others = o->fluid[place].kind == WEIR_KIND_GAS ? 0 : volume - has;
+    const int32_t more =
+        rule_mixture_min(rule_mixture_max(0, wanted - others) - has, room_for(&s->cells, brick, cell, edit->material));
+    if (more > 0) {
+        add(s, place, brick, cell, more);
+        return true;
+    }
+    if (more >= 0 || wanted == MIXTURE_FULL) return false;
+    remove_units(s, place, brick, cell, -more);
+    return true;
+}
+
 // Brings what a cell holds to a temperature.
 static bool warm_cell(mixture *s, int32_t brick, int32_t cell, int32_t quarters)
 {
@@ -198,15 +223,19 @@ static void apply_to_cells(mixture *s, const world_edit *edit)
         if (!region_mask(&edit->place, pool->coord[b], &mask) || (edit->kind == EDIT_WARM && !pool->wet[b])) continue;
         bool changed = false;
         for (int32_t z = 0; z < BRICK_EDGE; z++) {
+            if (mask.plane[z] & pool->open[b].plane[z]) bricks_read(pool, b);
             for (uint64_t left = mask.plane[z] & pool->open[b].plane[z]; left;) {
                 const int32_t cell = region_take(&left) + 64 * z;
-                changed |= edit->kind == EDIT_WARM ? warm_cell(s, b, cell, quarters) : fill_cell(s, b, cell, edit);
+                changed |= edit->kind == EDIT_WARM ? warm_cell(s, b, cell, quarters)
+                           : edit->surface.up != 0 ? keep_cell(s, b, cell, edit)
+                                                   : fill_cell(s, b, cell, edit);
             }
         }
         if (!changed) continue;
+        bricks_write(pool, b);
         pool->rest[b].calm = 0;
         mixture_count(s, b);
-        *(edit->kind == EDIT_WARM ? &cells_flags(&s->cells)[b] : &pool->changed[b]) = s->cells.world->change;
+        *(edit->kind == EDIT_FILL ? &pool->changed[b] : &cells_flags(&s->cells)[b]) = s->cells.world->change;
     }
 }
 
@@ -219,9 +248,8 @@ weir_status mixture_prepare(void *state, const world_edit *edit)
 {
     mixture *s = state;
     weir_status status = WEIR_OK;
-    if (edit->kind == EDIT_FILL && edit->surface.up != 0)
-        return status_fail(WEIR_ERROR_UNSUPPORTED, "a world of mixture has no reservoirs; use an emitter and a drain");
-    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0)) status = mixture_know(s, edit->material);
+    if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0))
+        status = mixture_know(s, edit->material);
     if (status == WEIR_OK) status = cells_prepare(state, edit);
     return status == WEIR_OK ? mixture_reserve_tables(s) : status;
 }
@@ -231,9 +259,10 @@ void mixture_apply(void *state, const world_edit *edit)
     mixture *s = state;
     switch (edit->kind) {
     case EDIT_FILL:
+    case EDIT_KEEP:
     case EDIT_WARM: apply_to_cells(s, edit); break;
     case EDIT_POUR: cells_pour(&s->cells, edit); break;
-    default: break;  // reservoirs are refused
+    default: assert(!"mixture has no such edit");
     }
 }
 
@@ -250,6 +279,7 @@ static void empty_shut_cells(mixture *s, int32_t brick)
     const brick_pool *pool = &s->cells.pool;
     brick_mask open;
     terrain_open(&s->cells.world->terrain, pool->coord[brick], &open);
+    bricks_write(pool, brick);
     for (int32_t z = 0; z < BRICK_EDGE; z++)
         for (uint64_t left = pool->open[brick].plane[z] & ~open.plane[z]; left;)
             empty_cell(s, brick, region_take(&left) + 64 * z);
@@ -268,6 +298,27 @@ void mixture_terrain_changed(void *state, weir_box bricks)
         if (s->cells.pool.wet[b]) empty_shut_cells(s, b);
     }
     cells_terrain_changed(state, bricks);
+}
+
+// A cell's share is 255 when a cell's worth became terrain. A game's own terrain is not Weir's to build.
+void mixture_harden(mixture *s)
+{
+    enum { OF_SHARE = MIXTURE_FULL / 255 };
+    weir_world *world = s->cells.world;
+    const brick_pool *pool = &s->cells.pool;
+    uint8_t shares[BRICK_CELLS];
+    for (int32_t b = 1; b < pool->end && s->hardened && s->order.hardens; b++) {
+        uint16_t *units = s->hardened + BRICK_CELLS * (size_t)b, any = 0;
+        for (int32_t cell = 0; cell < BRICK_CELLS && pool->alive[b]; cell++) any |= units[cell];
+        if (!any) continue;
+        terrain_shares(&world->terrain, pool->coord[b], shares);
+        for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+            const int32_t more = (units[cell] + OF_SHARE / 2) / OF_SHARE, share = shares[cell] + more;
+            if (more > 0 && world_can_form(world, pool->coord[b]))
+                world_form(world, pool->coord[b], cell, (uint8_t)(share < 255 ? share : 255));
+        }
+        memset(units, 0, BRICK_CELLS * sizeof *units);
+    }
 }
 
 static bool lies_inside(const terrain *t, weir_coord brick)

@@ -66,6 +66,44 @@ static void add_change(mixture_order *order, int32_t cold, int32_t hot, float po
     order->change[order->changes++] = change;
 }
 
+// Of what a unit holds besides its warmth: materials are alike at the temperature of a room, a solid and a gas differ from their liquid
+// by what freezing and boiling takes.
+static int32_t heat_of_forming(const mixture_order *order, int32_t place)
+{
+    for (int32_t i = 0; i < order->changes; i++) {
+        const mixture_change *c = &order->change[i];
+        if (c->boils && c->hot == place) return c->turned - order->fluid[c->cold].heat * quarters(WEIR_TEMPERATURE);
+        if (!c->boils && c->cold == place) return -c->turned - order->fluid[c->hot].heat * quarters(WEIR_TEMPERATURE);
+    }
+    return -order->fluid[place].heat * quarters(WEIR_TEMPERATURE);
+}
+
+// The place of a product; false: it has none so far.
+static bool place_product(const mixture_order *order, weir_material to, int32_t *place)
+{
+    *place = to == WEIR_NOTHING ? MIXTURE_LEAVES : to == WEIR_TERRAIN ? MIXTURE_HARDENS : mixture_place(order, to);
+    return to <= WEIR_NOTHING || *place >= 0;
+}
+
+// What leaves takes along what its material was.
+static void add_reaction(mixture_order *order, const weir_reaction_def *def)
+{
+    enum { HEAT_MOST = 32 * 8000 };
+    mixture_reaction r = {.first = mixture_place(order, def->first), .second = mixture_place(order, def->second)};
+    if (r.first < 0 || r.second < 0 || !place_product(order, def->first_to, &r.first_to) ||
+        !place_product(order, def->second_to, &r.second_to))
+        return;
+    const int32_t first = r.first_to < 0 ? r.first : r.first_to, second = r.second_to < 0 ? r.second : r.second_to;
+    r.first_weight = order->fluid[first].heat;
+    r.second_weight = order->fluid[second].heat;
+    r.rate = whole(def->rate, 256, 1, 256);
+    const int32_t most = whole(def->heat < 0 ? -def->heat : def->heat, 32, 0, HEAT_MOST);
+    r.taken = heat_of_forming(order, first) + heat_of_forming(order, second) - heat_of_forming(order, r.first) -
+              heat_of_forming(order, r.second) - (def->heat < 0 ? -most : most);
+    order->hardens |= r.first_to == MIXTURE_HARDENS || r.second_to == MIXTURE_HARDENS;
+    order->reaction[order->reactions++] = r;
+}
+
 void mixture_arrange(const world_material *materials, uint32_t known, const int32_t channel[WEIR_MATERIAL_MAX],
                      mixture_order *order)
 {
@@ -97,7 +135,8 @@ static uint32_t bit_of(const mixture_order *order, int32_t place)
 void mixture_choose(const mixture_order *all, uint32_t materials, mixture_order *order)
 {
     int32_t place[MIXTURE_FLUIDS];
-    order->count = order->liquids = order->gases = order->changes = 0;
+    order->count = order->liquids = order->gases = order->changes = order->reactions = 0;
+    order->hardens = false;
     for (int32_t i = 0; i < all->count; i++) {
         place[i] = -1;
         if (!(materials & bit_of(all, i))) continue;
@@ -113,6 +152,30 @@ void mixture_choose(const mixture_order *all, uint32_t materials, mixture_order 
         change.hot = place[change.hot];
         order->change[order->changes++] = change;
     }
+    for (int32_t i = 0; i < all->reactions; i++) {
+        mixture_reaction r = all->reaction[i];
+        r.first = place[r.first];
+        r.second = place[r.second];
+        if (r.first < 0 || r.second < 0) continue;
+        if (r.first_to >= 0) r.first_to = place[r.first_to];
+        if (r.second_to >= 0) r.second_to = place[r.second_to];
+        order->hardens |= r.first_to == MIXTURE_HARDENS || r.second_to == MIXTURE_HARDENS;
+        order->reaction[order->reactions++] = r;
+    }
+}
+
+// With what comes of some materials that react; true: some do.
+static bool add_reacted(const mixture_order *all, uint32_t *materials)
+{
+    bool any = false;
+    for (int32_t i = 0; i < all->reactions; i++) {
+        const mixture_reaction *r = &all->reaction[i];
+        if (!(*materials & bit_of(all, r->first)) || !(*materials & bit_of(all, r->second))) continue;
+        any = true;
+        if (r->first_to >= 0) *materials |= bit_of(all, r->first_to);
+        if (r->second_to >= 0) *materials |= bit_of(all, r->second_to);
+    }
+    return any;
 }
 
 uint32_t mixture_reach(const mixture_order *all, uint32_t materials, int32_t low, int32_t high, int32_t margin)
@@ -120,18 +183,16 @@ uint32_t mixture_reach(const mixture_order *all, uint32_t materials, int32_t low
     low -= margin;
     high += margin;
     for (bool more = true; more;) {
-        more = false;
+        const uint32_t had = materials;
+        // What reacts may come out at any temperature.
+        if (add_reacted(all, &materials)) low = 0, high = 4 * WEIR_TEMPERATURE_MAX;
+        more = materials != had;
         for (int32_t i = 0; i < all->changes; i++) {
             const mixture_change *c = &all->change[i];
             const uint32_t cold = bit_of(all, c->cold), hot = bit_of(all, c->hot), both = cold | hot;
-            const bool warms = (materials & cold) && high >= c->point, cools = (materials & hot) && low <= c->point;
-            if (!warms && !cools) continue;
-            // What freezes or condenses warms its cell up to that point, what melts or boils cools it.
-            const int32_t least = warms && low > c->point - margin ? c->point - margin : low;
-            const int32_t most = cools && high < c->point + margin ? c->point + margin : high;
+            const int32_t least = low, most = high;
+            if (!rule_mixture_reaches(materials & cold, materials & hot, c->point, margin, &low, &high)) continue;
             more = more || least != low || most != high || (both & ~materials);
-            low = least;
-            high = most;
             materials |= both;
         }
     }
@@ -140,9 +201,10 @@ uint32_t mixture_reach(const mixture_order *all, uint32_t materials, int32_t low
 
 // ---- Channels ----------------------------------------------------------------------------------------------------------------
 
-static uint32_t with_products(const weir_world *world, weir_material material)
+// With all that some materials can turn into, also by reactions.
+static uint32_t with_products(const weir_world *world, uint32_t materials)
 {
-    uint32_t all = UINT32_C(1) << material;
+    uint32_t all = materials;
     for (bool more = true; more;) {
         more = false;
         for (weir_material m = 1; m < world->material_count; m++) {
@@ -154,6 +216,15 @@ static uint32_t with_products(const weir_world *world, weir_material material)
             all |= group;
             more = true;
         }
+        for (int32_t i = 0; i < world->reactions.count; i++) {
+            const weir_reaction_def *r = &world->reactions.items[i];
+            uint32_t products = 0;
+            if (!(all >> r->first & 1) || !(all >> r->second & 1)) continue;
+            if (r->first_to > WEIR_NOTHING) products |= UINT32_C(1) << r->first_to;
+            if (r->second_to > WEIR_NOTHING) products |= UINT32_C(1) << r->second_to;
+            more = more || (products & ~all);
+            all |= products;
+        }
     }
     return all;
 }
@@ -163,6 +234,7 @@ void mixture_learn(mixture *s)
     int32_t channel[WEIR_MATERIAL_MAX] = {0};
     for (int32_t i = 0; i < s->order.count; i++) channel[s->order.fluid[i].material] = s->order.fluid[i].channel;
     mixture_arrange(s->cells.world->materials, s->known, channel, &s->order);
+    for (int32_t i = 0; i < s->cells.world->reactions.count; i++) add_reaction(&s->order, &s->cells.world->reactions.items[i]);
 }
 
 void mixture_name_channel(mixture *s)
@@ -187,15 +259,9 @@ static weir_status add_channel(mixture *s, weir_material material)
     return WEIR_OK;
 }
 
-weir_status mixture_know(mixture *s, weir_material material)
+static weir_status know_all(mixture *s, uint32_t wanted)
 {
     const weir_world *world = s->cells.world;
-    if (s->known >> material & 1) return WEIR_OK;
-    const uint32_t wanted = with_products(world, material);
-    if (__builtin_popcount(s->known | wanted) > MIXTURE_FLUIDS)
-        return status_fail(WEIR_ERROR_LIMIT,
-                           "a world of mixture holds %d materials at most; %s, with what it turns into, would make them %d",
-                           MIXTURE_FLUIDS, world->materials[material].name, __builtin_popcount(s->known | wanted));
     const int32_t channels = s->layout.count, count = s->order.count;
     weir_status status = WEIR_OK;
     for (weir_material m = 1; m < world->material_count && status == WEIR_OK; m++)
@@ -209,4 +275,49 @@ weir_status mixture_know(mixture *s, weir_material material)
         s->order.count = count;
     }
     return status;
+}
+
+weir_status mixture_know(mixture *s, weir_material material)
+{
+    const weir_world *world = s->cells.world;
+    if (s->known >> material & 1) return WEIR_OK;
+    const uint32_t wanted = with_products(world, s->known | UINT32_C(1) << material);
+    if (__builtin_popcount(wanted) > MIXTURE_FLUIDS)
+        return status_fail(WEIR_ERROR_LIMIT,
+                           "a world of mixture holds %d materials at most; %s, with what it turns into, would make them %d",
+                           MIXTURE_FLUIDS, world->materials[material].name, __builtin_popcount(wanted));
+    return know_all(s, wanted);
+}
+
+weir_status mixture_know_products(mixture *s)
+{
+    const weir_world *world = s->cells.world;
+    for (weir_material m = 1; m < world->material_count; m++) {
+        const weir_material_def *def = &world->materials[m].def;
+        const uint32_t parts = UINT32_C(1) << def->freezes_to | UINT32_C(1) << def->boils_to;
+        if (s->known >> m & 1 || !(s->known & parts & ~UINT32_C(1))) continue;
+        const weir_status status = mixture_know(s, m);
+        if (status == WEIR_ERROR_MEMORY) return status;
+    }
+    return WEIR_OK;
+}
+
+weir_status mixture_reaction_prepare(void *state, const weir_reaction_def *def)
+{
+    mixture *s = state;
+    const weir_world *world = s->cells.world;
+    const uint32_t wanted = with_products(world, s->known);
+    if (__builtin_popcount(wanted) > MIXTURE_FLUIDS)
+        return status_fail(
+            WEIR_ERROR_LIMIT,
+            "a world of mixture holds %d materials at most; what comes of the reaction of %s and %s would make them %d",
+            MIXTURE_FLUIDS, world->materials[def->first].name, world->materials[def->second].name, __builtin_popcount(wanted));
+    return know_all(s, wanted);
+}
+
+void mixture_reactions_changed(void *state)
+{
+    mixture *s = state;
+    mixture_learn(s);
+    mixture_wake_all(s);
 }

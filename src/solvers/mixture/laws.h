@@ -12,7 +12,9 @@
 #define MIXTURE_GAS_MOST 32767      // units of all gases together in a cell
 #define MIXTURE_WEIGHT_MOST 262143  // most that a cell's amounts times their heat capacities come to, so that heat fits an int
 #define MIXTURE_HOTTEST 8000.0f     // quarter kelvins
+#define MIXTURE_REACTS_MOST 8192    // units of each of two materials that react over a face in an update
 #define MIXTURE_STILL (1.0f / 64)   // difference of temperature below which nothing is conducted
+#define MIXTURE_MARGIN 16  // quarter kelvins by which a cell may get warmer or colder than all around by sharing out remainders
 
 RULE int rule_mixture_min(int a, int b)
 {
@@ -178,6 +180,155 @@ RULE int rule_mixture_film(int gas, int apart, int lack, int latent, int film)
     const int wanted = 1 + ((gas * rule_mixture_max(0, rule_mixture_min(apart, 256)) * film) >> 16);
     const int most = (int)((float)(lack >> 1) / (float)latent);
     return rule_mixture_max(0, rule_mixture_min(rule_mixture_min(wanted, gas), most));
+}
+
+// A change of phase as these laws see it.
+typedef struct rule_change {
+    int point, latent;
+    int turned;   // what a unit takes of a cell's heat: latent, and the difference of heat capacities at the point
+    int heavier;  // the hot one's heat capacity less the cold one's
+    bool boils;
+} rule_change;
+
+// Whether a cell's weight stays within what it may be.
+RULE bool rule_mixture_weighs_little(int weight)
+{
+    return weight <= MIXTURE_WEIGHT_MOST;
+}
+
+// What turns in a cell by its own heat; less than nothing: back to the cold one.
+RULE int rule_mixture_turns(rule_change c, int cold, int hot, int gas, int heat, int weight)
+{
+    const int wish = rule_mixture_turned(rule_mixture_excess(heat, weight, c.point), c.latent, cold, hot);
+    const int fits = c.boils ? rule_mixture_min(wish, rule_mixture_max(MIXTURE_GAS_MOST - gas, 0)) : wish;
+    const int left = weight + fits * c.heavier;
+    return rule_mixture_weighs_little(left) && rule_mixture_can_turn(heat, left, fits, c.turned) ? fits : 0;
+}
+
+// What a cell makes of a change by what another lends it or takes from it: units that turn, and the heat that comes from the other.
+typedef struct rule_lending {
+    int turned, heat;
+} rule_lending;
+
+// `other` is the other's excess, which is so many quarter kelvins colder than the point; a rival is the other where it turns a unit first.
+RULE rule_lending rule_mixture_lends(rule_change c, int excess, int other, int apart, int cold, int hot, int gas, int heat,
+                                     int weight, int film, bool rival_melts, bool rival_freezes)
+{
+    const int condensed = c.boils ? rule_mixture_film(hot, apart, rule_mixture_max(-other, 0), c.latent, film) : 0;
+    const int left = weight - condensed * c.heavier;
+    const bool can = rule_mixture_weighs_little(left) && rule_mixture_can_turn(heat, left, condensed, c.heavier * c.point);
+    const int films = other < 0 && can ? condensed : 0;
+    const bool melts = rule_mixture_lent(excess, other, c.latent, cold) && rule_mixture_weighs_little(weight + c.heavier) &&
+                       (!c.boils || gas < MIXTURE_GAS_MOST) && !rival_melts;
+    const bool freezes = rule_mixture_lent(-excess, -other, c.latent, hot) && rule_mixture_weighs_little(weight - c.heavier) &&
+                         films == 0 && !rival_freezes;
+    rule_lending result;
+    result.turned = melts ? 1 : freezes ? -1 : -films;
+    result.heat = melts ? c.latent - excess : freezes ? -c.latent - excess : -films * c.latent;
+    return result;
+}
+
+// The excess of a wall that is held at a temperature: without end.
+RULE int rule_mixture_endless(int wall, int point)
+{
+    return wall > point ? 1 << 30 : wall < point ? -(1 << 30) : 0;
+}
+
+// Where a change may happen in cells that are no colder than `low` and no hotter than `high`, the two are widened by what it may cool or
+// warm them: what freezes or condenses warms its cell up to the point, what melts or boils cools it.
+RULE bool rule_mixture_reaches(bool cold, bool hot, int point, int margin, int *low, int *high)
+{
+    const bool warms = cold && *high >= point, cools = hot && *low <= point;
+    if (warms && *low > point - margin) *low = point - margin;
+    if (cools && *high < point + margin) *high = point + margin;
+    return warms || cools;
+}
+
+// ---- Reactions ---------------------------------------------------------------------------------------------------------------
+// Two materials that meet, in a cell or over a face, become others where they are, as much of the one as of the other.
+
+// How much of each does; `rate` of 256.
+RULE int rule_mixture_reacts(int first, int second, int rate)
+{
+    return rule_mixture_min((rule_mixture_min(first, second) * rate + 255) >> 8, MIXTURE_REACTS_MOST);
+}
+
+// Whether units that brought this heat with them can react, each of which takes up `taken` of it.
+RULE bool rule_mixture_can_react(int heat, int units, int taken)
+{
+    return (float)units * (float)taken <= (float)heat * 0.9999f;
+}
+
+// The heat of what such units became, which weighs `weight`: nothing comes out hotter than anything may be.
+RULE int rule_mixture_reacted(int heat, int units, int weight, int taken)
+{
+    const int most = weight * (int)MIXTURE_HOTTEST;
+    const float left = (float)heat - (float)units * (float)taken;
+    return left < (float)most ? rule_mixture_min(most, heat - units * taken) : most;
+}
+
+// A reaction as these laws see it: per unit of its first and of its second material the heat capacities that go and that come, how much
+// more gas there is then, and the heat capacity of both products together.
+typedef struct rule_reaction {
+    int rate, taken;
+    int out_first, out_second, in_first, in_second;
+    int gas_first, gas_second;
+    int weight;
+} rule_reaction;
+
+// How many units reacted, of two cells with the first material of a and with that of b; what became of heat, weight and gas; and the heat
+// that was taken up.
+typedef struct rule_reacting {
+    int forth, back, taken;
+    int heat_a, heat_b, weight_a, weight_b, gas_a, gas_b;
+} rule_reacting;
+
+RULE bool rule_mixture_has_room(int weight, int gas)
+{
+    return weight <= MIXTURE_WEIGHT_MOST && gas <= MIXTURE_GAS_MOST;
+}
+
+// Over a face both ways at once: the first material of one cell with the second of the other. What both cells give is as warm as the mean
+// of it when it comes back. `forth` and `back` are what wants to react.
+RULE rule_reacting rule_mixture_reacts_between(rule_reaction r, int forth, int back, int heat_a, int heat_b, int weight_a,
+                                               int weight_b, int gas_a, int gas_b)
+{
+    const int out_a = forth * r.out_first + back * r.out_second, out_b = back * r.out_first + forth * r.out_second;
+    const int in_a = forth * r.in_first + back * r.in_second, in_b = back * r.in_first + forth * r.in_second;
+    const int more_a = forth * r.gas_first + back * r.gas_second, more_b = back * r.gas_first + forth * r.gas_second;
+    const int from_a = rule_mixture_carried(heat_a, weight_a, out_a), from_b = rule_mixture_carried(heat_b, weight_b, out_b);
+    const int units = forth + back, weight = units * r.weight;
+    const bool can = rule_mixture_can_react(from_a + from_b, units, r.taken) &&
+                     rule_mixture_has_room(weight_a + in_a - out_a, gas_a + more_a) &&
+                     rule_mixture_has_room(weight_b + in_b - out_b, gas_b + more_b);
+    const int comes = can ? rule_mixture_reacted(from_a + from_b, units, weight, r.taken) : 0;
+    const int to_a = rule_mixture_carried(comes, weight, in_a), to_b = rule_mixture_carried(comes, weight, in_b);
+    rule_reacting result;
+    result.forth = can ? forth : 0;
+    result.back = can ? back : 0;
+    result.taken = can ? from_a + from_b - to_a - to_b : 0;
+    result.heat_a = heat_a + (can ? to_a - from_a : 0);
+    result.heat_b = heat_b + (can ? to_b - from_b : 0);
+    result.weight_a = weight_a + (can ? in_a - out_a : 0);
+    result.weight_b = weight_b + (can ? in_b - out_b : 0);
+    result.gas_a = gas_a + (can ? more_a : 0);
+    result.gas_b = gas_b + (can ? more_b : 0);
+    return result;
+}
+
+// In a cell, which is a.
+RULE rule_reacting rule_mixture_reacts_within(rule_reaction r, int wish, int heat, int weight, int gas)
+{
+    const int out = wish * (r.out_first + r.out_second), in = wish * (r.in_first + r.in_second);
+    const int more = wish * (r.gas_first + r.gas_second), all = wish * r.weight;
+    const int from = rule_mixture_carried(heat, weight, out);
+    const bool can = rule_mixture_can_react(from, wish, r.taken) && rule_mixture_has_room(weight + in - out, gas + more);
+    const int comes = can ? rule_mixture_reacted(from, wish, all, r.taken) : 0;
+    const int to = rule_mixture_carried(comes, all, in);
+    rule_reacting result = {
+        can ? wish : 0,         0, can ? from - to : 0, heat + (can ? to - from : 0), 0, weight + (can ? in - out : 0), 0,
+        gas + (can ? more : 0), 0};
+    return result;
 }
 
 #endif

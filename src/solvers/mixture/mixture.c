@@ -30,34 +30,53 @@ static void destroy(void *state)
 {
     mixture *s = state;
     memory *mem = &s->cells.world->mem;
+#if WEIR_HAVE_OPENCL
+    mixture_opencl_destroy(s);
+#endif
     memory_free(mem, s->holds, (size_t)s->brick_room * sizeof *s->holds);
     memory_free(mem, s->touched, 8 * (size_t)s->brick_room);
+    if (s->hardened) memory_free(mem, s->hardened, BRICK_CELLS * sizeof *s->hardened * (size_t)s->brick_room);
     memory_free(mem, s->workers, (size_t)s->worker_count * sizeof *s->workers);
     cells_destroy(&s->cells);
     memory_free(mem, s, sizeof *s);
 }
 
+static weir_status make_on_cpu(mixture *s)
+{
+    weir_world *world = s->cells.world;
+    const weir_status status = cpu_choose_width(world->simd, &world->simd);
+    if (status != WEIR_OK) return status;
+    s->kernels = kernels[world->simd - WEIR_SIMD_SCALAR];
+    s->worker_count = workers_count(world->workers);
+    s->workers = memory_alloc_zero(&world->mem, (size_t)s->worker_count * sizeof *s->workers);
+    return s->workers ? WEIR_OK : status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
+}
+
+static weir_status make_on_device(mixture *s, const char *device)
+{
+#if WEIR_HAVE_OPENCL
+    return mixture_opencl_create(s, device);
+#else
+    (void)s, (void)device;
+    return status_fail(WEIR_ERROR_UNSUPPORTED, "the solver mixture does not run on OpenCL");
+#endif
+}
+
 static weir_status make(mixture *s, weir_world *world, const weir_world_def *def)
 {
-    weir_status status = cpu_choose_width(world->simd, &world->simd);
-    if (status == WEIR_OK) status = cells_create(&s->cells, world, def, &s->layout);
+    weir_status status = cells_create(&s->cells, world, def, &s->layout);
     if (status != WEIR_OK) return status;
     if (s->cells.reported != CHANNEL_NONE)
         s->channels[s->layout.count++] =
             (cell_channel){.name = "reported", .type = CHANNEL_COUNT, .bytes = sizeof(uint16_t), .next = CHANNEL_NONE};
     s->cells.pool.least = INT32_MAX;  // bricks keep their numbers, by which the tables here go
-    s->kernels = kernels[world->simd - WEIR_SIMD_SCALAR];
-    s->worker_count = workers_count(world->workers);
-    s->workers = memory_alloc_zero(&world->mem, (size_t)s->worker_count * sizeof *s->workers);
-    if (!s->workers) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    return mixture_reserve_tables(s);
+    status = def->backend == WEIR_BACKEND_OPENCL ? make_on_device(s, def->device) : make_on_cpu(s);
+    return status == WEIR_OK ? mixture_reserve_tables(s) : status;
 }
 
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
     *state = NULL;
-    if (def->backend != WEIR_BACKEND_CPU)
-        return status_fail(WEIR_ERROR_UNSUPPORTED, "mixture runs on the CPU only so far; make its world with WEIR_BACKEND_CPU");
     mixture *s = memory_alloc_zero(&world->mem, sizeof *s);
     if (!s) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
     begin(s, world);
@@ -67,6 +86,25 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
     else
         destroy(s);
     return status;
+}
+
+// ---- An update ---------------------------------------------------------------------------------------------------------------
+
+static weir_status reserve(void *state)
+{
+    const weir_status status = mixture_reserve(state);
+#if WEIR_HAVE_OPENCL
+    if (status == WEIR_OK && ((mixture *)state)->opencl) return mixture_opencl_reserve(state);
+#endif
+    return status;
+}
+
+static weir_status update(void *state)
+{
+#if WEIR_HAVE_OPENCL
+    if (((mixture *)state)->opencl) return mixture_opencl_update(state);
+#endif
+    return mixture_update(state);
 }
 
 // Whether there is a place for it is told when it is put in, with a sentence.
@@ -102,12 +140,17 @@ const solver_table solver_mixture = {
     .can_hold = can_hold,
     .create = create,
     .destroy = destroy,
-    .reserve = mixture_reserve,
-    .update = mixture_update,
+    .reserve = reserve,
+    .update = update,
     .prepare = mixture_prepare,
     .apply = mixture_apply,
     .material_prepare = mixture_material_prepare,
     .terrain_changed = mixture_terrain_changed,
+    .reaction_prepare = mixture_reaction_prepare,
+    .reactions_changed = mixture_reactions_changed,
+    .put_fits = mixture_put_fits,
+    .put_prepare = mixture_put_prepare,
+    .put = mixture_put,
     .view = mixture_view,
     .freeze = mixture_freeze,
     .hash = mixture_hash,
@@ -116,7 +159,16 @@ const solver_table solver_mixture = {
     .arrival_fits = mixture_arrival_fits,
     .adopt = mixture_adopt,
     .discard = mixture_discard,
+    .region_save = mixture_region_save,
+    .unload = mixture_unload,
+    .region_load = mixture_region_load,
+    .region_adopt = mixture_region_adopt,
+    .region_discard = mixture_discard,
     .validate = mixture_validate,
     .heat = mixture_heat,
     .stats = stats,
+    .is_remote = cells_is_remote,
+    .catch_up = cells_catch_up,
+    .device_status = cells_device_status,
+    .leave_device = cells_leave_device,
 };

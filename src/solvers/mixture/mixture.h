@@ -26,6 +26,8 @@ enum {
     MIXTURE_CHANNELS = MIXTURE_FLUIDS + 2,    // with that of what was reported, if there is one
     MIXTURE_CALM = 4,                         // updates in a cycle, after which what did not change will not
     MIXTURE_AMOUNT_MOST = 65535,
+    MIXTURE_LEAVES = -1,  // what a reaction makes that is no fluid
+    MIXTURE_HARDENS = -2,
     TILE_PARTS = 8,
     TILE_LANES = 64
 };
@@ -53,12 +55,24 @@ typedef struct mixture_change {
     bool boils;
 } mixture_change;
 
+// What two materials become that meet. All are places in the order of the fluids.
+typedef struct mixture_reaction {
+    int32_t first, second;
+    int32_t first_to, second_to;          // MIXTURE_LEAVES, MIXTURE_HARDENS: it is out of the world, or terrain
+    int32_t first_weight, second_weight;  // heat capacities of a unit of what they become; what leaves keeps its own
+    int32_t rate;                         // of 256
+    int32_t taken;                        // heat that a unit of each takes up
+} mixture_reaction;
+
 // Liquids from the densest to the lightest, gases from the lightest to the densest, then solids. Of equals the lower number comes first.
 typedef struct mixture_order {
     int32_t count, liquids, gases;
     mixture_fluid fluid[MIXTURE_FLUIDS];
     int32_t changes;
     mixture_change change[MIXTURE_FLUIDS];
+    int32_t reactions;
+    bool hardens;  // one of them makes terrain
+    mixture_reaction reaction[WEIR_REACTION_MAX];
 } mixture_order;
 
 typedef struct mixture_tile {
@@ -68,10 +82,13 @@ typedef struct mixture_tile {
     // What came of it.
     int64_t warmed, cooled;                // heat from and to walls
     int64_t turned[MIXTURE_FLUIDS];        // units, by change; less than nothing: back to the cold one
+    int64_t reacted[WEIR_REACTION_MAX];    // units of each of the two, by reaction
+    int64_t taken;                         // heat that reactions took up, or that left with what left
     int32_t open[TILE_PARTS][TILE_LANES];  // -1, or 0: solid
     int32_t wall[TILE_PARTS][TILE_LANES];  // quarter kelvins at which terrain is held; 0: it is not
     int32_t heat[TILE_PARTS][TILE_LANES];
     int32_t amount[MIXTURE_FLUIDS][TILE_PARTS][TILE_LANES];
+    int32_t hardened[TILE_PARTS][TILE_LANES];  // units that became terrain, where the order has reactions that make any
 } mixture_tile;
 
 // The passes over a tile, compiled once per width of SIMD.
@@ -105,28 +122,35 @@ typedef struct mixture {
     uint32_t known;  // materials that have a channel, as bits; part of the state
     world_ledger heat, frozen_heat;
     // By brick.
-    uint32_t *holds;   // materials in it, as bits, if it is wet
-    uint8_t *touched;  // 8 per brick, by the part of it that a tile has: whether that changed
+    uint32_t *holds;     // materials in it, as bits, if it is wet
+    uint8_t *touched;    // 8 per brick, by the part of it that a tile has: whether that changed
+    uint16_t *hardened;  // 512 per brick: units that became terrain in this update; NULL where no reaction makes any
     int32_t brick_room;
-    int32_t film;            // of the parameters, as it was in the last update
-    uint64_t heater_digest;  // of the heaters there were then
-    int32_t awake;           // bricks that the last update worked on
+    int32_t film;                   // of the parameters, as it was in the last update
+    uint64_t heater_digest;         // of the heaters there were then
+    struct mixture_opencl *opencl;  // NULL: the world runs on the CPU
+    int32_t awake;                  // bricks that the last update worked on
 } mixture;
 
 // ---- fluids.c: what materials are like -----------------------------------------------------------------------------------------
 
-// Makes the order of some materials.
+// Makes the order of some materials, without reactions.
 void mixture_arrange(const world_material *materials, uint32_t known, const int32_t channel[WEIR_MATERIAL_MAX],
                      mixture_order *order);
 // The materials that some may be or become in an update where it is so cold and so hot, in quarter kelvins, and that much more.
 uint32_t mixture_reach(const mixture_order *all, uint32_t materials, int32_t low, int32_t high, int32_t margin);
-// Those of an order that are of some materials, and the changes among them.
+// Those of an order that are of some materials, and the changes and reactions among them.
 void mixture_choose(const mixture_order *all, uint32_t materials, mixture_order *order);
 // Lists the next channel as one of amounts.
 void mixture_name_channel(mixture *s);
 // Makes channels for a material and all that it can turn into. Fails on memory, and when there are too many.
 weir_status mixture_know(mixture *s, weir_material material);
-// Looks at the world's materials anew.
+// The same for what may be made of the materials that are known: a game may add what they melt from, and reactions. What there is no
+// place for is left out.
+weir_status mixture_know_products(mixture *s);
+weir_status mixture_reaction_prepare(void *state, const weir_reaction_def *def);
+void mixture_reactions_changed(void *state);
+// Looks at the world's materials and reactions anew.
 void mixture_learn(mixture *s);
 // The place of a material in an order; -1: it is not there.
 int32_t mixture_place(const mixture_order *order, weir_material material);
@@ -140,8 +164,12 @@ void mixture_apply(void *state, const world_edit *edit);
 void mixture_terrain_changed(void *state, weir_box bricks);
 weir_status mixture_material_prepare(void *state, weir_material material);
 void mixture_drain_sides(mixture *s);
+// The materials in a brick, as bits.
+uint32_t mixture_holds(const mixture *s, int32_t brick);
 // Counts a brick anew into wet and holds.
 void mixture_count(mixture *s, int32_t brick);
+// Hands what became terrain in an update to the world.
+void mixture_harden(mixture *s);
 
 // ---- cpu_mixture.c: an update --------------------------------------------------------------------------------------------------
 
@@ -151,6 +179,21 @@ weir_status mixture_update(void *state);
 weir_status mixture_reserve_tables(mixture *s);
 // All bricks are looked at in the next updates.
 void mixture_wake_all(mixture *s);
+// The same if heaters or parameters are others than in the last update; true if they are.
+bool mixture_wake_for_surroundings(mixture *s);
+
+// ---- opencl_mixture.c: the same on a device --------------------------------------------------------------------------------------
+
+typedef struct mixture_opencl mixture_opencl;
+
+weir_status mixture_opencl_create(mixture *s, const char *device);
+void mixture_opencl_destroy(mixture *s);
+// Behind mixture_reserve.
+weir_status mixture_opencl_reserve(mixture *s);
+weir_status mixture_opencl_update(mixture *s);
+// Another state was adopted.
+void mixture_opencl_adopted(mixture *s);
+const char *mixture_opencl_validate(mixture *s);
 
 // ---- state.c -------------------------------------------------------------------------------------------------------------------
 
@@ -164,6 +207,23 @@ void mixture_adopt(void *state, void *arrival);
 void mixture_discard(void *state, void *arrival);
 const char *mixture_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here);
 void mixture_heat(const void *state, bool frozen, weir_heat_ledger *ledger);
+// The pieces of these for regions: the bricks, or those of a box, with the amounts of some materials; and back, into `a`, which says which.
+void mixture_put_bricks(const mixture *s, snapshot_writer *w, const weir_box *box, uint32_t materials);
+weir_status mixture_get_bricks(const mixture *s, snapshot_reader *r, const terrain *t, const weir_box *box,
+                               int64_t held[WEIR_MATERIAL_MAX], mixture *a);
+// NULL, or what is wrong with what a cell is to hold.
+const char *mixture_cell_fits(const mixture_order *order, const int32_t amounts[MIXTURE_FLUIDS], int32_t heat, weir_coord at);
+
+// ---- regions.c -----------------------------------------------------------------------------------------------------------------
+
+void mixture_region_save(const void *state, weir_box bricks, snapshot_writer *w);
+void mixture_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]);
+weir_status mixture_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
+                                int64_t held[WEIR_MATERIAL_MAX], void **arrival);
+void mixture_region_adopt(void *state, weir_box bricks, void *arrival, const region_changes *changes);
+const char *mixture_put_fits(const void *state, const fluid_brick *brick);
+weir_status mixture_put_prepare(void *state, const weir_coord *bricks, int32_t count);
+void mixture_put(void *state, fluid_next_brick *next, void *source, fluid_brick *from);
 
 static inline uint16_t *mixture_amounts(const brick_pool *pool, const mixture_fluid *fluid, int32_t brick)
 {

@@ -50,6 +50,11 @@ static void read_part(const fluid_view *view, fluid_part part, int32_t brick, in
     }
 }
 
+static void read_heat(const fluid_view *view, int32_t brick, int32_t *heat)
+{
+    memcpy(heat, bricks_ints(cells_viewed(view), MIXTURE_HEAT, brick), BRICK_CELLS * sizeof *heat);
+}
+
 static void read_amounts(const fluid_view *view, int32_t brick, weir_material material, int32_t first, int32_t count,
                          int32_t *drops)
 {
@@ -84,6 +89,7 @@ void mixture_view(const void *state, bool frozen, fluid_view *view)
     view->read = read_part;
     view->read_materials = read_materials;
     view->read_amounts = read_amounts;
+    view->read_heat = read_heat;
 }
 
 weir_status mixture_freeze(void *state)
@@ -101,8 +107,11 @@ void mixture_heat(const void *state, bool frozen, weir_heat_ledger *ledger)
     const mixture *s = state;
     const brick_pool *pool = frozen ? &s->cells.frozen : &s->cells.pool;
     const world_ledger *account = frozen ? &s->frozen_heat : &s->heat;
-    *ledger = (weir_heat_ledger){
-        .added = account->added, .removed = account->removed, .drained = account->drained, .turned = account->turned};
+    *ledger = (weir_heat_ledger){.added = account->added,
+                                 .removed = account->removed,
+                                 .drained = account->drained,
+                                 .turned = account->turned,
+                                 .unloaded = account->unloaded};
     for (int32_t b = 1; b < pool->end; b++) {
         const int32_t *heat = bricks_ints(pool, MIXTURE_HEAT, b);
         for (int32_t cell = 0; cell < BRICK_CELLS && pool->alive[b]; cell++) ledger->held += heat[cell];
@@ -180,30 +189,43 @@ uint64_t mixture_hash(const void *state, bool frozen)
 
 // ---- Saving ------------------------------------------------------------------------------------------------------------------
 
-void mixture_save(const void *state, snapshot_writer *w)
+static bool is_saved(const brick_pool *pool, int32_t brick, const weir_box *box)
 {
-    const mixture *s = state;
+    return pool->wet[brick] && (!box || region_holds(*box, pool->coord[brick]));
+}
+
+void mixture_put_bricks(const mixture *s, snapshot_writer *w, const weir_box *box, uint32_t materials)
+{
     const brick_pool *pool = &s->cells.pool;
-    const by_number numbers = number_order(&s->order);
+    mixture_order chosen;
+    mixture_choose(&s->order, materials, &chosen);
+    const by_number numbers = number_order(&chosen);
     const size_t size = (size_t)pool->live * sizeof(int32_t);
     int32_t count = 0, *bricks = snapshot_scratch(w, size);
     if (pool->live > 0 && !bricks) return;
     if (pool->live > 0) bricks_sorted(pool, bricks);
-    for (int32_t i = 0; i < pool->live; i++) count += pool->wet[bricks[i]];
+    for (int32_t i = 0; i < pool->live; i++) count += is_saved(pool, bricks[i], box);
+    snapshot_put_number(w, (uint32_t)count, 4);
+    for (int32_t i = 0; i < pool->live; i++) {
+        if (!is_saved(pool, bricks[i], box)) continue;
+        snapshot_put_coord(w, pool->coord[bricks[i]]);
+        snapshot_put_values(w, bricks_ints(pool, MIXTURE_HEAT, bricks[i]), BRICK_CELLS, 4);
+        for (int32_t k = 0; k < numbers.count; k++)
+            snapshot_put_values(w, mixture_amounts(pool, &chosen.fluid[numbers.place[k]], bricks[i]), BRICK_CELLS, 2);
+    }
+    snapshot_scratch_free(w, bricks, size);
+}
+
+void mixture_save(const void *state, snapshot_writer *w)
+{
+    const mixture *s = state;
     snapshot_put_number(w, s->known, 4);
     snapshot_put_number(w, (uint64_t)s->heat.added, 8);
     snapshot_put_number(w, (uint64_t)s->heat.removed, 8);
     snapshot_put_number(w, (uint64_t)s->heat.drained, 8);
     snapshot_put_number(w, (uint64_t)s->heat.turned, 8);
-    snapshot_put_number(w, (uint32_t)count, 4);
-    for (int32_t i = 0; i < pool->live; i++) {
-        if (!pool->wet[bricks[i]]) continue;
-        snapshot_put_coord(w, pool->coord[bricks[i]]);
-        snapshot_put_values(w, bricks_ints(pool, MIXTURE_HEAT, bricks[i]), BRICK_CELLS, 4);
-        for (int32_t k = 0; k < numbers.count; k++)
-            snapshot_put_values(w, mixture_amounts(pool, &s->order.fluid[numbers.place[k]], bricks[i]), BRICK_CELLS, 2);
-    }
-    snapshot_scratch_free(w, bricks, size);
+    snapshot_put_number(w, (uint64_t)s->heat.unloaded, 8);
+    mixture_put_bricks(s, w, NULL, s->known);
 }
 
 // ---- Loading -----------------------------------------------------------------------------------------------------------------
@@ -211,9 +233,9 @@ void mixture_save(const void *state, snapshot_writer *w)
 static bool account_sound(const world_ledger *heat)
 {
     const int64_t most = (int64_t)1 << 61;
-    const int64_t parts[4] = {heat->added, heat->removed, heat->drained, heat->turned};
-    for (int32_t i = 0; i < 4; i++)
-        if (parts[i] > most || parts[i] < (i == 3 ? -most : 0)) return false;
+    const int64_t parts[5] = {heat->added, heat->removed, heat->drained, heat->turned, heat->unloaded};
+    for (int32_t i = 0; i < 5; i++)
+        if (parts[i] > most || parts[i] < (i >= 3 ? -most : 0)) return false;
     return true;
 }
 
@@ -231,13 +253,14 @@ static weir_status make_pool(const mixture *s, int32_t count, mixture *a)
     return bricks_create(&s->cells.world->mem, count, channel, bytes, &a->cells.pool);
 }
 
-static weir_status get_brick(mixture *a, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX])
+static weir_status get_brick(mixture *a, snapshot_reader *r, const terrain *t, const weir_box *box,
+                             int64_t held[WEIR_MATERIAL_MAX])
 {
     brick_pool *pool = &a->cells.pool;
     const weir_coord at = snapshot_get_coord(r);
     brick_mask open;
-    if (!snapshot_brick_sound(at))
-        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any world", at.x, at.y, at.z);
+    if (!snapshot_brick_sound(at) || (box && !region_holds(*box, at)))
+        return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any %s", at.x, at.y, at.z, box ? "region" : "world");
     if (bricks_find(pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
     if (!terrain_open(t, at, &open)) return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
     const int32_t b = bricks_born(pool, at, &open);
@@ -265,6 +288,21 @@ static weir_status get_brick(mixture *a, snapshot_reader *r, const terrain *t, i
     return WEIR_OK;
 }
 
+weir_status mixture_get_bricks(const mixture *s, snapshot_reader *r, const terrain *t, const weir_box *box,
+                               int64_t held[WEIR_MATERIAL_MAX], mixture *a)
+{
+    const int32_t count = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    if (a->known & 1 || __builtin_popcount(a->known) > MIXTURE_FLUIDS)
+        return snapshot_damaged(r, "a world of mixture cannot hold the materials 0x%x", a->known);
+    const size_t brick_bytes = 12 + BRICK_CELLS * (4 + 2 * (size_t)__builtin_popcount(a->known));
+    if (count < 0 || count > BRICK_MAX || snapshot_left(r) < (uint64_t)count * brick_bytes)
+        return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
+    weir_status status = make_pool(s, count, a);
+    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = get_brick(a, r, t, box, held);
+    return status;
+}
+
 static weir_status get_state(mixture *s, snapshot_reader *r, const terrain *t, int64_t held[WEIR_MATERIAL_MAX], mixture *a)
 {
     a->known = (uint32_t)snapshot_get_number(r, 4);
@@ -272,16 +310,9 @@ static weir_status get_state(mixture *s, snapshot_reader *r, const terrain *t, i
     a->heat.removed = (int64_t)snapshot_get_number(r, 8);
     a->heat.drained = (int64_t)snapshot_get_number(r, 8);
     a->heat.turned = (int64_t)snapshot_get_number(r, 8);
-    const int32_t count = (int32_t)snapshot_get_number(r, 4);
-    if (snapshot_ended(r)) return snapshot_ends_early(r);
-    if (a->known & 1 || __builtin_popcount(a->known) > MIXTURE_FLUIDS)
-        return snapshot_damaged(r, "a world of mixture cannot hold the materials 0x%x", a->known);
+    a->heat.unloaded = (int64_t)snapshot_get_number(r, 8);
     if (!account_sound(&a->heat)) return snapshot_damaged(r, "the account of heat is out of range");
-    const size_t brick_bytes = 12 + BRICK_CELLS * (4 + 2 * (size_t)__builtin_popcount(a->known));
-    if (count < 0 || count > BRICK_MAX || snapshot_left(r) < (uint64_t)count * brick_bytes)
-        return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
-    weir_status status = make_pool(s, count, a);
-    for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = get_brick(a, r, t, held);
+    weir_status status = mixture_get_bricks(s, r, t, NULL, held, a);
     int64_t heat = 0;
     for (int32_t b = 1; b < a->cells.pool.end && status == WEIR_OK; b++)
         for (int32_t cell = 0; cell < BRICK_CELLS; cell++) heat += bricks_ints(&a->cells.pool, MIXTURE_HEAT, b)[cell];
@@ -311,22 +342,26 @@ weir_status mixture_load(void *state, snapshot_reader *r, const terrain *t, int6
     return status == WEIR_OK ? reserve_for(s, a->cells.pool.capacity) : status;
 }
 
-// NULL, or what is wrong with what a cell holds.
-static const char *look_at_cell(const brick_pool *pool, const mixture_order *order, int32_t brick, int32_t cell)
+const char *mixture_cell_fits(const mixture_order *order, const int32_t amounts[MIXTURE_FLUIDS], int32_t heat, weir_coord at)
 {
     int32_t liquid = 0, gas = 0, weight = 0;
     for (int32_t i = 0; i < order->count; i++) {
-        const int32_t amount = mixture_amounts(pool, &order->fluid[i], brick)[cell];
-        *(order->fluid[i].kind == WEIR_KIND_GAS ? &gas : &liquid) += amount;
-        weight += amount * order->fluid[i].heat;
+        *(order->fluid[i].kind == WEIR_KIND_GAS ? &gas : &liquid) += amounts[i];
+        weight += amounts[i] * order->fluid[i].heat;
     }
-    const int32_t heat = bricks_ints(pool, MIXTURE_HEAT, brick)[cell];
     const int64_t most = (int64_t)weight * (4 * WEIR_TEMPERATURE_MAX + 2);
-    const weir_coord at = brick_cell(pool->coord[brick], cell);
     if (liquid > MIXTURE_FULL + MIXTURE_GAS_MOST || gas > MIXTURE_GAS_MOST || weight > MIXTURE_WEIGHT_MOST)
         return broken("cell (%d, %d, %d) holds %d units, and %d of gases", at.x, at.y, at.z, liquid, gas);
     if (heat < 0 || heat > most) return broken("cell (%d, %d, %d) has %d units of heat", at.x, at.y, at.z, heat);
     return NULL;
+}
+
+static const char *look_at_cell(const brick_pool *pool, const mixture_order *order, int32_t brick, int32_t cell)
+{
+    int32_t amounts[MIXTURE_FLUIDS];
+    for (int32_t i = 0; i < order->count; i++) amounts[i] = mixture_amounts(pool, &order->fluid[i], brick)[cell];
+    return mixture_cell_fits(order, amounts, bricks_ints(pool, MIXTURE_HEAT, brick)[cell],
+                             brick_cell(pool->coord[brick], cell));
 }
 
 const char *mixture_arrival_fits(const void *state, const void *arrival, const world_material *materials, int32_t count)
@@ -357,6 +392,9 @@ void mixture_adopt(void *state, void *arrival)
     mixture_learn(s);
     for (int32_t b = 1; b < s->cells.pool.end; b++) mixture_count(s, b);
     mixture_wake_all(s);
+#if WEIR_HAVE_OPENCL
+    if (s->opencl) mixture_opencl_adopted(s);
+#endif
 }
 
 void mixture_discard(void *state, void *arrival)
@@ -381,7 +419,7 @@ static const char *look_at_brick(const mixture *s, int32_t brick, int64_t held[W
         held[s->order.fluid[i].material] += units * MIXTURE_UNIT;
         holds |= units > 0 ? UINT32_C(1) << s->order.fluid[i].material : 0;
     }
-    if (pool->wet[brick] && (brick >= s->brick_room || s->holds[brick] != holds))
+    if (!pool->remote && pool->wet[brick] && (brick >= s->brick_room || s->holds[brick] != holds))
         return broken("brick %d is noted as holding other materials than it does", brick);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const char *wrong = look_at_cell(pool, &s->order, brick, cell);
@@ -391,17 +429,26 @@ static const char *look_at_brick(const mixture *s, int32_t brick, int64_t held[W
     return NULL;
 }
 
+// Whether a device does not have other values of a brick.
+static bool is_here(const brick_pool *pool, int32_t brick)
+{
+    return !pool->remote || pool->place[brick] == PLACE_BOTH || pool->place[brick] == PLACE_HERE;
+}
+
 const char *mixture_validate(void *state, bool cells_only, int64_t held[WEIR_MATERIAL_MAX], bool *all_here)
 {
     mixture *s = state;
     int64_t all[WEIR_MATERIAL_MAX] = {0}, heat = 0;
     const char *wrong = cells_validate(state, cells_only, all, all_here);
     for (int32_t b = 1; b < s->cells.pool.end && !wrong; b++)
-        if (s->cells.pool.alive[b]) wrong = look_at_brick(s, b, held, &heat);
-    if (!wrong && heat != world_ledger_held(&s->heat))
+        if (s->cells.pool.alive[b] && is_here(&s->cells.pool, b)) wrong = look_at_brick(s, b, held, &heat);
+    if (!wrong && *all_here && heat != world_ledger_held(&s->heat))
         wrong = broken("the world holds %lld units of heat and its account says %lld", (long long)heat,
                        (long long)world_ledger_held(&s->heat));
     if (!wrong && s->layout.count != s->cells.pool.channel_count)
         wrong = broken("%d channels are listed of %d", s->layout.count, s->cells.pool.channel_count);
+#if WEIR_HAVE_OPENCL
+    if (!wrong && !cells_only && s->opencl) wrong = mixture_opencl_validate(s);
+#endif
     return wrong;
 }
