@@ -1,4 +1,4 @@
-// Surfaces: the water as a closed, smooth mesh that follows the simulation brick by brick, and the terrain as merged faces.
+// Surfaces: the water, or one fluid of several, as a closed, smooth mesh that follows the simulation brick by brick, and the terrain as merged faces.
 //
 //     weir_mesher *mesher;
 //     if (weir_mesher_create(world, NULL, &mesher) != WEIR_OK) return 1;
@@ -37,11 +37,14 @@ typedef struct weir_mesher weir_mesher;
 typedef struct weir_mesher_def {
     // Fill at which the surface lies, 0.05 to 0.95; default 0.5. Less makes thin sheets and spray fuller.
     float iso;
+    // The fluid whose surface is meshed, whatever else is in its cells; default all liquids and solids together. Where two lie side by side
+    // their surfaces fall together. Of a gas, fill counts 16 times: a 16th of a cell is what it fills at its usual density.
+    weir_material material;
     // Default malloc. Called from the thread that calls the mesher, also while a background step runs.
     weir_allocator allocator;
 } weir_mesher_def;
 
-// Makes a mesher with nothing meshed yet. def may be NULL. Fails on memory, and on an iso that makes no sense.
+// Makes a mesher with nothing meshed yet. def may be NULL. Fails on memory, and on an iso or a material that makes no sense.
 WEIR_API weir_status weir_mesher_create(weir_world *world, const weir_mesher_def *def, weir_mesher **mesher);
 
 // NULL is allowed.
