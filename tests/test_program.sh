@@ -463,7 +463,8 @@ fi
 refuses "--frames DIR or --video FILE" run tube --look voxel
 refuses "--frames DIR or --video FILE" run tube --fps 10
 refuses "water, voxel, flow, pressure, fill or temperature" run tube --frames "$work/f" --look cubist
-refuses "no solver of this version has a temperature" run tube --frames "$work/f" --look temperature
+refuses "the solver momentum knows no temperature" run tube --frames "$work/f" --look temperature
+works run kettle --size 4 --updates 2 --frame-every 2 --frames "$work/warm" --look temperature
 refuses "out of range" run tube --frames "$work/f" --picture 0x0
 refuses "out of range" run tube --frames "$work/f" --picture 100000x100
 refuses "out of range" run tube --frames "$work/f" --picture 99999999999999999999x100
