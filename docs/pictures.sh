@@ -8,8 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 
-# draw NAME UPDATE SCENE OPTIONS...: the picture of a scene after so many updates. WHOLE: how many the run has, for scenes that do something in the
-# middle of theirs.
+# draw NAME UPDATE SCENE OPTIONS...: the picture of a scene after so many updates. WHOLE: how many the run has, for scenes that do
+# something in the middle of theirs.
 draw() {
     name=$1 update=$2
     shift 2

@@ -604,6 +604,25 @@ static void gas_hides_the_more_the_more_there_is(void **state)
     }
 }
 
+static void hot_gas_glows(void **state)
+{
+    colour seen[2];
+    for (int32_t hot = 0; hot < 2; hot++) {
+        weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 8, 8, 4);
+        weir_world *world = test_make(&def);
+        weir_picture_def view = small(WEIR_LOOK_WATER);
+        view.camera = front_camera(4, 4, 4, 20);
+        assert_ok(weir_world_fill(world, def.bounds, WEIR_SMOKE, 0.25f));
+        assert_ok(weir_world_set_temperature(world, def.bounds, hot ? 1500 : 700));
+        picture p = draw(world, &view);
+        seen[hot] = pixel(&p, 50, 34);
+        free(p.rgb);
+        weir_world_destroy(world);
+    }
+    assert_true(seen[1].red > seen[0].red + 50 && seen[1].red > 2 * seen[1].blue);
+    assert_true(seen[0].red <= seen[0].blue + 10);
+}
+
 static void solids_and_metals_are_not_seen_through_and_lava_glows(void **state)
 {
     // Each before a dark block of terrain and before the sky.
@@ -850,6 +869,7 @@ int main(void)
         cmocka_unit_test(the_map_grows_lighter_evenly),
         cmocka_unit_test(colours_mix_by_the_share_of_each_material),
         cmocka_unit_test(gas_hides_the_more_the_more_there_is),
+        cmocka_unit_test(hot_gas_glows),
         cmocka_unit_test(solids_and_metals_are_not_seen_through_and_lava_glows),
         cmocka_unit_test(ice_in_water_is_seen),
         cmocka_unit_test(the_temperature_map_has_a_range_of_round_numbers),

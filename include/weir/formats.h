@@ -48,8 +48,8 @@ typedef struct weir_mesh_part {
 
 #define WEIR_MESH_PARTS_MAX 256  // that a file holds
 
-// A part for the mesh of a material, or of terrain (WEIR_TERRAIN): its name, its colour, and the rest by what it is. The name is good for as
-// long as that of weir_world_material.
+// A part for the mesh of a material, or of terrain (WEIR_TERRAIN): its name, its colour, and the rest by what it is. The name is good for
+// as long as that of weir_world_material.
 WEIR_API weir_mesh_part weir_mesh_part_of(const weir_world *world, weir_material material, const weir_mesh *mesh);
 
 // The same files as above with any number of parts, from none to WEIR_MESH_PARTS_MAX. PLY, which has no parts, gets one mesh with a colour,
@@ -64,13 +64,14 @@ WEIR_API weir_status weir_glb_write_parts(const char *path, const weir_mesh_part
 #define WEIR_VOLUME_LIMIT 134217728  // most cells, 2^27, of a box that nobody asked for
 
 // Writes a box of the world as VTK ImageData (.vti), for ParaView: fill, pressure and flow as 32-bit floats, terrain as bytes, all per
-// cell, 21 bytes each. Worlds that hold anything but water, or know temperature, add arrays of 4 bytes: "fill_oil" and so on for each material,
-// and "temperature" in K. box NULL: that of weir_world_extent, refused with WEIR_ERROR_LIMIT above WEIR_VOLUME_LIMIT cells.
+// cell, 21 bytes each. Worlds that hold anything but water, or know temperature, add arrays of 4 bytes: "fill_oil" and so on for each
+// material, and "temperature" in K. box NULL: that of weir_world_extent, refused with WEIR_ERROR_LIMIT above WEIR_VOLUME_LIMIT cells.
 WEIR_API weir_status weir_vti_write(const char *path, const weir_world *world, const weir_box *box);
 
 // Writes the water of the world as NanoVDB (.nvdb), the grids "fill", a fog volume, and "flow", a vector per cell. The tree has a leaf
-// for every brick with water, so empty space costs nothing. Cells with water are active; a cell's centre lies at its corner plus a half. Worlds
-// that hold anything but water, or know temperature, add the grids "temperature" and, of each material that is there, "fill_oil" and so on.
+// for every brick with water, so empty space costs nothing. Cells with water are active; a cell's centre lies at its corner plus a half.
+// Worlds that hold anything but water, or know temperature, add the grids "temperature" and, of each material that is there, "fill_oil"
+// and so on.
 WEIR_API weir_status weir_nvdb_write(const char *path, const weir_world *world);
 
 // ---- Voxels in and out -----------------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ extern "C" {
 //   pressure:     by pressure, cells of water height times gravity, with a legend.
 //   fill:         by fill, with a legend.
 //   temperature:  by temperature, K, gases included, with a legend; WEIR_ERROR_UNSUPPORTED of solvers that know none.
-// In worlds of several materials water and voxel show each in its colour, mixed by what of each is in a cell; gases are seen through where there
-// is little of them.
+// In worlds of several materials water and voxel show each in its colour, mixed by what of each is in a cell; gases are seen through
+// where there is little of them.
 typedef enum weir_look {
     WEIR_LOOK_WATER,
     WEIR_LOOK_VOXEL,

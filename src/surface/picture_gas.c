@@ -1,5 +1,6 @@
-// Gases: smoke and steam that a ray goes through on its way. Where there is more they hide more, and send back light of their own colour: from
-// the sky, and from the sun as far as the gas before it lets it through. In the look of temperature they have the colour of theirs.
+// Gases: smoke and steam that a ray goes through on its way. Where there is more they hide more, and send back light of their own colour:
+// from the sky, and from the sun as far as the gas before it lets it through. Hot gas glows by itself. In the look of temperature they
+// have the colour of theirs.
 #include "surface/picture_scene.h"
 
 // Optical depth of as many cells as one sees through water, filled as gas usually fills them.
@@ -8,6 +9,11 @@
 #define SUN_STEP 2.0
 #define SUN_DEPTH 3.0f
 #define STEP 1.0  // cells, at most
+// Kelvins from which gas begins to glow, and at which nothing else is seen of it.
+#define GLOW_FROM 800.0f
+#define GLOW_WHOLLY 1500.0f
+
+static const weir_vec HOT = {1.2f, 0.42f, 0.07f};
 
 // How much gas there is at a place, 1 being as much as there usually is in a cell, and its colour.
 static float gas_at(const picture_scene *s, const double p[3], weir_vec *light)
@@ -33,11 +39,14 @@ static weir_vec lit(const picture_scene *s, const double p[3], weir_vec light)
     return vec_mul(light, vec(0.50f + 0.55f * sun, 0.53f + 0.53f * sun, 0.58f + 0.48f * sun));
 }
 
-static weir_vec warm_colour(const picture_scene *s, const grid_block *block, const double p[3])
+// What gas of a block sends back, or gives off by itself.
+static weir_vec sent_back(const picture_scene *s, const grid_block *block, const double p[3], weir_vec light)
 {
+    if (!s->warm || block->brick == BRICK_NOTHING) return lit(s, p, light);
     const int32_t x = (int32_t)p[0] & 7, y = (int32_t)p[1] & 7, z = (int32_t)p[2] & 7;
-    const float value = picture_value(&s->grid.fluid, s->look, block->brick, x + 8 * y + 64 * z);
-    return picture_map_colour(s, value);
+    const float kelvins = picture_value(&s->grid.fluid, WEIR_LOOK_TEMPERATURE, block->brick, x + 8 * y + 64 * z);
+    if (s->look == WEIR_LOOK_TEMPERATURE) return picture_map_colour(s, kelvins);
+    return vec_mix(lit(s, p, light), HOT, smooth_step(GLOW_FROM, GLOW_WHOLLY, kelvins));
 }
 
 void picture_gas(const picture_scene *s, const picture_ray *r, double begin, double end, weir_vec *seen, weir_vec *share)
@@ -62,8 +71,7 @@ void picture_gas(const picture_scene *s, const picture_ray *r, double begin, dou
             const float here = gas_at(s, p, &light);
             if (here < 1e-3f) continue;
             const float kept = expf(-s->gas * here * (float)step);
-            const bool warm = s->look == WEIR_LOOK_TEMPERATURE && block->brick != BRICK_NOTHING;
-            const weir_vec colour = warm ? warm_colour(s, block, p) : lit(s, p, light);
+            const weir_vec colour = sent_back(s, block, p, light);
             *seen = vec_add(*seen, vec_scale(vec_mul(*share, colour), 1 - kept));
             *share = vec_scale(*share, kept);
         }
@@ -75,5 +83,6 @@ void picture_set_gas(picture_scene *s, float clarity)
 {
     s->gassy = false;
     for (int32_t i = 0; i < s->grid.kinds; i++) s->gassy |= s->materials[i].gas;
+    s->warm = weir_world_knows_temperature(s->grid.world);
     s->gas = GAS_DEPTH / clarity;
 }

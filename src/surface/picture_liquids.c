@@ -1,7 +1,7 @@
-// How materials look. Each liquid takes light of its own colours on the way through it and sends its own back, in proportion to its share of a
-// cell; solids, lava and mercury are met as surfaces of their own, in the air and in a liquid; gases are picture_gas.c's. What is smoothed
-// into the water's surface is the fill of all but gases together; shares are read from the eight cells around a place, so that colours run
-// into each other over a cell.
+// How materials look. Each liquid takes light of its own colours on the way through it and sends its own back, in proportion to its share
+// of a cell; solids, lava and mercury are met as surfaces of their own, in the air and in a liquid; gases are picture_gas.c's. What is
+// smoothed into the water's surface is the fill of all but gases together; shares are read from the eight cells around a place, so that
+// colours run into each other over a cell.
 #include "surface/picture_scene.h"
 
 // So that the thickest look thick and none is black.

@@ -53,6 +53,7 @@ typedef struct picture_scene {
     picture_material materials[WEIR_MATERIAL_MAX];  // in the order of the grid's kinds
     bool gassy;                                     // there are gases
     float gas;                                      // optical depth of a cell with as much gas as there usually is
+    bool warm;                                      // the world knows temperature
     float low, range;                               // values at the legend's lower and upper end
     weir_vec colours[PICTURE_COLOURS];              // looks of cubes: light of a cell by its value, from 0 to the range
 } picture_scene;
@@ -112,7 +113,8 @@ weir_vec picture_cube_colour(const picture_scene *scene, const uint8_t *shares, 
 // ---- picture_gas.c ----
 
 void picture_set_gas(picture_scene *scene, float clarity);
-// Goes through the gas between two distances of a ray: what it adds to what is seen, and what it leaves of the share of what comes from ahead.
+// Goes through the gas between two distances of a ray: what it adds to what is seen, and what it leaves of the share of what comes from
+// ahead.
 void picture_gas(const picture_scene *scene, const picture_ray *ray, double begin, double end, weir_vec *seen, weir_vec *share);
 
 // A display's colour as light.

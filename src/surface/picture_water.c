@@ -1,8 +1,8 @@
 // The water look. A ray goes on from one meeting with the water's surface to the next: at the first one the sky is reflected, at every
 // one the ray is bent, and water takes light on the way. It ends at terrain, at the floor or in the sky.
 //
-// Where there are several materials (picture_liquids.c, picture_gas.c) each step through a liquid takes and sends back light by the shares of
-// what is there, solids and what else hides what is behind it are met inside of it too, and gas is gone through in the air.
+// Where there are several materials (picture_liquids.c, picture_gas.c) each step through a liquid takes and sends back light by the
+// shares of what is there, solids and what else hides what is behind it are met inside of it too, and gas is gone through in the air.
 #include "surface/picture_scene.h"
 
 #define BEND (1 / 1.33f)  // air to water
