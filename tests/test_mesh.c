@@ -795,7 +795,7 @@ static void meshes_of_fluids_that_change_places_are_closed_and_as_if_new(void **
         weir_mesher *mesher[4];
         const weir_material of[4] = {WEIR_NOTHING, WEIR_WATER, WEIR_OIL, WEIR_SMOKE};
         for (int32_t i = 0; i < 4; i++) mesher[i] = make_mesher_of(world, of[i]);
-        for (int32_t step = 0; step < 12; step++) {
+        for (int32_t step = 0; step < test_length(12, 4); step++) {
             for (int32_t i = 0; i < 4; i++) assert_of_as_if_new(world, mesher[i], of[i]);
             test_step(world, step < 6 ? 1 : 9);
         }
