@@ -22,12 +22,14 @@ typedef struct export_format {
 
 // ---- Meshes ----------------------------------------------------------------------------------------------------------------
 
-// The water's surface; what has not changed since the last export is not meshed again.
-static weir_status water_mesh(exporter *e, weir_mesh *water)
+// The surface of a material, or of all fluid; what has not changed since the last export is not meshed again.
+static weir_status fluid_mesh(exporter *e, weir_material material, weir_mesh *mesh)
 {
-    weir_status status = e->mesher ? WEIR_OK : weir_mesher_create(e->world, NULL, &e->mesher);
-    if (status == WEIR_OK) status = weir_mesher_update(e->mesher, NULL);
-    if (status == WEIR_OK) status = weir_mesher_join(e->mesher, water);
+    const weir_mesher_def def = {.material = material};
+    weir_mesher **mesher = &e->meshers[material];
+    weir_status status = *mesher ? WEIR_OK : weir_mesher_create(e->world, &def, mesher);
+    if (status == WEIR_OK) status = weir_mesher_update(*mesher, NULL);
+    if (status == WEIR_OK) status = weir_mesher_join(*mesher, mesh);
     return status;
 }
 
@@ -60,33 +62,81 @@ static weir_box world_box(const weir_world *world)
     return box;
 }
 
-static weir_status both_meshes(exporter *e, weir_mesh *water)
+static weir_status terrain_mesh(exporter *e)
 {
     weir_mesh_free(&e->terrain);
     weir_box box = world_box(e->world);
-    weir_status status = box.min.x < box.max.x ? weir_world_terrain_mesh(e->world, box, &e->terrain) : WEIR_OK;
-    return status == WEIR_OK ? water_mesh(e, water) : status;
+    return box.min.x < box.max.x ? weir_world_terrain_mesh(e->world, box, &e->terrain) : WEIR_OK;
+}
+
+// Whether there is any fluid but water, so that each gets a mesh of its own.
+static bool has_several(const exporter *e)
+{
+    for (weir_material m = 1; m < weir_world_material_count(e->world); m++)
+        if (m != WEIR_WATER && weir_world_material_ledger(e->world, m).held > 0) return true;
+    return false;
+}
+
+typedef struct part_list {
+    weir_mesh mesh[WEIR_MATERIAL_MAX];
+    weir_mesh_part part[WEIR_MATERIAL_MAX + 1];
+    int32_t count;
+} part_list;
+
+static weir_status fluid_parts(exporter *e, part_list *list)
+{
+    weir_status status = WEIR_OK;
+    list->count = 0;
+    for (weir_material m = 1; m < weir_world_material_count(e->world) && status == WEIR_OK; m++) {
+        if (weir_world_material_ledger(e->world, m).held <= 0) continue;
+        status = fluid_mesh(e, m, &list->mesh[m]);
+        list->part[list->count++] = weir_mesh_part_of(e->world, m, &list->mesh[m]);
+    }
+    return status;
+}
+
+static weir_status all_parts(exporter *e, part_list *list)
+{
+    weir_status status = terrain_mesh(e);
+    if (status == WEIR_OK) status = fluid_parts(e, list);
+    if (status == WEIR_OK) list->part[list->count++] = weir_mesh_part_of(e->world, WEIR_TERRAIN, &e->terrain);
+    return status;
+}
+
+static weir_status both_meshes(exporter *e, weir_mesh *water)
+{
+    weir_status status = terrain_mesh(e);
+    return status == WEIR_OK ? fluid_mesh(e, WEIR_NOTHING, water) : status;
 }
 
 static weir_status write_ply(exporter *e, const char *path)
 {
+    part_list list;
     weir_mesh water;
-    weir_status status = water_mesh(e, &water);
-    return status == WEIR_OK ? weir_ply_write(path, &water) : status;
+    const bool several = has_several(e);
+    weir_status status = several ? fluid_parts(e, &list) : fluid_mesh(e, WEIR_NOTHING, &water);
+    if (status != WEIR_OK) return status;
+    return several ? weir_ply_write_parts(path, list.part, list.count) : weir_ply_write(path, &water);
 }
 
 static weir_status write_obj(exporter *e, const char *path)
 {
+    part_list list;
     weir_mesh water;
-    weir_status status = both_meshes(e, &water);
-    return status == WEIR_OK ? weir_obj_write(path, &water, &e->terrain) : status;
+    const bool several = has_several(e);
+    weir_status status = several ? all_parts(e, &list) : both_meshes(e, &water);
+    if (status != WEIR_OK) return status;
+    return several ? weir_obj_write_parts(path, list.part, list.count) : weir_obj_write(path, &water, &e->terrain);
 }
 
 static weir_status write_glb(exporter *e, const char *path)
 {
+    part_list list;
     weir_mesh water;
-    weir_status status = both_meshes(e, &water);
-    return status == WEIR_OK ? weir_glb_write(path, &water, &e->terrain, 0) : status;
+    const bool several = has_several(e);
+    weir_status status = several ? all_parts(e, &list) : both_meshes(e, &water);
+    if (status != WEIR_OK) return status;
+    return several ? weir_glb_write_parts(path, list.part, list.count, 0) : weir_glb_write(path, &water, &e->terrain, 0);
 }
 
 // ---- Voxels ----------------------------------------------------------------------------------------------------------------
@@ -122,11 +172,11 @@ static weir_status write_vox(exporter *e, const char *path)
 // ---- The table -------------------------------------------------------------------------------------------------------------
 
 static const export_format formats[] = {
-    {".ply", "the water's surface as a PLY mesh", 0, write_ply},
-    {".obj", "water and terrain as OBJ meshes, with a .mtl file", 0, write_obj},
-    {".glb", "water and terrain as binary glTF, with materials", 0, write_glb},
-    {".vti", "fill, flow, pressure and terrain of every cell, for ParaView", VTI_CELLS, write_vti},
-    {".nvdb", "fill and flow as NanoVDB grids", 0, write_nvdb},
+    {".ply", "the surface of the water, or of each fluid in its colour, as a PLY mesh", 0, write_ply},
+    {".obj", "water, or each fluid, and terrain as OBJ meshes, with a .mtl file", 0, write_obj},
+    {".glb", "water, or each fluid, and terrain as binary glTF, with materials", 0, write_glb},
+    {".vti", "fill, flow, pressure, terrain, materials and temperature of every cell, for ParaView", VTI_CELLS, write_vti},
+    {".nvdb", "fill, flow, materials and temperature as NanoVDB grids", 0, write_nvdb},
     {".vox", "water and terrain as MagicaVoxel models", WEIR_VOXELS_LIMIT, write_vox},
 };
 
@@ -234,7 +284,7 @@ weir_status export_last(exporter *e, int64_t update)
 
 void export_end(exporter *e)
 {
-    weir_mesher_destroy(e->mesher);
+    for (int32_t i = 0; i < WEIR_MATERIAL_MAX; i++) weir_mesher_destroy(e->meshers[i]);
     weir_mesh_free(&e->terrain);
     *e = (exporter){0};
 }

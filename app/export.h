@@ -7,11 +7,11 @@
 // What is kept from one export of a run to the next.
 typedef struct exporter {
     weir_world *world;
-    const char *path;     // NULL: nothing is exported
-    int64_t every;        // 0: only at the end
-    const weir_box *box;  // NULL: all of the world
-    int64_t written;      // the update that was exported last; -1: none yet
-    weir_mesher *mesher;  // made when a mesh is first asked for
+    const char *path;                         // NULL: nothing is exported
+    int64_t every;                            // 0: only at the end
+    const weir_box *box;                      // NULL: all of the world
+    int64_t written;                          // the update that was exported last; -1: none yet
+    weir_mesher *meshers[WEIR_MATERIAL_MAX];  // by material, [0] of all together; each made when its mesh is first asked for
     weir_mesh terrain;
 } exporter;
 

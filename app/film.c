@@ -115,6 +115,9 @@ int film_open(film *f, const app_options *options, const scene_run *run)
     if (options->frame_every > 0) f->updates_per_frame = (double)options->frame_every;
 
     int status = check_definition(&f->def);
+    if (!status && f->def.look == WEIR_LOOK_TEMPERATURE && !weir_world_knows_temperature(run->world))
+        status = app_fail(EXIT_WRONG, "--look temperature: the solver %s knows no temperature; mixture does",
+                          weir_solver_name(weir_world_solver(run->world)));
     if (!status && options->frames) {
         f->folder = options->frames;
         status = make_folder("frames", options->frames);
@@ -163,6 +166,8 @@ static int draw(film *f, const scene_run *run)
 {
     // A legend's range only grows, so that colours do not jump from picture to picture.
     float range = weir_world_range(run->world, f->def.look);
+    const float low = weir_world_range_low(run->world, f->def.look);
+    if (f->def.range == 0 || low < f->def.range_low) f->def.range_low = low;
     if (range > f->def.range) f->def.range = range;
     double start = progress_clock();
     weir_status drawn = weir_world_draw(run->world, &f->def, f->rgb);

@@ -37,6 +37,7 @@ const scene_def honey_scene = {
     .size_max = 128,
     .updates = 200,
     .solver = WEIR_SOLVER_MIXTURE,
+    .view = {0, -1.0f, -0.08f},
     .probes = {{"front_honey", "how far the honey has come, cells"}, {"front_water", "how far the water has come, cells"}},
     .define = define,
     .set_up = set_up,

@@ -106,6 +106,47 @@ static void a_vti_file_holds_the_values_of_its_box(void **state)
     weir_world_destroy(world);
 }
 
+// What a world of several materials adds to the file.
+static void a_vti_file_knows_materials_and_temperature(void **state)
+{
+    const char *path = test_path(".vti");
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 16, 16);
+    weir_world *world = test_make(&def);
+    weir_material own;
+    assert_ok(weir_world_add_material(world, &(weir_material_def){.name = "a<\"&>", .density = 2, .viscosity = 9}, &own));
+    assert_ok(weir_world_fill(world, test_box(0, 0, 0, 16, 4, 16), WEIR_OIL, 1));
+    assert_ok(weir_world_fill(world, test_box(0, 4, 0, 16, 8, 16), own, 1));
+    assert_ok(weir_world_set_temperature(world, test_box(0, 0, 0, 8, 8, 8), 350));
+    test_step(world, 5);
+    const weir_box box = test_box(0, 0, 0, 16, 16, 16);
+    const size_t cells = 16 * 16 * 16;
+    assert_ok(weir_vti_write(path, world, &box));
+    test_bytes b = test_read(path);
+    test_put(&b, "", 1);
+    const char *text = (const char *)b.at;
+    assert_null(strstr(text, "fill_water"));
+    assert_non_null(strstr(text, "Name=\"fill_oil\" NumberOfComponents=\"1\" format=\"appended\" offset="));
+    assert_non_null(strstr(text, "Name=\"fill_a&#60;&#34;&#38;&#62;\""));
+    assert_non_null(strstr(text, "Name=\"temperature\""));
+    const uint8_t *data = (const uint8_t *)strstr(text, "<AppendedData encoding=\"raw\">\n_");
+    data += strlen("<AppendedData encoding=\"raw\">\n_") + 2 * (8 + 4 * cells) + 8 + 12 * cells + 8 + cells;
+    float *values = malloc(cells * sizeof *values);
+    assert_non_null(values);
+    for (int32_t i = 0; i < 3; i++, data += 8 + 4 * cells) {
+        if (i == 2)
+            assert_ok(weir_world_read_temperature(world, box, values));
+        else
+            assert_ok(weir_world_read_amounts(world, box, i == 0 ? WEIR_OIL : own, values));
+        assert_int_equal(test_u64(data), 4 * cells);
+        assert_memory_equal(data + 8, values, 4 * cells);
+    }
+    assert_memory_equal(data, "\n</AppendedData>", 16);
+    free(values);
+    free(b.at);
+    unlink(path);
+    weir_world_destroy(world);
+}
+
 static void a_box_that_nobody_asked_for_is_not_endless(void **state)
 {
     weir_world_def def = weir_world_def_default();
@@ -615,6 +656,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_disk_is_told_by_its_reason),
         cmocka_unit_test(a_vti_file_holds_the_values_of_its_box),
+        cmocka_unit_test(a_vti_file_knows_materials_and_temperature),
         cmocka_unit_test(a_box_that_nobody_asked_for_is_not_endless),
         cmocka_unit_test(an_nvdb_file_has_the_fields_of_the_format),
         cmocka_unit_test(what_cannot_be_written_is_told_and_leaves_nothing),

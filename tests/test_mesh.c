@@ -728,6 +728,97 @@ static void when_memory_runs_out_it_says_so_and_the_next_update_mends_it(void **
     weir_world_destroy(world);
 }
 
+// ---- Several fluids --------------------------------------------------------------------------------------------------------
+
+static weir_mesher *make_mesher_of(weir_world *world, weir_material material)
+{
+    weir_mesher *mesher;
+    assert_ok(weir_mesher_create(world, &(weir_mesher_def){.material = material}, &mesher));
+    return mesher;
+}
+
+// Of what a box of cells leaves to a mesh that stands a 64th off its walls, floor and ceiling, as far as it touches these.
+static double volume_within(double x, double y, double z)
+{
+    return (x - 2.0 / 64) * y * (z - 2.0 / 64);
+}
+
+static void oil_over_water_has_a_mesh_of_each_that_is_closed_and_has_its_volume(void **state)
+{
+    const weir_solver solvers[] = {WEIR_SOLVER_MIXTURE, WEIR_SOLVER_SETTLE};
+    for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
+        weir_world_def def = test_def(solvers[i], 20, 24, 12);
+        weir_world *world = test_make(&def);
+        assert_ok(weir_world_fill(world, test_box(0, 0, 0, 20, 7, 12), WEIR_WATER, 1));
+        assert_ok(weir_world_fill(world, test_box(0, 7, 0, 20, 15, 12), WEIR_OIL, 1));
+        weir_mesher *water = make_mesher_of(world, WEIR_WATER), *oil = make_mesher_of(world, WEIR_OIL);
+        weir_mesher *honey = make_mesher_of(world, WEIR_HONEY), *all = make_mesher(world);
+        for (int32_t step = 0; step < 3; step++, test_step(world, 4)) {
+            const weir_mesh w = update_and_join(water), o = update_and_join(oil), a = update_and_join(all);
+            assert_true(is_closed(w.indices, w.triangle_count) && w.triangle_count > 0);
+            assert_true(is_closed(o.indices, o.triangle_count) && o.triangle_count > 0);
+            assert_sound(&w);
+            assert_sound(&o);
+            // The water ends where the oil begins; its floor is a 64th up.
+            assert_true(fabs(mesh_volume(&w) - volume_within(20, 7 - 1.0 / 64, 12)) < 0.01 * mesh_volume(&w));
+            assert_true(fabs(mesh_volume(&o) - volume_within(20, 8, 12)) < 0.01 * mesh_volume(&o));
+            assert_true(fabs(mesh_volume(&a) - mesh_volume(&w) - mesh_volume(&o)) < 0.01 * mesh_volume(&a));
+            assert_int_equal(update_and_join(honey).triangle_count, 0);
+        }
+        weir_mesher_destroy(honey);
+        weir_mesher_destroy(all);
+        weir_mesher_destroy(oil);
+        weir_mesher_destroy(water);
+        weir_world_destroy(world);
+    }
+}
+
+static void assert_of_as_if_new(weir_world *world, weir_mesher *mesher, weir_material material)
+{
+    weir_mesher *fresh = make_mesher_of(world, material);
+    const weir_mesh mesh = update_and_join(mesher), anew = update_and_join(fresh);
+    assert_true(is_closed(mesh.indices, mesh.triangle_count));
+    assert_same_mesh(&mesh, &anew);
+    weir_mesher_destroy(fresh);
+}
+
+static void meshes_of_fluids_that_change_places_are_closed_and_as_if_new(void **state)
+{
+    for (int32_t threshold = 0; threshold < 2; threshold++) {
+        weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 20, 20, 12);
+        def.change_threshold = threshold ? 0.05f : 0;
+        weir_world *world = test_make(&def);
+        assert_ok(weir_world_build(world, test_box(8, 0, 4, 10, 3, 8), 255));
+        assert_ok(weir_world_fill(world, test_box(0, 0, 0, 11, 9, 12), WEIR_OIL, 1));
+        assert_ok(weir_world_fill(world, test_box(3, 9, 2, 9, 16, 10), WEIR_WATER, 1));
+        assert_ok(weir_world_fill(world, test_box(14, 0, 4, 18, 3, 8), WEIR_SMOKE, 0.5f));
+        weir_mesher *mesher[4];
+        const weir_material of[4] = {WEIR_NOTHING, WEIR_WATER, WEIR_OIL, WEIR_SMOKE};
+        for (int32_t i = 0; i < 4; i++) mesher[i] = make_mesher_of(world, of[i]);
+        for (int32_t step = 0; step < test_length(12, 4); step++) {
+            for (int32_t i = 0; i < 4; i++) assert_of_as_if_new(world, mesher[i], of[i]);
+            test_step(world, step < 6 ? 1 : 9);
+        }
+        for (int32_t i = 0; i < 4; i++) weir_mesher_destroy(mesher[i]);
+        weir_world_destroy(world);
+    }
+}
+
+static void gas_is_in_no_mesh_but_its_own(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 12, 12, 12);
+    weir_world *world = test_make(&def);
+    assert_ok(weir_world_fill(world, test_box(2, 2, 2, 10, 10, 10), WEIR_SMOKE, 1.0f / 16));
+    weir_mesher *all = make_mesher(world), *smoke = make_mesher_of(world, WEIR_SMOKE);
+    assert_int_equal(update_and_join(all).triangle_count, 0);
+    const weir_mesh mesh = update_and_join(smoke);
+    assert_true(is_closed(mesh.indices, mesh.triangle_count));
+    assert_true(fabs(mesh_volume(&mesh) - 512) < 60);  // its corners are round
+    weir_mesher_destroy(smoke);
+    weir_mesher_destroy(all);
+    weir_world_destroy(world);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     weir_world *world = make_noise(0, 1);
@@ -738,6 +829,9 @@ static void what_makes_no_sense_is_refused(void **state)
         assert_int_equal(weir_mesher_create(world, &(weir_mesher_def){.iso = isos[i]}, &mesher), WEIR_ERROR_ARGUMENT);
         assert_null(mesher);
     }
+    assert_int_equal(weir_mesher_create(world, &(weir_mesher_def){.material = 31}, &mesher), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_mesher_create(world, &(weir_mesher_def){.material = WEIR_TERRAIN}, &mesher), WEIR_ERROR_ARGUMENT);
+    assert_null(mesher);
     assert_int_equal(weir_world_terrain_mesh(world, test_box(50, 0, 0, 60, 1, 1), &mesh), WEIR_ERROR_OUTSIDE);
     weir_world_destroy(world);
     weir_world_def def = weir_world_def_default();
@@ -846,6 +940,9 @@ int main(void)
         cmocka_unit_test(the_mesh_is_the_same_on_any_number_of_threads),
         cmocka_unit_test(during_a_background_step_the_last_finished_state_is_meshed),
         cmocka_unit_test(when_memory_runs_out_it_says_so_and_the_next_update_mends_it),
+        cmocka_unit_test(oil_over_water_has_a_mesh_of_each_that_is_closed_and_has_its_volume),
+        cmocka_unit_test(meshes_of_fluids_that_change_places_are_closed_and_as_if_new),
+        cmocka_unit_test(gas_is_in_no_mesh_but_its_own),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(terrain_shows_every_face_between_solid_and_open_once),
         cmocka_unit_test(flat_terrain_is_few_triangles),

@@ -178,6 +178,109 @@ static void assimp_reads_a_glb_with_its_materials(void **state)
     free_meshes(&m);
 }
 
+// Oil on water, and a material with a name that files must not trip over.
+typedef struct fluids {
+    weir_world *world;
+    weir_mesher *mesher[3];
+    weir_mesh mesh[3];
+    weir_mesh_part part[3];
+} fluids;
+
+static const char awkward[] = "\"glue\", <2>\\ \xc3\xa9";
+
+static fluids make_fluids(void)
+{
+    fluids f;
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 12, 16, 12);
+    weir_material own, all[3] = {WEIR_WATER, WEIR_OIL, WEIR_NOTHING};
+    f.world = test_make(&def);
+    assert_ok(weir_world_add_material(
+        f.world, &(weir_material_def){.name = awkward, .density = 2, .viscosity = 9, .colour = {1, 0.5f, 0}}, &own));
+    all[2] = own;
+    for (int32_t i = 0; i < 3; i++) {
+        const int32_t low = i == 2 ? 0 : 3 + 4 * i;
+        assert_ok(weir_world_fill(f.world, test_box(0, low, 0, 12, low + (i == 2 ? 3 : 4), 12), all[i], 1));
+        assert_ok(weir_mesher_create(f.world, &(weir_mesher_def){.material = all[i]}, &f.mesher[i]));
+        assert_ok(weir_mesher_update(f.mesher[i], NULL));
+        assert_ok(weir_mesher_join(f.mesher[i], &f.mesh[i]));
+        f.part[i] = weir_mesh_part_of(f.world, all[i], &f.mesh[i]);
+    }
+    return f;
+}
+
+static void free_fluids(fluids *f)
+{
+    for (int32_t i = 0; i < 3; i++) weir_mesher_destroy(f->mesher[i]);
+    weir_world_destroy(f->world);
+}
+
+static void assimp_reads_a_glb_of_several_fluids(void **state)
+{
+    fluids f = make_fluids();
+    assert_ok(weir_glb_write_parts("test_meshfiles.glb", f.part, 3, 1));
+    const struct aiScene *scene = read_file("test_meshfiles.glb", 0);
+    assert_int_equal(scene->mNumMeshes, 3);
+    assert_int_equal(scene->mRootNode->mNumChildren, 3);
+    const char *names[3] = {"water", "oil", awkward};
+    struct aiColor4D colour[3];
+    for (int32_t i = 0; i < 3; i++) {
+        const struct aiMesh *mesh = mesh_named(scene, names[i]);
+        assert_read(mesh, &f.mesh[i], true);
+        struct aiString found;
+        assert_int_equal(aiGetMaterialString(scene->mMaterials[mesh->mMaterialIndex], AI_MATKEY_NAME, &found),
+                         aiReturn_SUCCESS);
+        assert_string_equal(found.data, names[i]);
+        assert_int_equal(aiGetMaterialColor(scene->mMaterials[mesh->mMaterialIndex], "$clr.base", 0, 0, &colour[i]),
+                         aiReturn_SUCCESS);
+    }
+    assert_true(colour[0].b > colour[0].r && colour[1].r > colour[1].b && colour[0].a < 1);
+    assert_true(colour[2].r == 1 && fabsf(colour[2].g - 0.214f) < 0.001f && colour[2].b == 0);  // as light
+    aiReleaseImport(scene);
+    unlink("test_meshfiles.glb");
+    free_fluids(&f);
+}
+
+static void assimp_reads_an_obj_of_several_fluids(void **state)
+{
+    fluids f = make_fluids();
+    assert_ok(weir_obj_write_parts("test_meshfiles.obj", f.part, 3));
+    const struct aiScene *scene = read_file("test_meshfiles.obj", 0);
+    assert_int_equal(scene->mNumMeshes, 3);
+    const char *names[3] = {"water", "oil", "_glue____2"};
+    for (int32_t i = 0; i < 3; i++) assert_read(mesh_named(scene, names[i]), &f.mesh[i], false);
+    aiReleaseImport(scene);
+    unlink("test_meshfiles.obj");
+    unlink("test_meshfiles.mtl");
+    free_fluids(&f);
+}
+
+static void assimp_reads_a_ply_with_a_colour_at_each_vertex(void **state)
+{
+    fluids f = make_fluids();
+    assert_ok(weir_ply_write_parts("test_meshfiles.ply", f.part, 3));
+    const struct aiScene *scene = read_file("test_meshfiles.ply", 0);
+    assert_int_equal(scene->mNumMeshes, 1);
+    const struct aiMesh *mesh = scene->mMeshes[0];
+    assert_int_equal(mesh->mNumVertices, f.mesh[0].vertex_count + f.mesh[1].vertex_count + f.mesh[2].vertex_count);
+    assert_int_equal(mesh->mNumFaces, f.mesh[0].triangle_count + f.mesh[1].triangle_count + f.mesh[2].triangle_count);
+    unsigned vertex = 0, face = 0;
+    for (int32_t i = 0; i < 3; i++) {
+        for (int32_t t = 0; t < f.mesh[i].triangle_count; t++, face++)
+            for (int32_t k = 0; k < 3; k++)
+                assert_int_equal(mesh->mFaces[face].mIndices[k], vertex + f.mesh[i].indices[3 * t + k]);
+        for (int32_t v = 0; v < f.mesh[i].vertex_count; v++, vertex++) {
+            const struct aiColor4D *c = &mesh->mColors[0][vertex];
+            assert_true(fabsf(c->r - f.part[i].colour[0]) < 0.003f && fabsf(c->b - f.part[i].colour[2]) < 0.003f);
+            assert_true(mesh->mVertices[vertex].y == f.mesh[i].positions[3 * v + 1]);
+        }
+    }
+    aiReleaseImport(scene);
+    unlink("test_meshfiles.ply");
+    assert_int_equal(weir_ply_write_parts("test_meshfiles.ply", f.part, -1), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_glb_write_parts("test_meshfiles.glb", f.part, WEIR_MESH_PARTS_MAX + 1, 0), WEIR_ERROR_ARGUMENT);
+    free_fluids(&f);
+}
+
 static void a_world_far_away_keeps_its_place(void **state)
 {
     weir_world_def def = weir_world_def_default();
@@ -324,6 +427,9 @@ int main(void)
         cmocka_unit_test(assimp_reads_a_ply),
         cmocka_unit_test(assimp_reads_an_obj),
         cmocka_unit_test(assimp_reads_a_glb_with_its_materials),
+        cmocka_unit_test(assimp_reads_a_glb_of_several_fluids),
+        cmocka_unit_test(assimp_reads_an_obj_of_several_fluids),
+        cmocka_unit_test(assimp_reads_a_ply_with_a_colour_at_each_vertex),
         cmocka_unit_test(a_world_far_away_keeps_its_place),
 #endif
         cmocka_unit_test(the_chunks_of_a_glb_are_whole_and_aligned),

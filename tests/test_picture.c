@@ -453,7 +453,8 @@ static void every_scene_can_be_seen_in_every_look(void **state)
         scene_run *run = test_open(def->name, solver, def->size_min, 0);
         for (int32_t update = 0; update <= 40; update += 20) {
             assert_ok(scene_updates(run, update - run->update));
-            for (int32_t look = 0; look < WEIR_LOOK_TEMPERATURE; look++) {
+            for (int32_t look = 0; look < WEIR_LOOK_COUNT; look++) {
+                if (look == WEIR_LOOK_TEMPERATURE && !weir_world_knows_temperature(run->world)) continue;
                 weir_picture_def view = small((weir_look)look);
                 view.direction = def->view;
                 picture p = draw(run->world, &view);
@@ -529,17 +530,194 @@ static float luminance(weir_vec shown)
     return 0.2126f * light.x + 0.7152f * light.y + 0.0722f * light.z;
 }
 
-static void the_map_grows_lighter_evenly(void **state)
+static void assert_map(weir_look look)
 {
     float last = 0;
     for (int32_t i = 0; i <= 64; i++) {
-        float lightness = 116 * cbrtf(luminance(picture_map((float)i / 64))) - 16;  // CIE L*
+        float lightness = 116 * cbrtf(luminance(picture_map(look, (float)i / 64))) - 16;  // CIE L*
         assert_true(fabsf(lightness - (17 + 76 * (float)i / 64)) < 3);
         assert_true(lightness > last);
         last = lightness;
     }
-    weir_vec unknown = picture_map(NAN), lowest = picture_map(0);
+    weir_vec unknown = picture_map(look, NAN), lowest = picture_map(look, 0);
     assert_memory_equal(&unknown, &lowest, sizeof unknown);
+}
+
+static void the_map_grows_lighter_evenly(void **state)
+{
+    assert_map(WEIR_LOOK_FLOW);
+    assert_map(WEIR_LOOK_TEMPERATURE);
+}
+
+// ---- Several materials -----------------------------------------------------------------------------------------------------
+
+// The middle of a picture from the front, of a box 8 cells wide and high and 4 deep that holds these, side by side.
+static colour seen_of(weir_solver solver, weir_look look, weir_material first, float fill, weir_material second, float more)
+{
+    weir_world_def def = test_def(solver, 8, 8, 4);
+    weir_world *world = test_make(&def);
+    weir_picture_def view = small(look);
+    view.camera = front_camera(4, 4, 4, 20);
+    if (fill > 0) assert_ok(weir_world_fill(world, test_box(0, 0, 0, 8, 8, 4), first, fill));
+    // What fills give is all of one material; an emitter adds another to it.
+    if (more > 0) {
+        assert_ok(weir_world_add_emitter(world, test_box(0, 0, 0, 8, 8, 4), second, more * 256, NULL));
+        test_step(world, 1);
+    }
+    picture p = draw(world, &view);
+    const colour seen = pixel(&p, 50, 34);
+    free(p.rgb);
+    weir_world_destroy(world);
+    return seen;
+}
+
+static int32_t brightness(colour c)
+{
+    return c.red + c.green + c.blue;
+}
+
+static void colours_mix_by_the_share_of_each_material(void **state)
+{
+    const weir_solver mixture = WEIR_SOLVER_MIXTURE;
+    const weir_look looks[2] = {WEIR_LOOK_VOXEL, WEIR_LOOK_WATER};
+    for (int32_t i = 0; i < 2; i++) {
+        const colour water = seen_of(mixture, looks[i], WEIR_WATER, 1, WEIR_NOTHING, 0);
+        const colour honey = seen_of(mixture, looks[i], WEIR_HONEY, 1, WEIR_NOTHING, 0);
+        const colour most = seen_of(mixture, looks[i], WEIR_HONEY, 0.75f, WEIR_WATER, 0.25f);
+        const colour half = seen_of(mixture, looks[i], WEIR_HONEY, 0.5f, WEIR_WATER, 0.5f);
+        assert_true(honey.red > water.red + 60 && water.blue > honey.blue + 60);
+        assert_true(honey.red > most.red && most.red > half.red && half.red > water.red);
+        assert_true(honey.blue < most.blue && most.blue < half.blue && half.blue < water.blue);
+    }
+}
+
+static void gas_hides_the_more_the_more_there_is(void **state)
+{
+    const weir_solver mixture = WEIR_SOLVER_MIXTURE;
+    const weir_look looks[2] = {WEIR_LOOK_VOXEL, WEIR_LOOK_WATER};
+    for (int32_t i = 0; i < 2; i++) {
+        const int32_t none = brightness(seen_of(mixture, looks[i], WEIR_SMOKE, 0, WEIR_NOTHING, 0));
+        const int32_t thin = brightness(seen_of(mixture, looks[i], WEIR_SMOKE, 1.0f / 64, WEIR_NOTHING, 0));
+        const int32_t usual = brightness(seen_of(mixture, looks[i], WEIR_SMOKE, 1.0f / 16, WEIR_NOTHING, 0));
+        const int32_t thick = brightness(seen_of(mixture, looks[i], WEIR_SMOKE, 1.0f / 4, WEIR_NOTHING, 0));
+        assert_true(none > thin + 3 && thin > usual + 10 && usual > thick + 30);
+    }
+}
+
+static void hot_gas_glows(void **state)
+{
+    colour seen[2];
+    for (int32_t hot = 0; hot < 2; hot++) {
+        weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 8, 8, 4);
+        weir_world *world = test_make(&def);
+        weir_picture_def view = small(WEIR_LOOK_WATER);
+        view.camera = front_camera(4, 4, 4, 20);
+        assert_ok(weir_world_fill(world, def.bounds, WEIR_SMOKE, 0.25f));
+        assert_ok(weir_world_set_temperature(world, def.bounds, hot ? 1500 : 700));
+        picture p = draw(world, &view);
+        seen[hot] = pixel(&p, 50, 34);
+        free(p.rgb);
+        weir_world_destroy(world);
+    }
+    assert_true(seen[1].red > seen[0].red + 50 && seen[1].red > 2 * seen[1].blue);
+    assert_true(seen[0].red <= seen[0].blue + 10);
+}
+
+static void solids_and_metals_are_not_seen_through_and_lava_glows(void **state)
+{
+    // Each before a dark block of terrain and before the sky.
+    const weir_material all[] = {WEIR_STONE, WEIR_LAVA, WEIR_MERCURY, WEIR_WATER};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        colour seen[2];
+        for (int32_t wall = 0; wall < 2; wall++) {
+            weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 8, 8, 8);
+            weir_world *world = test_make(&def);
+            weir_picture_def view = small(WEIR_LOOK_WATER);
+            view.camera = front_camera(4, 4, 8, 20);
+            view.clarity = 40;
+            if (wall) assert_ok(weir_world_build(world, test_box(0, 0, 0, 8, 8, 4), 255));
+            assert_ok(weir_world_fill(world, test_box(0, 0, 6, 8, 8, 8), all[i], 1));
+            picture p = draw(world, &view);
+            seen[wall] = pixel(&p, 50, 34);
+            free(p.rgb);
+            weir_world_destroy(world);
+        }
+        const bool same = abs(brightness(seen[0]) - brightness(seen[1])) < 3;
+        assert_int_equal(same, all[i] != WEIR_WATER);
+        if (all[i] == WEIR_LAVA) assert_true(seen[0].red > 180 && seen[0].red > 2 * seen[0].blue);
+    }
+}
+
+static void ice_in_water_is_seen(void **state)
+{
+    colour seen[2];
+    for (int32_t ice = 0; ice < 2; ice++) {
+        weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 16, 16);
+        weir_world *world = test_make(&def);
+        weir_picture_def view = small(WEIR_LOOK_WATER);
+        view.camera = front_camera(8, 8, 16, 40);
+        assert_ok(weir_world_fill(world, test_box(0, 0, 0, 16, 16, 16), WEIR_WATER, 1));
+        if (ice) assert_ok(weir_world_drain(world, test_box(4, 4, 8, 12, 12, 14)));
+        if (ice) assert_ok(weir_world_fill(world, test_box(4, 4, 8, 12, 12, 14), WEIR_ICE, 1));
+        picture p = draw(world, &view);
+        seen[ice] = pixel(&p, 48, 32);
+        free(p.rgb);
+        weir_world_destroy(world);
+    }
+    assert_true(brightness(seen[1]) > brightness(seen[0]) + 40);
+}
+
+static void the_temperature_map_has_a_range_of_round_numbers(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 8, 8);
+    weir_world *world = test_make(&def);
+    assert_true(weir_world_range(world, WEIR_LOOK_TEMPERATURE) == 0);
+    test_fill(world, test_box(0, 0, 0, 16, 8, 8), 1);
+    assert_true(weir_world_range_low(world, WEIR_LOOK_TEMPERATURE) == 290);
+    assert_true(weir_world_range(world, WEIR_LOOK_TEMPERATURE) == 300);
+    assert_ok(weir_world_set_temperature(world, test_box(0, 0, 0, 8, 8, 8), 355));
+    assert_true(weir_world_range_low(world, WEIR_LOOK_TEMPERATURE) == 280);
+    assert_true(weir_world_range(world, WEIR_LOOK_TEMPERATURE) == 360);
+    assert_true(weir_world_range_low(world, WEIR_LOOK_FLOW) == 0);
+
+    weir_picture_def view = small(WEIR_LOOK_TEMPERATURE);
+    view.camera = front_camera(8, 4, 8, 20);
+    picture p = draw(world, &view), again;
+    const colour warm = pixel(&p, 34, 32), cold = pixel(&p, 62, 32);
+    assert_true(warm.red > cold.red && brightness(warm) > brightness(cold) + 100);
+    view.range_low = 280;
+    view.range = 360;
+    again = draw(world, &view);
+    assert_same(&p, &again);
+    free(p.rgb);
+    free(again.rgb);
+    weir_world_destroy(world);
+}
+
+static void pictures_of_several_materials_do_not_depend_on_threads(void **state)
+{
+    for (int32_t look = 0; look < WEIR_LOOK_COUNT; look++) {
+        picture first = {0};
+        for (int32_t threads = 1; threads <= 3; threads++) {
+            weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 20, 20, 12);
+            def.threads = threads;
+            weir_world *world = test_make(&def);
+            assert_ok(weir_world_fill(world, test_box(0, 0, 0, 11, 9, 12), WEIR_OIL, 1));
+            assert_ok(weir_world_fill(world, test_box(3, 9, 2, 9, 16, 10), WEIR_WATER, 1));
+            assert_ok(weir_world_fill(world, test_box(14, 0, 4, 18, 3, 8), WEIR_SMOKE, 0.5f));
+            assert_ok(weir_world_fill(world, test_box(12, 0, 4, 14, 3, 8), WEIR_ICE, 1));
+            test_step(world, 3);
+            const weir_picture_def view = small((weir_look)look);
+            picture p = draw(world, &view);
+            if (threads > 1) assert_same(&first, &p);
+            if (threads > 1)
+                free(p.rgb);
+            else
+                first = p;
+            weir_world_destroy(world);
+        }
+        free(first.rgb);
+    }
 }
 
 static void a_range_is_a_round_number_above_nearly_all(void **state)
@@ -602,15 +780,19 @@ static void definitions_that_make_no_sense_are_refused(void **state)
     def = small(WEIR_LOOK_FLOW);
     def.range = INFINITY;
     assert_refused(&def, WEIR_ERROR_ARGUMENT, "range");
+    def = small(WEIR_LOOK_TEMPERATURE);
+    def.range = 300, def.range_low = 310;
+    assert_refused(&def, WEIR_ERROR_ARGUMENT, "range_low");
 }
 
-static void memory_that_runs_out_is_told(void **state)
+static void assert_memory_told(weir_solver solver)
 {
     test_memory hooks = {0};
-    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 32, 16, 16);
+    weir_world_def def = test_def(solver, 32, 16, 16);
     def.allocator = test_memory_hooks(&hooks);
     weir_world *world = test_make(&def);
     test_fill(world, test_box(0, 0, 0, 8, 12, 16), 1);
+    if (solver == WEIR_SOLVER_MIXTURE) assert_ok(weir_world_fill(world, test_box(8, 0, 0, 16, 8, 8), WEIR_SMOKE, 0.1f));
     test_step(world, 10);
     for (int32_t look = 0; look < 2; look++) {
         weir_picture_def view = small((weir_look)look);
@@ -632,6 +814,12 @@ static void memory_that_runs_out_is_told(void **state)
     }
     weir_world_destroy(world);
     assert_int_equal(hooks.bytes, 0);
+}
+
+static void memory_that_runs_out_is_told(void **state)
+{
+    assert_memory_told(WEIR_SOLVER_MOMENTUM);
+    assert_memory_told(WEIR_SOLVER_MIXTURE);
 }
 
 static void a_legend_has_points_in_every_locale(void **state)
@@ -679,6 +867,13 @@ int main(void)
         cmocka_unit_test(a_camera_anywhere_sees_something),
         cmocka_unit_test(terrain_of_the_game_is_drawn_around_the_water),
         cmocka_unit_test(the_map_grows_lighter_evenly),
+        cmocka_unit_test(colours_mix_by_the_share_of_each_material),
+        cmocka_unit_test(gas_hides_the_more_the_more_there_is),
+        cmocka_unit_test(hot_gas_glows),
+        cmocka_unit_test(solids_and_metals_are_not_seen_through_and_lava_glows),
+        cmocka_unit_test(ice_in_water_is_seen),
+        cmocka_unit_test(the_temperature_map_has_a_range_of_round_numbers),
+        cmocka_unit_test(pictures_of_several_materials_do_not_depend_on_threads),
         cmocka_unit_test(a_range_is_a_round_number_above_nearly_all),
         cmocka_unit_test(definitions_that_make_no_sense_are_refused),
         cmocka_unit_test(a_legend_has_points_in_every_locale),

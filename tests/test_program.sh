@@ -463,7 +463,7 @@ fi
 refuses "--frames DIR or --video FILE" run tube --look voxel
 refuses "--frames DIR or --video FILE" run tube --fps 10
 refuses "water, voxel, flow, pressure, fill or temperature" run tube --frames "$work/f" --look cubist
-refuses "no solver of this version has a temperature" run tube --frames "$work/f" --look temperature
+refuses "the solver momentum knows no temperature" run tube --frames "$work/f" --look temperature
 refuses "out of range" run tube --frames "$work/f" --picture 0x0
 refuses "out of range" run tube --frames "$work/f" --picture 100000x100
 refuses "out of range" run tube --frames "$work/f" --picture 99999999999999999999x100
@@ -492,6 +492,9 @@ if has libpng; then
     refuses "cannot be written to" run tube --frames "$work/plain"
 fi
 same "nothing was made by what was refused" 0 "$(find "$work" -name 'f' -o -name '*.png' -o -name '*.mp4' | wc -l)"
+if has libpng; then
+    works run kettle --size 4 --updates 2 --frame-every 2 --frames "$work/warm" --look temperature
+fi
 
 # is_picture FILE WIDTH HEIGHT: a PNG of this size, by its first bytes.
 is_picture() {

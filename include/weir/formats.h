@@ -35,16 +35,43 @@ WEIR_API weir_status weir_obj_write(const char *path, const weir_mesh *water, co
 // file would be larger than 4 GiB.
 WEIR_API weir_status weir_glb_write(const char *path, const weir_mesh *water, const weir_mesh *terrain, double cell_size);
 
+// A mesh with its name and how it looks, for files that hold several: those of a world's fluids one by one (weir_mesher_def.material).
+typedef struct weir_mesh_part {
+    const char *name;
+    const weir_mesh *mesh;  // may be empty or NULL: it is left out
+    float colour[3];        // red, green, blue, each 0 to 1, as a screen shows them
+    float opacity;          // from 0 up to 1, through which nothing is seen; 0: 1
+    float roughness;        // 0: smooth as a mirror, 1: matt
+    float metal;            // 1: what it mirrors has its colour
+    float glow;             // 1: it shines in its colour by itself
+} weir_mesh_part;
+
+#define WEIR_MESH_PARTS_MAX 256  // that a file holds
+
+// A part for the mesh of a material, or of terrain (WEIR_TERRAIN): its name, its colour, and the rest by what it is. The name is good for
+// as long as that of weir_world_material.
+WEIR_API weir_mesh_part weir_mesh_part_of(const weir_world *world, weir_material material, const weir_mesh *mesh);
+
+// The same files as above with any number of parts, from none to WEIR_MESH_PARTS_MAX. PLY, which has no parts, gets one mesh with a colour,
+// red, green and blue, at each vertex; positions are relative to the origin of the first part that is not empty. In OBJ what a name has
+// besides letters, digits, '-', '.' and '_' becomes '_'.
+WEIR_API weir_status weir_ply_write_parts(const char *path, const weir_mesh_part *parts, int32_t count);
+WEIR_API weir_status weir_obj_write_parts(const char *path, const weir_mesh_part *parts, int32_t count);
+WEIR_API weir_status weir_glb_write_parts(const char *path, const weir_mesh_part *parts, int32_t count, double cell_size);
+
 // ---- Volumes out -----------------------------------------------------------------------------------------------------------
 
 #define WEIR_VOLUME_LIMIT 134217728  // most cells, 2^27, of a box that nobody asked for
 
 // Writes a box of the world as VTK ImageData (.vti), for ParaView: fill, pressure and flow as 32-bit floats, terrain as bytes, all per
-// cell, 21 bytes each. box NULL: that of weir_world_extent, refused with WEIR_ERROR_LIMIT above WEIR_VOLUME_LIMIT cells.
+// cell, 21 bytes each. Worlds that hold anything but water, or know temperature, add arrays of 4 bytes: "fill_oil" and so on for each
+// material, and "temperature" in K. box NULL: that of weir_world_extent, refused with WEIR_ERROR_LIMIT above WEIR_VOLUME_LIMIT cells.
 WEIR_API weir_status weir_vti_write(const char *path, const weir_world *world, const weir_box *box);
 
 // Writes the water of the world as NanoVDB (.nvdb), the grids "fill", a fog volume, and "flow", a vector per cell. The tree has a leaf
 // for every brick with water, so empty space costs nothing. Cells with water are active; a cell's centre lies at its corner plus a half.
+// Worlds that hold anything but water, or know temperature, add the grids "temperature" and, of each material that is there, "fill_oil"
+// and so on.
 WEIR_API weir_status weir_nvdb_write(const char *path, const weir_world *world);
 
 // ---- Voxels in and out -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-// Surfaces: the water as a closed, smooth mesh that follows the simulation brick by brick, and the terrain as merged faces.
+// Surfaces: the water, or one fluid of several, as a closed, smooth mesh that follows the simulation brick by brick, and the terrain as
+// merged faces.
 //
 //     weir_mesher *mesher;
 //     if (weir_mesher_create(world, NULL, &mesher) != WEIR_OK) return 1;
@@ -37,11 +38,14 @@ typedef struct weir_mesher weir_mesher;
 typedef struct weir_mesher_def {
     // Fill at which the surface lies, 0.05 to 0.95; default 0.5. Less makes thin sheets and spray fuller.
     float iso;
+    // The fluid whose surface is meshed, whatever else is in its cells; default all liquids and solids together. Where two lie side by side
+    // their surfaces fall together. Of a gas, fill counts 16 times: a 16th of a cell is what it fills at its usual density.
+    weir_material material;
     // Default malloc. Called from the thread that calls the mesher, also while a background step runs.
     weir_allocator allocator;
 } weir_mesher_def;
 
-// Makes a mesher with nothing meshed yet. def may be NULL. Fails on memory, and on an iso that makes no sense.
+// Makes a mesher with nothing meshed yet. def may be NULL. Fails on memory, and on an iso or a material that makes no sense.
 WEIR_API weir_status weir_mesher_create(weir_world *world, const weir_mesher_def *def, weir_mesher **mesher);
 
 // NULL is allowed.
@@ -50,7 +54,8 @@ WEIR_API void weir_mesher_destroy(weir_mesher *mesher);
 // Brings the meshes in line with the world: bricks that changed since the last call, and their neighbours, are meshed again, on the
 // world's threads. *meshed, if not NULL, gets how many. While a background step runs, the last finished state is meshed, on the calling
 // thread alone. After a failure (memory, a lost device) the meshes are of different states until an update succeeds.
-// With weir_world_def.change_threshold bricks at rest are left alone, and meshes show the water within that fill.
+// With weir_world_def.change_threshold bricks at rest are left alone, and meshes show the water within that fill; but a mesher of one of
+// several materials, and any while there is gas, looks at all bricks then, and shows what there is.
 WEIR_API weir_status weir_mesher_update(weir_mesher *mesher, int32_t *meshed);
 
 // The surface within one brick: that of the cubes between cell centres whose lowest corner is a cell of the brick. So it reaches half a

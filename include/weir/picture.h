@@ -22,7 +22,9 @@ extern "C" {
 //   flow:         cells coloured by speed, cells per update, with a legend.
 //   pressure:     by pressure, cells of water height times gravity, with a legend.
 //   fill:         by fill, with a legend.
-//   temperature:  no solver has one yet: WEIR_ERROR_UNSUPPORTED.
+//   temperature:  by temperature, K, gases included, with a legend; WEIR_ERROR_UNSUPPORTED of solvers that know none.
+// In worlds of several materials water and voxel show each in its colour, mixed by what of each is in a cell; gases are seen through
+// where there is little of them.
 typedef enum weir_look {
     WEIR_LOOK_WATER,
     WEIR_LOOK_VOXEL,
@@ -57,12 +59,13 @@ typedef struct weir_picture_def {
     weir_vec sun;           // direction towards the sun
     float least_fill;       // cells that hold less are not drawn as cubes, default 0.05
     float clarity;          // water look: how many cells one sees through water; default in proportion to the bounds
-    float range;            // flow and pressure: value at the legend's upper end; default as weir_world_range says
+    float range;            // flow, pressure and temperature: value at the legend's upper end; default as weir_world_range says
+    float range_low;        // temperature: value at its lower end; with a range of 0 as weir_world_range_low says
 } weir_picture_def;
 
 WEIR_API weir_picture_def weir_picture_def_default(void);
 
-// WEIR_OK, or why nothing can be drawn so: WEIR_ERROR_ARGUMENT, or WEIR_ERROR_UNSUPPORTED for a look that has nothing to show.
+// WEIR_OK, or why nothing can be drawn so: WEIR_ERROR_ARGUMENT.
 WEIR_API weir_status weir_picture_def_check(const weir_picture_def *def);
 
 // Draws the world into width * height pixels of red, green and blue, rows from the top. The same bytes on any number of threads and
@@ -71,9 +74,12 @@ WEIR_API weir_status weir_picture_def_check(const weir_picture_def *def);
 WEIR_API weir_status weir_world_draw(const weir_world *world, const weir_picture_def *def, uint8_t *rgb);
 
 // What `range` is by default: a round number that 99 of 100 cells with water stay below; 0 where there is nothing to show,
-// and for looks other than flow and pressure. For a film give
+// and for looks other than flow, pressure and temperature. For a film give
 // the largest so far, so that colours do not jump.
 WEIR_API float weir_world_range(const weir_world *world, weir_look look);
+
+// What `range_low` is then: of temperature a round number that 99 of 100 cells stay above; else 0. For a film give the least so far.
+WEIR_API float weir_world_range_low(const weir_world *world, weir_look look);
 
 #ifdef __cplusplus
 }

@@ -255,6 +255,8 @@ WEIR_API int32_t weir_world_bricks(const weir_world *world, weir_coord *bricks, 
 // The account of all materials together, and of one of them.
 WEIR_API weir_ledger weir_world_ledger(const weir_world *world);
 WEIR_API weir_ledger weir_world_material_ledger(const weir_world *world, weir_material material);
+// Whether its solver knows temperature: whether fluid is warm and cold, melts and boils.
+WEIR_API bool weir_world_knows_temperature(const weir_world *world);
 // The account of warmth; all 0 where the solver knows none.
 WEIR_API weir_heat_ledger weir_world_heat_ledger(const weir_world *world);
 WEIR_API weir_stats weir_world_stats(const weir_world *world);

@@ -1,11 +1,11 @@
 // NanoVDB files, version 32.4 of the format: what Debian's libnanovdb-tools and OpenVDB 10 read.
 //
-//     file:  header | about "fill" | about "flow" | grid "fill" | grid "flow"
+//     file:  header | about "fill" | about "flow" | ... | grid "fill" | grid "flow" | ...
 //     grid:  grid 672 | tree 64 | root | a tile of 32 per upper node | upper nodes | lower nodes | leaves
 //
 // A leaf is 8 x 8 x 8 voxels, which is a brick; a lower node has 16^3 leaves, an upper one 32^3 lower nodes. In all of them z runs
-// fastest. Nodes lie in the order in which the tree is walked (breadth first), and children are found by offsets in bytes. Both grids
-// have the same tree: a voxel is active if its cell holds water.
+// fastest. Nodes lie in the order in which the tree is walked (breadth first), and children are found by offsets in bytes. A voxel
+// of "fill", "flow" and "temperature" is active if its cell holds anything, one of a material's own grid if it holds that.
 //
 // Nothing is kept of a leaf but where it lies and what of it is active, so that the largest world can be written: values are read once
 // for the statistics of the nodes above, and once more when the leaves are written.
@@ -38,15 +38,24 @@ enum {
 #define MAGIC 0x304244566f6e614eull  // "NanoVDB0"
 #define NO_CHECKSUM 0xffffffffu
 
-// What differs between the two grids. A value is one float, or three for a vector; its statistics are always of one number, which is the
+// What differs between the grids. A value is one float, or three for a vector; its statistics are always of one number, which is the
 // square of a vector's length.
 typedef struct grid_kind {
     const char *name;
     uint32_t type, kind;
     int32_t parts;
+    weir_material material;                                                     // whose amounts it is about; WEIR_NOTHING: all
+    weir_status (*read)(const weir_world *world, weir_box box, float *values);  // NULL: the amounts
 } grid_kind;
 
-static const grid_kind FILL = {"fill", 1, 2, 1}, FLOW = {"flow", 6, 0, 3};  // float and fog volume; vec3f and no special kind
+static weir_status read_flow(const weir_world *world, weir_box box, float *values)
+{
+    return weir_world_read_flow(world, box, (weir_vec *)values);
+}
+
+// Float and fog volume, vec3f and no special kind, float and no special kind.
+static const grid_kind FILL = {"fill", 1, 2, 1, WEIR_NOTHING, NULL}, FLOW = {"flow", 6, 0, 3, WEIR_NOTHING, read_flow},
+                       TEMPERATURE = {"temperature", 1, 0, 1, WEIR_NOTHING, weir_world_read_temperature};
 
 static size_t round_up(size_t bytes)
 {
@@ -192,6 +201,11 @@ static bool make_leaf(weir_coord o, const float *fill, leaf *l, int64_t *voxels)
     return l->active.min.x <= l->active.max.x;
 }
 
+static weir_status read_amounts(const weir_world *world, weir_material material, weir_box box, float *fill)
+{
+    return material ? weir_world_read_amounts(world, box, material, fill) : weir_world_read_fill(world, box, fill);
+}
+
 static int compare_leaves(const void *a, const void *b)
 {
     const leaf *x = a, *y = b;
@@ -200,12 +214,13 @@ static int compare_leaves(const void *a, const void *b)
     return x->in_lower - y->in_lower;
 }
 
-static weir_status make_leaves(const weir_world *world, const weir_coord *bricks, int32_t count, water_tree *tree)
+static weir_status make_leaves(const weir_world *world, weir_material material, const weir_coord *bricks, int32_t count,
+                               water_tree *tree)
 {
     float fill[LEAF_CELLS];
     tree->active = NO_SPAN;
     for (int32_t i = 0; i < count; i++) {
-        weir_status status = weir_world_read_fill(world, leaf_box(bricks[i]), fill);
+        weir_status status = read_amounts(world, material, leaf_box(bricks[i]), fill);
         if (status != WEIR_OK) return status;
         leaf *l = &tree->leaves[tree->leaf_count];
         if (!make_leaf(bricks[i], fill, l, &tree->voxels)) continue;
@@ -244,10 +259,8 @@ static void free_tree(water_tree *tree)
     free(tree->uppers);
 }
 
-static weir_status make_tree(const char *path, const weir_world *world, water_tree *tree)
+static weir_status make_tree(const char *path, const weir_world *world, weir_material material, water_tree *tree)
 {
-    // Counting all drops brings every brick of a device here at once; one by one they would take long.
-    weir_world_ledger(world);
     const int32_t count = weir_world_bricks(world, NULL, 0);
     const size_t room = count > 0 ? (size_t)count : 1;
     *tree = (water_tree){0};
@@ -260,7 +273,7 @@ static weir_status make_tree(const char *path, const weir_world *world, water_tr
         status = format_fail(WEIR_ERROR_MEMORY, "memory ran out for the tree of %d bricks of %s", count, weir_path_tail(path));
     if (status == WEIR_OK) {
         weir_world_bricks(world, bricks, count);
-        status = make_leaves(world, bricks, count, tree);
+        status = make_leaves(world, material, bricks, count, tree);
     }
     if (status == WEIR_OK) make_inner_nodes(tree);
     free(bricks);
@@ -271,18 +284,19 @@ static weir_status make_tree(const char *path, const weir_world *world, water_tr
 
 // The values of a leaf, x fastest, and its active voxels' statistics.
 typedef struct leaf_values {
-    float fill[LEAF_CELLS], flow[3 * LEAF_CELLS];
+    float fill[LEAF_CELLS], read[3 * LEAF_CELLS];
+    const float *values;
     value_stats stats;
 } leaf_values;
 
 static weir_status read_leaf(const weir_world *world, const leaf *l, const grid_kind *g, leaf_values *v)
 {
-    weir_status status = weir_world_read_fill(world, leaf_box(l->origin), v->fill);
-    if (status == WEIR_OK && g->parts == 3) status = weir_world_read_flow(world, leaf_box(l->origin), (weir_vec *)v->flow);
+    weir_status status = read_amounts(world, g->material, leaf_box(l->origin), v->fill);
+    if (status == WEIR_OK && g->read) status = g->read(world, leaf_box(l->origin), v->read);
     v->stats = (value_stats){0};
-    const float *values = g->parts == 3 ? v->flow : v->fill;
-    for (int32_t i = 0; i < LEAF_CELLS; i++)
-        if (v->fill[i] > 0) add_value(&v->stats, values + g->parts * i, g->parts);
+    v->values = g->read ? v->read : v->fill;
+    for (int32_t i = 0; i < LEAF_CELLS && status == WEIR_OK; i++)
+        if (v->fill[i] > 0) add_value(&v->stats, v->values + g->parts * i, g->parts);
     return status;
 }
 
@@ -475,13 +489,12 @@ static void store_leaf(uint8_t *to, const leaf *l, const leaf_values *v, const g
     }
     to[15] = NODE_HAS_BOX;
     store_stats(to + 80, &v->stats, g);
-    const float *values = g->parts == 3 ? v->flow : v->fill;
     for (int32_t i = 0; i < LEAF_CELLS; i++) {
         if (!(v->fill[i] > 0)) continue;
         const int32_t at = (i & 7) << 6 | (i & 56) | i >> 6;  // x slowest
         to[16 + at / 8] |= (uint8_t)(1 << (at & 7));
         for (int32_t k = 0; k < g->parts; k++)
-            store_float(to + leaf_table(g) + 4 * (size_t)(g->parts * at + k), values[g->parts * i + k]);
+            store_float(to + leaf_table(g) + 4 * (size_t)(g->parts * at + k), v->values[g->parts * i + k]);
     }
 }
 
@@ -541,30 +554,67 @@ static void write_about(new_file *f, const grid_kind *g, const water_tree *tree)
     new_file_write(f, g->name, strlen(g->name) + 1);
 }
 
-static weir_status write_file(new_file *f, const weir_world *world, water_tree *tree)
+// A grid of the file and its tree, which those of all fluids together share.
+typedef struct file_grid {
+    grid_kind kind;
+    char name[MATERIAL_FIELD];
+    water_tree *tree, own;
+} file_grid;
+
+typedef struct grid_list {
+    file_grid grid[3 + WEIR_MATERIAL_MAX];
+    int32_t count;
+} grid_list;
+
+static weir_status write_file(new_file *f, const weir_world *world, grid_list *list)
 {
     uint8_t header[FILE_HEADER_BYTES] = {0};
     store_u64(header, MAGIC);
     store_u32(header + 8, FORMAT_VERSION);
-    header[12] = 2;  // grids; they are not packed
+    header[12] = (uint8_t)list->count;  // they are not packed
     new_file_write(f, header, sizeof header);
-    write_about(f, &FILL, tree);
-    write_about(f, &FLOW, tree);
-    weir_status status = write_grid(f, world, &FILL, tree);
-    return status == WEIR_OK ? write_grid(f, world, &FLOW, tree) : status;
+    weir_status status = WEIR_OK;
+    for (int32_t i = 0; i < list->count; i++) write_about(f, &list->grid[i].kind, list->grid[i].tree);
+    for (int32_t i = 0; i < list->count && status == WEIR_OK; i++)
+        status = write_grid(f, world, &list->grid[i].kind, list->grid[i].tree);
+    return status;
+}
+
+// Of the materials those that are there now: a grid without a voxel is of no use.
+static weir_status list_grids(const char *path, const weir_world *world, grid_list *list)
+{
+    bool known[WEIR_MATERIAL_MAX];
+    file_grid *all = list->grid;
+    // Counting all drops also brings every brick of a device here at once; one by one they would take long.
+    volume_materials(world, known);
+    weir_status status = make_tree(path, world, WEIR_NOTHING, &all->own);
+    list->grid[0].kind = FILL, list->grid[1].kind = FLOW, list->grid[2].kind = TEMPERATURE;
+    list->count = weir_world_knows_temperature(world) ? 3 : 2;
+    for (int32_t i = 0; i < 3; i++) list->grid[i].tree = &all->own;
+    for (weir_material m = 1; m < weir_world_material_count(world) && status == WEIR_OK; m++) {
+        if (!known[m] || weir_world_material_ledger(world, m).held == 0) continue;
+        file_grid *g = &list->grid[list->count++];
+        volume_field_name(world, m, g->name);
+        g->kind = FILL;
+        g->kind.name = g->name;
+        g->kind.material = m;
+        g->tree = &g->own;
+        status = make_tree(path, world, m, g->tree);
+    }
+    return status;
 }
 
 weir_status weir_nvdb_write(const char *path, const weir_world *world)
 {
-    water_tree tree;
+    grid_list list = {.count = 0};
     new_file f;
-    weir_status status = make_tree(path, world, &tree);
+    weir_status status = list_grids(path, world, &list);
     if (status == WEIR_OK) status = new_file_open(&f, path);
     if (status == WEIR_OK) {
-        status = write_file(&f, world, &tree);
+        status = write_file(&f, world, &list);
         weir_status closed = new_file_close(&f, status == WEIR_OK);
         if (status == WEIR_OK) status = closed;
     }
-    free_tree(&tree);
+    for (int32_t i = 0; i < list.count; i++) free_tree(&list.grid[i].own);
     return status;
 }

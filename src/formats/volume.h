@@ -1,4 +1,4 @@
-// The box of a world that a file is to hold.
+// What of a world a file is to hold.
 #ifndef WEIR_FORMATS_VOLUME_H
 #define WEIR_FORMATS_VOLUME_H
 
@@ -14,6 +14,15 @@ static inline double box_cells(weir_box box)
 {
     return ((double)box.max.x - box.min.x) * ((double)box.max.y - box.min.y) * ((double)box.max.z - box.min.z);
 }
+
+enum { MATERIAL_FIELD = 40 };  // bytes of the name of a material's field: "fill_" and that of the material
+
+// "fill_oil" and so on.
+void volume_field_name(const weir_world *world, weir_material material, char name[MATERIAL_FIELD]);
+
+// The materials whose amounts are worth a field of their own: those that the world has ever held, and what they melt, freeze, boil and
+// condense to where it knows temperature. None if there is but water, and no temperature: its fill tells all.
+void volume_materials(const weir_world *world, bool known[WEIR_MATERIAL_MAX]);
 
 // The box that was asked for or, if none was, that of all there is. A world with nothing in it has a box of one cell, so that a
 // series of files does not end where the water is gone.

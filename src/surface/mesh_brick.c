@@ -42,12 +42,13 @@ static uint32_t row_of_mask(const brick_mask *mask, int32_t at)
 }
 
 // Copies the tile together. Returns whether all of its cells are open.
-static bool gather(const fluid_view *fluid, const mesh_near *near, mesh_field *f)
+static bool gather(const fluid_view *fluid, const shown_part *shown, const mesh_near *near, mesh_field *f)
 {
     const uint32_t whole = (1u << TILE_CELLS) - 1;
     const int32_t *mass[27];
     uint32_t all = whole;
-    for (int32_t k = 0; k < 27; k++) mass[k] = near->brick[k] ? fluid_reported_drops(fluid, near->brick[k], f->drops[k]) : dry;
+    for (int32_t k = 0; k < 27; k++)
+        mass[k] = near->brick[k] ? shown_drops(shown, fluid, near->brick[k], f->drops[k], f->other) : dry;
     for (int32_t z = 0; z < TILE_CELLS; z++) {
         for (int32_t y = 0; y < TILE_HEIGHT; y++) {
             int32_t left = 3 * ((y + 6) >> 3) + 9 * ((z + 6) >> 3), at = 8 * ((y + 6) & 7) + 64 * ((z + 6) & 7);
@@ -415,11 +416,11 @@ static void add_cubes(const mesh_field *f, const mesh_cases *cases, int32_t y, i
     }
 }
 
-void mesh_brick(const mesh_cases *cases, const fluid_view *fluid, const mesh_near *near, int32_t iso, mesh_field *f,
-                mesh_output *out)
+void mesh_brick(const mesh_cases *cases, const fluid_view *fluid, const shown_part *shown, const mesh_near *near, int32_t iso,
+                mesh_field *f, mesh_output *out)
 {
     out->vertex_count = out->own_count = out->triangle_count = 0;
-    bool all_open = gather(fluid, near, f);
+    bool all_open = gather(fluid, shown, near, f);
     if (!may_cross(f, iso)) return;
     for (int32_t z = 0; z < TILE_CELLS && all_open; z++) memcpy(f->sum[z], f->tile[z], sizeof f->sum[z]);
     if (!all_open) weigh(f);

@@ -26,7 +26,7 @@
 #define WEIR_SURFACE_MESH_BRICK_H
 
 #include "surface/mesh_cases.h"
-#include "world/fluid.h"
+#include "surface/shown.h"
 
 enum {
     MESH_VERTICES = 3 * 8 * 9 * 9,                  // most vertices of a brick: its edges
@@ -47,7 +47,8 @@ typedef struct mesh_near {
 
 // Working memory of one worker.
 typedef struct mesh_field {
-    int32_t drops[27][BRICK_CELLS];                       // of the bricks, where the fluid has them in another form
+    int32_t drops[27][BRICK_CELLS];  // of the bricks, where the fluid has them in another form
+    int32_t other[BRICK_CELLS];
     int32_t tile[TILE_CELLS][TILE_HEIGHT][FIELD_ROW];     // drops, a full cell's at most; [z + 2][y + 2][x + 2]
     int32_t sum[TILE_CELLS][TILE_CELLS][FIELD_ROW];       // weighted drops around a cell, while it is summed up
     int32_t weight[TILE_CELLS][TILE_CELLS][FIELD_ROW];    // weights of the cells that count among them, in sixteenths
@@ -76,7 +77,7 @@ static inline int32_t mesh_film(int32_t iso)
 }
 
 // Meshes a brick. iso is a whole number of drops.
-void mesh_brick(const mesh_cases *cases, const fluid_view *fluid, const mesh_near *near, int32_t iso, mesh_field *field,
-                mesh_output *out);
+void mesh_brick(const mesh_cases *cases, const fluid_view *fluid, const shown_part *shown, const mesh_near *near, int32_t iso,
+                mesh_field *field, mesh_output *out);
 
 #endif

@@ -66,11 +66,14 @@ static bool is_wet(const fluid_view *fluid, const mesher_entry *e)
 // A brick that died has no number of a change: it is told by what was seen of it. So is one that became wet or dry by too little to count.
 static void find_changes(weir_mesher *m, const fluid_view *fluid)
 {
+    const bool exact = fluid->read_reported && (m->shown.material || m->shown.gas_count > 0),
+               all = m->anew || exact || m->exact;
+    m->exact = exact;
     for (int32_t i = 0; i < m->entry_count; i++) {
         mesher_entry *e = &m->entries[i];
         bool live = e->brick != BRICK_NOTHING, wet = is_wet(fluid, e);
         bool other = live != !!(e->flags & ENTRY_SEEN_LIVE) || wet != !!(e->flags & ENTRY_SEEN_WET);
-        if (m->anew || other || (live && fluid->changed[e->brick] > m->mark)) e->flags |= ENTRY_CHANGED;
+        if (all || other || (live && fluid->changed[e->brick] > m->mark)) e->flags |= ENTRY_CHANGED;
     }
 }
 
@@ -143,12 +146,13 @@ static void sum_up(void *context, int32_t begin, int32_t end, int32_t worker)
     (void)worker;
     weir_mesher *m = context;
     const fluid_view *fluid = &m->fluid;
-    int32_t room[BRICK_CELLS];
+    int32_t room[BRICK_CELLS], rest[BRICK_CELLS];
     for (int32_t i = begin; i < end; i++) {
         mesher_entry *e = &m->entries[i];
         if (!(e->flags & ENTRY_CHANGED)) continue;
         e->flags &= ~(uint32_t)(ENTRY_HIGH | ENTRY_LOW);
-        e->flags |= is_wet(fluid, e) ? high_and_low(fluid_reported_drops(fluid, e->brick, room), m->iso) : ENTRY_LOW;
+        const bool wet = is_wet(fluid, e);
+        e->flags |= wet ? high_and_low(shown_drops(&m->shown, fluid, e->brick, room, rest), m->iso) : ENTRY_LOW;
     }
 }
 
@@ -197,7 +201,7 @@ static void mesh_bricks(void *context, int32_t begin, int32_t end, int32_t worke
     weir_mesher *m = context;
     mesh_batch *batch = m->batch;
     for (int32_t i = begin; i < end; i++)
-        mesh_brick(&m->cases, &m->fluid, &batch->near[i], m->iso, &m->fields[worker], &batch->output[i]);
+        mesh_brick(&m->cases, &m->fluid, &m->shown, &batch->near[i], m->iso, &m->fields[worker], &batch->output[i]);
 }
 
 static bool same_mesh(const mesh_block *a, const mesh_block *b)
@@ -279,6 +283,9 @@ weir_status weir_mesher_create(weir_world *world, const weir_mesher_def *def, we
     if (plain.iso == 0) plain.iso = 0.5f;
     if (!(plain.iso >= 0.05f && plain.iso <= 0.95f))
         return status_fail(WEIR_ERROR_ARGUMENT, "an iso of %g; it must be a fill from 0.05 to 0.95", (double)plain.iso);
+    if (plain.material < 0 || plain.material >= world->material_count)
+        return status_fail(WEIR_ERROR_ARGUMENT, "a mesh of the material %d, which is not there; the last is %d", plain.material,
+                           world->material_count - 1);
     if ((plain.allocator.alloc == NULL) != (plain.allocator.free == NULL))
         return status_fail(WEIR_ERROR_ARGUMENT, "an allocator needs both alloc and free");
 
@@ -288,6 +295,7 @@ weir_status weir_mesher_create(weir_world *world, const weir_mesher_def *def, we
     m->mem = mem;
     m->world = world;
     m->iso = (int32_t)(plain.iso * WEIR_FULL);
+    m->material = plain.material;
     m->mark = -1;
     mesh_cases_make(&m->cases);
     m->worker_count = workers_count(world->workers);
@@ -326,6 +334,7 @@ weir_status weir_mesher_update(weir_mesher *m, int32_t *meshed)
     const fluid_view *fluid = &m->fluid;
     do {
         m->fluid = world_fluid(world);
+        m->shown = shown_of(world, m->material);
         found = find_bricks(m, fluid);
         if (found) find_changes(m, fluid);
         found = found && find_wanted(m, fluid) && list_todo(m, fluid);

@@ -58,7 +58,12 @@ typedef struct mesh_batch {
 struct weir_mesher {
     memory mem;
     weir_world *world;
-    fluid_view fluid;   // of the update under way
+    fluid_view fluid;        // of the update under way
+    weir_material material;  // whose surface it is; WEIR_NOTHING: that of all but gases
+    shown_part shown;        // of the update under way
+    // Whether the last meshes were made of amounts as they are, where the fluid tells them also as they were when they last counted as
+    // changed: what is next to a change is then not as it was, so all is looked at again.
+    bool exact;
     int32_t iso;        // drops
     int64_t mark;       // the world's change up to which all is meshed
     int64_t change;     // number of the last update

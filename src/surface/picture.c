@@ -76,9 +76,6 @@ weir_status weir_picture_def_check(const weir_picture_def *given)
         return status_fail(WEIR_ERROR_ARGUMENT, "a picture of %d x %d pixels; it must be from 1 to %d each way", def.width,
                            def.height, most);
     if (!weir_look_name(def.look)) return status_fail(WEIR_ERROR_ARGUMENT, "there is no look %d", (int)def.look);
-    if (def.look == WEIR_LOOK_TEMPERATURE)
-        return status_fail(WEIR_ERROR_UNSUPPORTED,
-                           "the look temperature has nothing to show: no solver of this version has a temperature");
     if (!is_finite(def.direction) || !is_finite(def.sun))
         return status_fail(WEIR_ERROR_ARGUMENT, "the direction of the camera or of the sun is not a number");
     if (!(def.least_fill >= 0 && def.least_fill <= 2))
@@ -87,6 +84,9 @@ weir_status weir_picture_def_check(const weir_picture_def *given)
         return status_fail(WEIR_ERROR_ARGUMENT, "clarity is %g; it must be a number of cells", def.clarity);
     if (!(def.range >= 0) || !isfinite(def.range))
         return status_fail(WEIR_ERROR_ARGUMENT, "range is %g; it must be a number of at least 0", def.range);
+    if (!(def.range_low >= 0) || (def.range > 0 && !(def.range_low < def.range)))
+        return status_fail(WEIR_ERROR_ARGUMENT, "range_low is %g; it must be a number of at least 0, below a range of %g",
+                           def.range_low, def.range);
     return check_camera(&def.camera);
 }
 
@@ -149,15 +149,18 @@ static void set_scene(picture_scene *s, const weir_picture_def *def)
     float clarity = def->clarity > 0 ? def->clarity : usual_clarity(g);
     s->absorb = vec_scale(vec(2.8f, 1.10f, 0.70f), 1 / clarity);
     picture_set_liquids(s, clarity);
+    picture_set_gas(s, clarity);
     for (int32_t axis = 0; axis < 3; axis++) {
         s->near_corner[axis] = s->floor && g->bounds_low[axis] < g->low[axis] ? g->bounds_low[axis] : g->low[axis];
         s->far_corner[axis] =
             s->floor && g->bounds_high[axis] > g->high[axis] && axis != 1 ? g->bounds_high[axis] : g->high[axis];
     }
     s->eye_in_water = g->smooth && eye_in_water(s);
-    bool ranged = def->look == WEIR_LOOK_FLOW || def->look == WEIR_LOOK_PRESSURE;
+    const bool warm = def->look == WEIR_LOOK_TEMPERATURE;
+    const bool ranged = def->look == WEIR_LOOK_FLOW || def->look == WEIR_LOOK_PRESSURE || warm;
     s->range = !ranged ? 1 : def->range > 0 ? def->range : weir_world_range(g->world, def->look);
-    if (!(s->range > 0)) s->range = 1;
+    s->low = !warm ? 0 : def->range > 0 ? def->range_low : weir_world_range_low(g->world, def->look);
+    if (!(s->range > s->low)) s->range = s->low + 1;
     if (!g->smooth) picture_set_colours(s);
 }
 
@@ -336,6 +339,10 @@ weir_status weir_world_draw(const weir_world *world, const weir_picture_def *giv
     weir_status status = weir_picture_def_check(given);
     if (status != WEIR_OK) return status;
     weir_picture_def def = complete(given);
+    if (def.look == WEIR_LOOK_TEMPERATURE && !weir_world_knows_temperature(world))
+        return status_fail(WEIR_ERROR_UNSUPPORTED,
+                           "the look temperature has nothing to show: the solver %s knows no temperature",
+                           weir_solver_name(weir_world_solver(world)));
 
     drawing d = {.rgb = rgb};
     picture_grid *grid = &d.scene.grid;

@@ -6,7 +6,8 @@ enum { RANGE_STEPS = 1024 };
 typedef struct cube_hit {
     bool water;
     solid_hit face;
-    int32_t brick, cell;
+    const grid_block *block;
+    int32_t cell;
 } cube_hit;
 
 static bool find_cube(const picture_scene *s, const picture_ray *r, cube_hit *hit)
@@ -24,7 +25,7 @@ static bool find_cube(const picture_scene *s, const picture_ray *r, cube_hit *hi
             double t = w.in + c.t;
             *hit = (cube_hit){.water = !cells_in(&c, &block->solid),
                               .face = {.t = t, .axis = c.entered < 0 ? 1 : c.entered},
-                              .brick = block->brick,
+                              .block = block,
                               .cell = c.x + 8 * c.y + 64 * c.z};
             hit->face.side = r->d[hit->face.axis] > 0 ? -1 : 1;
             for (int32_t axis = 0; axis < 3; axis++) hit->face.p[axis] = r->o[axis] + r->d[axis] * t;
@@ -55,7 +56,9 @@ static float face_light(const solid_hit *face)
 
 float picture_value(const fluid_view *fluid, weir_look look, int32_t brick, int32_t cell)
 {
+    float room;
     if (look == WEIR_LOOK_PRESSURE) return fluid_pressure_at(fluid, brick, cell);
+    if (look == WEIR_LOOK_TEMPERATURE) return *(const float *)fluid_values(fluid, FLUID_TEMPERATURE, brick, cell, 1, &room);
     if (look != WEIR_LOOK_FLOW) return (float)fluid_drops_at(fluid, brick, cell) * (1.0f / WEIR_FULL);
     float square = 0;
     for (int32_t axis = 0; axis < 3; axis++) {
@@ -92,8 +95,58 @@ static float rounded_up(float value)
     return steps[i] * power;
 }
 
+// ---- Temperatures ------------------------------------------------------------------------------------------------------------
+
+// Temperatures by whole kelvins, of all that is in cells, gas as well.
+static int64_t count_warmth(const fluid_view *fluid, int64_t histogram[WEIR_TEMPERATURE_MAX + 1])
+{
+    int32_t drops[BRICK_CELLS];
+    float warmth[BRICK_CELLS];
+    int64_t count = 0;
+    for (int32_t brick = 1; brick < fluid->end; brick++) {
+        if (!fluid->alive[brick] || !fluid->wet[brick]) continue;
+        const int32_t *mass = fluid_drops(fluid, brick, drops);
+        const float *kelvins = fluid_values(fluid, FLUID_TEMPERATURE, brick, 0, BRICK_CELLS, warmth);
+        for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+            if (mass[cell] < WEIR_FULL / 64) continue;
+            histogram[(int32_t)clampf(kelvins[cell], 0, WEIR_TEMPERATURE_MAX)]++;
+            count++;
+        }
+    }
+    return count;
+}
+
+// The range that 99 of 100 cells are in, with ends that are easily read: the wider the rounder.
+static bool warm_range(const weir_world *world, float *low, float *high)
+{
+    const fluid_view fluid = world_fetch_all(world);
+    int64_t histogram[WEIR_TEMPERATURE_MAX + 1] = {0}, below = 0;
+    const int64_t count = weir_world_knows_temperature(world) ? count_warmth(&fluid, histogram) : 0;
+    int32_t first = -1, last = 0;
+    if (count == 0) return false;
+    for (int32_t k = 0; k <= WEIR_TEMPERATURE_MAX; k++) {
+        if (first < 0 && below + histogram[k] > count / 200) first = k;
+        if (below <= count - 1 - count / 200) last = k + 1;
+        below += histogram[k];
+    }
+    const int32_t wide = last - first, step = wide <= 40 ? 10 : wide <= 100 ? 20 : wide <= 400 ? 50 : 200;
+    first = first / step * step;
+    last = (last + step - 1) / step * step;
+    *low = (float)first;
+    *high = (float)(last > first ? last : first + step);
+    return true;
+}
+
+float weir_world_range_low(const weir_world *world, weir_look look)
+{
+    float low = 0, high = 0;
+    return look == WEIR_LOOK_TEMPERATURE && warm_range(world, &low, &high) ? low : 0;
+}
+
 float weir_world_range(const weir_world *world, weir_look look)
 {
+    float low = 0, warmest = 0;
+    if (look == WEIR_LOOK_TEMPERATURE) return warm_range(world, &low, &warmest) ? warmest : 0;
     if (look != WEIR_LOOK_FLOW && look != WEIR_LOOK_PRESSURE) return 0;
     const fluid_view fluid = world_fetch_all(world);
     float most = 0;
@@ -112,35 +165,36 @@ void picture_set_colours(picture_scene *s)
 {
     for (int32_t i = 0; i < PICTURE_COLOURS; i++) {
         float share = (float)i / (PICTURE_COLOURS - 1);
-        weir_vec shown = s->look == WEIR_LOOK_VOXEL ? vec(0, 0.5f * (1 - share), 1) : picture_map(share);
+        weir_vec shown = s->look == WEIR_LOOK_VOXEL ? vec(0, 0.5f * (1 - share), 1) : picture_map(s->look, share);
         s->colours[i] = picture_light(shown);
     }
 }
 
 static weir_vec water_colour(const picture_scene *s, const cube_hit *hit, float footprint)
 {
-    float share = clampf(picture_value(&s->grid.fluid, s->look, hit->brick, hit->cell) / s->range, 0, 1);
+    const float value = picture_value(&s->grid.fluid, s->look, hit->block->brick, hit->cell);
     float light = face_light(&hit->face), edge = 1 - 0.3f * cube_edges(&hit->face, footprint);
     if (s->look != WEIR_LOOK_VOXEL) light = 0.6f + 0.4f * light;  // a map is read against its legend
-    const weir_material material =
-        s->several && s->look == WEIR_LOOK_VOXEL ? fluid_material_at(&s->grid.fluid, hit->brick, hit->cell) : WEIR_WATER;
-    // Others than water have their own colour, and are dark where there is little.
-    if (material != WEIR_WATER && material != WEIR_NOTHING)
-        return vec_scale(s->liquids[material].light, (0.5f + 0.5f * share) * light * edge);
-    return vec_scale(s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)], light * edge);
+    if (s->look == WEIR_LOOK_VOXEL && hit->block->shares) {
+        const uint8_t *shares = hit->block->shares + s->grid.kinds * hit->cell;
+        return vec_scale(picture_cube_colour(s, shares, clampf(value, 0, 1)), light * edge);
+    }
+    return vec_scale(picture_map_colour(s, value), light * edge);
 }
 
-PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
+// What is met first, gas left out; *t becomes its distance, and stays in the sky.
+static weir_vec surface_seen(const picture_scene *s, const picture_ray *r, double *t)
 {
-    picture_ray r = ray_from(s->eye, direction);
     cube_hit hit;
     solid_hit floor;
-    bool met = find_cube(s, &r, &hit);
-    if (picture_floor(s, &r, 0, met ? hit.face.t : WALK_FAR, &floor)) {
+    bool met = find_cube(s, r, &hit);
+    if (picture_floor(s, r, 0, met ? hit.face.t : WALK_FAR, &floor)) {
         weir_vec up = vec(0, 1, 0);
+        *t = floor.t;
         return picture_terrain(s, &floor, picture_sunlight(s, floor.p, up), s->pixel * (float)floor.t);
     }
-    if (!met) return picture_sky(ray_direction(&r));
+    if (!met) return picture_sky(ray_direction(r));
+    *t = hit.face.t;
     float footprint = s->pixel * (float)hit.face.t;
     if (hit.water) return water_colour(s, &hit, footprint);
     float normal[3] = {0, 0, 0};
@@ -148,6 +202,17 @@ PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
     float lit = picture_sunlight(s, hit.face.p, vec(normal[0], normal[1], normal[2]));
     float edge = 1 - 0.2f * cube_edges(&hit.face, footprint);
     return vec_scale(picture_terrain(s, &hit.face, lit, footprint), edge);
+}
+
+PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
+{
+    picture_ray r = ray_from(s->eye, direction);
+    double t = WALK_FAR;
+    const weir_vec behind = surface_seen(s, &r, &t);
+    weir_vec seen = {0, 0, 0}, share = {1, 1, 1};
+    if (!s->gassy) return behind;
+    picture_gas(s, &r, 0, t, &seen, &share);
+    return vec_add(seen, vec_mul(share, behind));
 }
 
 weir_vec picture_trace_cubes(const picture_scene *s, weir_vec direction)

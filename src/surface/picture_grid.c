@@ -177,12 +177,26 @@ static void look_around(const picture_grid *g, const grid_block *block, surround
     }
 }
 
+// Writes the drops of `count` cells of a row that are no gas.
+static const int32_t *row_drops(const picture_grid *g, int32_t near, int32_t first, int32_t count, int32_t room[BRICK_EDGE])
+{
+    const int32_t *mass = fluid_values(&g->fluid, FLUID_DROPS, near, first, count, room);
+    int32_t gas[BRICK_EDGE];
+    if (g->shown.gas_count == 0 || near == BRICK_NOTHING) return mass;
+    if (mass != room) memcpy(room, mass, (size_t)count * sizeof *room);
+    for (int32_t k = 0; k < g->shown.gas_count; k++) {
+        fluid_amounts(&g->fluid, near, g->shown.gases[k], first, count, gas);
+        for (int32_t i = 0; i < count; i++) room[i] -= gas[i];
+    }
+    return room;
+}
+
 // Writes `count` cells of a row from cell `x` of a brick on.
 static void gather_part(const picture_grid *g, int32_t near, const brick_mask *open, int32_t x, int32_t y, int32_t z,
                         int32_t count, float *fills, float *opens)
 {
     int32_t room[BRICK_EDGE];
-    const int32_t *mass = fluid_values(&g->fluid, FLUID_DROPS, near, 8 * y + 64 * z + x, count, room);
+    const int32_t *mass = row_drops(g, near, 8 * y + 64 * z + x, count, room);
     uint64_t bits = open->plane[z] >> (8 * y + x);
     for (int32_t i = 0; i < count; i++) {
         float is_open = (float)(bits >> i & 1), fill = (float)mass[i] * (SWELL / WEIR_FULL);
@@ -348,14 +362,34 @@ static void smooth_block(picture_grid *g, grid_block *block, float *tile)
 
 static void find_cubes(const picture_grid *g, grid_block *block)
 {
-    int32_t room[BRICK_CELLS];
-    const int32_t *mass = fluid_drops(&g->fluid, block->brick, room);
+    int32_t room[BRICK_CELLS], other[BRICK_CELLS];
+    const int32_t *mass = shown_drops(&g->shown, &g->fluid, block->brick, room, other);
     int32_t least = (int32_t)(g->least_fill * WEIR_FULL);
     if (least < 1) least = 1;
     for (int32_t z = 0; z < BRICK_EDGE; z++) {
         uint64_t bits = 0;
         for (int32_t i = 0; i < 64; i++) bits |= (uint64_t)(mass[64 * z + i] >= least) << i;
         block->water.plane[z] = bits & g->fluid.open[block->brick].plane[z];
+    }
+}
+
+// Of gases as much as usually fills a cell is a quarter.
+static void find_shares(const picture_grid *g, grid_block *block, uint8_t *shares)
+{
+    int32_t drops[BRICK_CELLS];
+    block->shares = shares;
+    for (int32_t k = 0; k < g->kinds; k++) {
+        const bool gas = g->world->materials[g->kind[k]].def.kind == WEIR_KIND_GAS;
+        const float scale = gas ? 255.0f * SHOWN_GAS / (GRID_GAS_MOST * (float)WEIR_FULL) : 255.0f / WEIR_FULL;
+        int32_t any = 0;
+        fluid_amounts(&g->fluid, block->brick, g->kind[k], 0, BRICK_CELLS, drops);
+        for (int32_t i = 0; i < BRICK_CELLS; i++) {
+            const float share = (float)drops[i] * scale + 0.5f;
+            // What is there at all is seen where it is alone.
+            shares[g->kinds * i + k] = (uint8_t)(share > 255 ? 255 : share < 1 && drops[i] > 0 ? 1 : (int32_t)share);
+            any |= drops[i];
+        }
+        block->gas |= gas && any;
     }
 }
 
@@ -387,14 +421,46 @@ static void prepare_blocks(void *context, int32_t begin, int32_t end, int32_t wo
                 smooth_block(g, block, g->tiles + (size_t)i * GRID_TILE_CELLS);
             else if (!g->smooth && g->fluid.wet[block->brick])
                 find_cubes(g, block);
+            if (g->kinds > 0 && g->fluid.wet[block->brick])
+                find_shares(g, block, g->shares + (size_t)i * BRICK_CELLS * (size_t)g->kinds);
         }
         for (int32_t z = 0; z < BRICK_EDGE; z++)
             block->stops.plane[z] = block->solid.plane[z] | block->water.plane[z] | block->mixed.plane[z];
-        block->any = !mask_empty(&block->stops);
+        block->any = !mask_empty(&block->stops) || block->shares;
         block->stop_groups = groups_of(&block->stops, 0);
         block->dry_groups = groups_of(&block->water, UINT64_MAX);
         block->full = mask_full(&block->water);
     }
+}
+
+// Between the cells of two bricks there is gas of both.
+static bool spread_gas(picture_grid *g)
+{
+    bool *gas = memory_alloc_zero(&g->mem, (size_t)g->fluid.end);
+    if (!gas) return false;
+    for (int32_t i = 1; i < g->water_count; i++) gas[g->blocks[i].brick] = g->blocks[i].gas;
+    gas[BRICK_NOTHING] = false;
+    for (int32_t i = 1; i < g->water_count; i++) {
+        grid_block *block = &g->blocks[i];
+        for (int32_t k = 0; k < 27 && !block->unborn; k++) block->gas |= gas[g->fluid.near[block->brick][k]];
+        block->any |= block->gas;
+    }
+    memory_free(&g->mem, gas, (size_t)g->fluid.end);
+    return true;
+}
+
+// The materials of which there is any, unless all is water.
+static void list_kinds(picture_grid *g)
+{
+    const weir_world *world = g->world;
+    const world_ledger *ledger = world->busy ? world->frozen.ledger : world->ledger;
+    bool several = false;
+    for (weir_material m = 1; m < world->material_count && g->fluid.read_materials; m++) {
+        if (world_ledger_held(&ledger[m]) == 0) continue;
+        g->kind[g->kinds++] = (uint8_t)m;
+        several |= m != WEIR_WATER;
+    }
+    if (!several) g->kinds = 0;
 }
 
 // ---- The top grid ----------------------------------------------------------------------------------------------------------
@@ -515,6 +581,11 @@ static bool fill_grid(picture_grid *g)
 
 // ---- Exported --------------------------------------------------------------------------------------------------------------
 
+static size_t shares_size(const picture_grid *g)
+{
+    return (size_t)g->water_count * BRICK_CELLS * (size_t)g->kinds;
+}
+
 // The world's memory and threads belong to the background step for as long as one runs.
 weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_look look, float least_fill)
 {
@@ -524,13 +595,20 @@ weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_loo
     g->fluid = world_fetch_all(world);
     if (world->values_lost) return world_lost(world);
 
+    g->shown = shown_of(world, WEIR_NOTHING);
+    list_kinds(g);
     if (!list_blocks(g)) return no_memory();
+    if (g->kinds > 0) {
+        g->shares = memory_alloc(&g->mem, shares_size(g));
+        if (!g->shares) return no_memory();
+    }
     if (g->smooth) {
         g->tile_count = g->water_count;
         g->tiles = memory_alloc(&g->mem, (size_t)g->tile_count * GRID_TILE_CELLS * sizeof *g->tiles);
         if (!g->tiles) return no_memory();
     }
     picture_grid_run(g, prepare_blocks, g, g->block_count - 1, BLOCK_GRAIN);
+    if (g->kinds > 0 && g->shown.gas_count > 0 && !spread_gas(g)) return no_memory();
     measure_grid(g);
     return fill_grid(g) ? WEIR_OK : no_memory();
 }
@@ -538,6 +616,7 @@ weir_status picture_grid_make(picture_grid *g, const weir_world *world, weir_loo
 void picture_grid_free(picture_grid *g)
 {
     memory_free(&g->mem, g->blocks, (size_t)g->block_room * sizeof *g->blocks);
+    if (g->shares) memory_free(&g->mem, g->shares, shares_size(g));
     memory_free(&g->mem, g->tiles, (size_t)g->tile_count * GRID_TILE_CELLS * sizeof *g->tiles);
     memory_free(&g->mem, g->top, top_entries(g) * sizeof *g->top);
     if (g->slots) memory_free(&g->mem, g->slots, ((size_t)g->slot_mask + 1) * sizeof *g->slots);

@@ -12,6 +12,7 @@
 #define WEIR_SURFACE_PICTURE_GRID_H
 
 #include "surface/picture_vec.h"
+#include "surface/shown.h"
 #include "world/world.h"
 #include <weir/picture.h>
 
@@ -21,7 +22,8 @@ enum {
     GRID_TILE_EDGE = 10,      // a brick and a rim of one cell
     GRID_TILE_CELLS = 1008,   // and room to read four values from the last three on
     GRID_TOP_MOST = 1 << 22,  // entries of the top grid
-    GRID_OUTSIDE = -1
+    GRID_OUTSIDE = -1,
+    GRID_GAS_MOST = 4  // times as much gas as a cell usually holds, which counts as full
 };
 
 typedef struct grid_block {
@@ -32,6 +34,8 @@ typedef struct grid_block {
     bool unborn;                       // a place where the water's bricks will have a neighbour
     bool any;                          // there is something to see
     bool full;                         // water throughout, and no terrain
+    bool gas;                          // there is gas in it or beside it
+    const uint8_t *shares;             // of each kind in each cell, 255 being full; NULL: nothing is in it, or all is water
     brick_mask stops;                  // all of the next three together
     brick_mask solid;                  // terrain inside the world
     brick_mask water;                  // cubes: cells that are drawn. Water look: cells that are in the water throughout
@@ -53,6 +57,11 @@ typedef struct picture_grid {
     fluid_view fluid;
     workers *workers;  // NULL: the calling thread alone
     bool smooth;       // the water look
+    shown_part shown;  // what has a surface: all but gases
+    // Where there is anything but water: the materials that are there.
+    int32_t kinds;
+    uint8_t kind[WEIR_MATERIAL_MAX];
+    uint8_t *shares;
     float least_fill;
     grid_block *blocks;  // [0] stands for none
     int32_t block_count, block_room;

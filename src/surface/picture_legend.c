@@ -9,7 +9,7 @@
 
 // From deep blue over teal and green to a light yellow. The lightness grows evenly (CIE L* from 17 to 93), so that equal steps of a
 // value look equal, also in grey and to the colour-blind.
-weir_vec picture_map(float share)
+static weir_vec even_map(float share)
 {
     static const weir_vec steps[9] = {
         {0.032f, 0.128f, 0.442f}, {0.041f, 0.248f, 0.455f}, {0.059f, 0.353f, 0.509f},
@@ -20,6 +20,25 @@ weir_vec picture_map(float share)
     if (share >= 1) return steps[8];
     int32_t i = (int32_t)(share * 8);
     return vec_mix(steps[i], steps[i + 1], share * 8 - (float)i);
+}
+
+// Of temperatures: from a dark violet over red and orange to a light yellow, with the same lightness at each step.
+static weir_vec warm_map(float share)
+{
+    static const weir_vec steps[9] = {
+        {0.021f, 0.160f, 0.345f}, {0.335f, 0.095f, 0.600f}, {0.611f, 0.051f, 0.519f},
+        {0.809f, 0.076f, 0.453f}, {0.969f, 0.199f, 0.365f}, {0.989f, 0.447f, 0.329f},
+        {0.992f, 0.627f, 0.357f}, {0.996f, 0.782f, 0.415f}, {0.988f, 0.938f, 0.294f},
+    };
+    if (!(share > 0)) return steps[0];
+    if (share >= 1) return steps[8];
+    int32_t i = (int32_t)(share * 8);
+    return vec_mix(steps[i], steps[i + 1], share * 8 - (float)i);
+}
+
+weir_vec picture_map(weir_look look, float share)
+{
+    return look == WEIR_LOOK_TEMPERATURE ? warm_map(share) : even_map(share);
 }
 
 // ---- Letters ---------------------------------------------------------------------------------------------------------------
@@ -47,6 +66,7 @@ static const glyph font[] = {
     {',', {0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x06, 0x04, 0x08}},
     {'-', {0x00, 0x00, 0x00, 0x1f, 0x00, 0x00, 0x00, 0x00, 0x00}},
     {'+', {0x00, 0x04, 0x04, 0x1f, 0x04, 0x04, 0x00, 0x00, 0x00}},
+    {'K', {0x11, 0x12, 0x14, 0x18, 0x14, 0x12, 0x11, 0x00, 0x00}},
     {'a', {0x00, 0x00, 0x0e, 0x01, 0x0f, 0x11, 0x0f, 0x00, 0x00}},
     {'c', {0x00, 0x00, 0x0e, 0x10, 0x10, 0x11, 0x0e, 0x00, 0x00}},
     {'d', {0x01, 0x01, 0x0f, 0x11, 0x11, 0x11, 0x0f, 0x00, 0x00}},
@@ -111,12 +131,12 @@ static int32_t text_width(const char *text)
 
 enum { MARGIN = 8, PAD = 6, BAR_WIDTH = 144, BAR_HEIGHT = 8, PANEL_HEIGHT = 2 * PAD + 2 * GLYPH_HEIGHT + BAR_HEIGHT + 5 };
 
-static void write_numbers(const canvas *c, int32_t x, int32_t y, float range)
+static void write_numbers(const canvas *c, int32_t x, int32_t y, float low, float range)
 {
     plain_numbers numbers = plain_numbers_begin();
     for (int32_t i = 0; i <= 2; i++) {
         char number[24];
-        snprintf(number, sizeof number, "%g", (double)(0.5f * (float)i * range));
+        snprintf(number, sizeof number, "%g", (double)(low + 0.5f * (float)i * (range - low)));
         int32_t at = x + i * (BAR_WIDTH - 1) / 2, width = text_width(number);
         fill_unit(c, at, y - 3, vec(0.10f, 0.13f, 0.18f), 1);
         fill_unit(c, at, y - 2, vec(0.10f, 0.13f, 0.18f), 1);
@@ -127,8 +147,10 @@ static void write_numbers(const canvas *c, int32_t x, int32_t y, float range)
 
 void picture_legend(const picture_scene *s, uint8_t *rgb)
 {
-    static const char *const titles[WEIR_LOOK_COUNT] = {
-        [WEIR_LOOK_FLOW] = "flow, cells per update", [WEIR_LOOK_PRESSURE] = "pressure", [WEIR_LOOK_FILL] = "fill"};
+    static const char *const titles[WEIR_LOOK_COUNT] = {[WEIR_LOOK_FLOW] = "flow, cells per update",
+                                                        [WEIR_LOOK_PRESSURE] = "pressure",
+                                                        [WEIR_LOOK_FILL] = "fill",
+                                                        [WEIR_LOOK_TEMPERATURE] = "temperature, K"};
     const char *title = titles[s->look];
     canvas c = {rgb, s->width, s->height, s->height < 720 ? 1 : s->height / 360};
     int32_t right = MARGIN + BAR_WIDTH + 2 * PAD;
@@ -140,6 +162,7 @@ void picture_legend(const picture_scene *s, uint8_t *rgb)
     int32_t left = MARGIN + PAD, bar = MARGIN + PAD + GLYPH_HEIGHT + 2;
     write_text(&c, left, MARGIN + PAD, title);
     for (int32_t x = 0; x < BAR_WIDTH; x++)
-        for (int32_t y = 0; y < BAR_HEIGHT; y++) fill_unit(&c, left + x, bar + y, picture_map((float)x / (BAR_WIDTH - 1)), 1);
-    write_numbers(&c, left, bar + BAR_HEIGHT + 3, s->range);
+        for (int32_t y = 0; y < BAR_HEIGHT; y++)
+            fill_unit(&c, left + x, bar + y, picture_map(s->look, (float)x / (BAR_WIDTH - 1)), 1);
+    write_numbers(&c, left, bar + BAR_HEIGHT + 3, s->low, s->range);
 }

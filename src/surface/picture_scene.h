@@ -18,12 +18,21 @@
 
 enum { PICTURE_COLOURS = 256 };
 
-// How light fares in a liquid.
-typedef struct picture_liquid {
+// How light fares in a material.
+typedef struct picture_material {
     weir_vec absorb, deep;  // share that a cell of it takes, by colour; what it sends back of the light that falls into it
-    bool glows;             // and lets no light through
     weir_vec light;         // its colour
-} picture_liquid;
+    bool gas;
+    float cover;  // how much it hides of what is behind its surface, as solids do; 0: it is seen through
+    float glow, mirror;
+} picture_material;
+
+// What is at a place, gases left out.
+typedef struct picture_mix {
+    weir_vec absorb, deep;  // of what is seen through
+    float covered;          // share of what covers
+    int32_t covering;       // of which there is most; -1: none
+} picture_mix;
 
 // What water sends back.
 #define PICTURE_DEEP ((weir_vec){0.010f, 0.125f, 0.26f})
@@ -39,11 +48,14 @@ typedef struct picture_scene {
     double near_corner[3], far_corner[3];  // the box of all that is not sky
     bool floor;                            // the world has one
     bool eye_in_water;
-    weir_vec absorb;  // share of light that a cell of water takes, by colour
-    bool several;     // there are other liquids than water
-    picture_liquid liquids[WEIR_MATERIAL_MAX];
-    float range;                        // value at the legend's upper end
-    weir_vec colours[PICTURE_COLOURS];  // looks of cubes: light of a cell by its value, from 0 to the range
+    weir_vec absorb;                                // share of light that a cell of water takes, by colour
+    bool several;                                   // there are other materials than water
+    picture_material materials[WEIR_MATERIAL_MAX];  // in the order of the grid's kinds
+    bool gassy;                                     // there are gases
+    float gas;                                      // optical depth of a cell with as much gas as there usually is
+    bool warm;                                      // the world knows temperature
+    float low, range;                               // values at the legend's lower and upper end
+    weir_vec colours[PICTURE_COLOURS];              // looks of cubes: light of a cell by its value, from 0 to the range
 } picture_scene;
 
 // A point of terrain, or of the floor, that a ray met.
@@ -72,8 +84,15 @@ float picture_line(float from, float half_width, float footprint);
 weir_vec picture_trace_water(const picture_scene *scene, weir_vec direction);
 weir_vec picture_trace_cubes(const picture_scene *scene, weir_vec direction);
 
-// The colour of a share of the range, 0 to 1, as it is shown (sRGB, 0 to 1).
-weir_vec picture_map(float share);
+// The colour of a share of the range, 0 to 1, as it is shown (sRGB, 0 to 1). Temperatures have another map.
+weir_vec picture_map(weir_look look, float share);
+
+// The light of a value in a look that is a map.
+static inline weir_vec picture_map_colour(const picture_scene *s, float value)
+{
+    const float share = clampf((value - s->low) / (s->range - s->low), 0, 1);
+    return s->colours[(int32_t)(share * (PICTURE_COLOURS - 1) + 0.5f)];
+}
 
 // Fills the colours of a look of cubes.
 void picture_set_colours(picture_scene *scene);
@@ -81,10 +100,22 @@ void picture_set_colours(picture_scene *scene);
 // ---- picture_liquids.c ----
 
 void picture_set_liquids(picture_scene *scene, float clarity);
-// The liquid at a place, or beside it; WEIR_NOTHING: there is none.
-weir_material picture_material_at(const picture_scene *scene, const double p[3]);
-// What is seen of a surface that glows.
-weir_vec picture_glow(const picture_scene *scene, weir_material material, weir_vec normal);
+// The shares of the grid's kinds at a place, between those of the cells around it.
+void picture_shares_at(const picture_scene *scene, const double p[3], float shares[WEIR_MATERIAL_MAX]);
+// What is at a place, or beside it.
+picture_mix picture_mix_at(const picture_scene *scene, const double p[3]);
+// The normal of the surface of what covers, and what is seen of it.
+weir_vec picture_cover_normal(const picture_scene *scene, const double p[3], weir_vec otherwise);
+weir_vec picture_cover(const picture_scene *scene, int32_t kind, const double p[3], weir_vec normal, weir_vec direction);
+// The light of a cell as a cube, by its shares (NULL: water) and its fill, 0 to 1.
+weir_vec picture_cube_colour(const picture_scene *scene, const uint8_t *shares, float fill);
+
+// ---- picture_gas.c ----
+
+void picture_set_gas(picture_scene *scene, float clarity);
+// Goes through the gas between two distances of a ray: what it adds to what is seen, and what it leaves of the share of what comes from
+// ahead.
+void picture_gas(const picture_scene *scene, const picture_ray *ray, double begin, double end, weir_vec *seen, weir_vec *share);
 
 // A display's colour as light.
 weir_vec picture_light(weir_vec shown);

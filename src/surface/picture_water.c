@@ -1,9 +1,14 @@
 // The water look. A ray goes on from one meeting with the water's surface to the next: at the first one the sky is reflected, at every
 // one the ray is bent, and water takes light on the way. It ends at terrain, at the floor or in the sky.
+//
+// Where there are several materials (picture_liquids.c, picture_gas.c) each step through a liquid takes and sends back light by the
+// shares of what is there, solids and what else hides what is behind it are met inside of it too, and gas is gone through in the air.
 #include "surface/picture_scene.h"
 
 #define BEND (1 / 1.33f)  // air to water
 #define MEETINGS 4        // with the surface, at most
+#define STEP 0.75f        // through several liquids, cells
+#define COVERED 0.5f      // share of a solid at its surface
 #define YOUNG 0.05        // so far from where it begins on the surface a ray does not look for it, cells
 #define SUN_GLINT 900.0f  // how small the sun's mirror image is
 
@@ -212,16 +217,16 @@ typedef struct light_path {
     weir_vec seen;   // light collected so far
     weir_vec share;  // of what comes from ahead
     bool in_water, reflected;
-    float before;   // length of the way up to the ray's beginning
-    weir_vec deep;  // what water sends back here
-    weir_material material;
+    bool covered;  // it is in what hides what is behind it
+    float before;  // length of the way up to the ray's beginning
+    float lit;     // how much light falls into the water here
 } light_path;
 
-static void pass_water(const picture_scene *s, light_path *path, float length)
+static void pass_water(light_path *path, weir_vec absorb, weir_vec deep, float length)
 {
-    weir_vec kept = kept_of(s->liquids[path->material].absorb, length);
+    weir_vec kept = kept_of(absorb, length);
     weir_vec lost = vec_mul(path->share, vec_sub(vec(1, 1, 1), kept));
-    path->seen = vec_add(path->seen, vec_mul(lost, path->deep));
+    path->seen = vec_add(path->seen, vec_mul(lost, vec_scale(deep, path->lit)));
     path->share = vec_mul(path->share, kept);
 }
 
@@ -231,39 +236,64 @@ static void end_path(light_path *path, weir_vec colour)
     path->share = vec(0, 0, 0);
 }
 
-// Through several liquids, cell by cell. Returns whether the path has ended, in one that glows.
+// At the surface of what hides what is behind it. Returns whether the path has ended there.
+static bool meet_cover(const picture_scene *s, light_path *path, int32_t kind, const double p[3], weir_vec normal, weir_vec d)
+{
+    const float cover = s->materials[kind].cover;
+    const weir_vec colour = picture_cover(s, kind, p, normal, d);
+    path->covered = true;
+    path->seen = vec_add(path->seen, vec_scale(vec_mul(path->share, colour), cover));
+    path->share = vec_scale(path->share, 1 - cover);
+    return cover >= 1;
+}
+
+static void place_at(const picture_ray *r, float t, double p[3])
+{
+    for (int32_t axis = 0; axis < 3; axis++) p[axis] = r->o[axis] + r->d[axis] * (double)t;
+}
+
+// Between two distances of which the first is outside of what covers and the second inside.
+static bool enter_cover(const picture_scene *s, light_path *path, const picture_ray *r, float out, float in, int32_t kind)
+{
+    double p[3];
+    for (int32_t i = 0; i < 5; i++) {
+        const float middle = 0.5f * (out + in);
+        place_at(r, middle, p);
+        if (picture_mix_at(s, p).covered < COVERED)
+            out = middle;
+        else
+            in = middle;
+    }
+    place_at(r, in, p);
+    const weir_vec d = ray_direction(r), normal = picture_cover_normal(s, p, vec_scale(d, -1));
+    return meet_cover(s, path, kind, p, normal, d);
+}
+
+// Through several liquids, step by step. Returns whether the path has ended.
 static bool pass_liquids(const picture_scene *s, light_path *path, const picture_ray *r, float length)
 {
-    const weir_vec back = vec_scale(ray_direction(r), -1);
-    for (float t = 0; t < length; t += 1) {
-        const float part = least_of(1, length - t);
-        double p[3];
-        for (int32_t axis = 0; axis < 3; axis++) p[axis] = r->o[axis] + r->d[axis] * (double)(t + 0.5f * part);
-        const weir_material here = picture_material_at(s, p);
-        if (here && here != path->material) {
-            const float lit =
-                vec_dot(path->deep, path->deep) / vec_dot(s->liquids[path->material].deep, s->liquids[path->material].deep);
-            path->material = here;
-            path->deep = vec_scale(s->liquids[here].deep, sqrtf(lit));
-        }
-        if (s->liquids[path->material].glows) {
-            end_path(path, picture_glow(s, path->material, back));
-            return true;
-        }
-        pass_water(s, path, part);
+    float before = 0;
+    double p[3];
+    for (float t = 0; t < length && path->share.y > 0.01f; t += STEP) {
+        const float part = least_of(STEP, length - t), middle = t + 0.5f * part;
+        place_at(r, middle, p);
+        const picture_mix mix = picture_mix_at(s, p);
+        const bool covered = mix.covered >= COVERED;
+        if (covered && !path->covered && enter_cover(s, path, r, before, middle, mix.covering)) return true;
+        path->covered = covered;
+        pass_water(path, mix.absorb, mix.deep, part);
+        before = middle;
     }
     return false;
 }
 
-// Which liquid a ray comes into at the surface. Returns whether the path has ended, at one that glows.
-static bool enter_liquid(const picture_scene *s, light_path *path, const double p[3], weir_vec normal)
+// What a ray comes into at the surface. Returns whether the path has ended there.
+static bool enter_liquid(const picture_scene *s, light_path *path, const picture_ray *r, const double p[3], weir_vec normal)
 {
     const double inside[3] = {p[0] - 0.4 * (double)normal.x, p[1] - 0.4 * (double)normal.y, p[2] - 0.4 * (double)normal.z};
-    const weir_material here = picture_material_at(s, inside);
-    if (here) path->material = here;
-    path->deep = s->liquids[path->material].deep;
-    if (s->liquids[path->material].glows) end_path(path, picture_glow(s, path->material, normal));
-    return s->liquids[path->material].glows;
+    const picture_mix mix = picture_mix_at(s, inside);
+    path->covered = mix.covered >= COVERED;
+    return path->covered && meet_cover(s, path, mix.covering, p, normal, ray_direction(r));
 }
 
 // At the surface: gives the direction in which the ray goes on.
@@ -290,7 +320,7 @@ static weir_vec cross_surface(const picture_scene *s, light_path *path, weir_vec
         path->seen = vec_add(path->seen, vec_mul(path->share, light));
         path->share = vec_scale(path->share, 1 - mirror);
         // More light falls into water that faces the sun: that is what shows its shape.
-        path->deep = vec_scale(s->liquids[path->material].deep, 0.7f + 0.5f * most_of(0, vec_dot(n, s->sun)));
+        path->lit = 0.7f + 0.5f * most_of(0, vec_dot(n, s->sun));
     }
     return refract(d, against, BEND, &bent) ? bent : d;
 }
@@ -305,10 +335,12 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
     bool inside = ray_cut(r, g->low, g->high, &part);
     if (inside) met = next_meeting(s, r, &part, path->in_water, number > 0 || path->in_water);
     double end = met.kind == MEETS_NOTHING ? (inside ? part.end : 0) : met.t;
-    if (path->in_water && inside && !s->several) pass_water(s, path, (float)end);
+    const bool floor = picture_floor(s, r, 0, met.kind == MEETS_NOTHING ? WALK_FAR : met.t, &hit);
+    if (s->gassy) picture_gas(s, r, 0, floor ? hit.t : met.kind == MEETS_NOTHING ? WALK_FAR : met.t, &path->seen, &path->share);
+    if (path->in_water && inside && !s->several) pass_water(path, s->absorb, PICTURE_DEEP, (float)end);
     if (path->in_water && inside && s->several && pass_liquids(s, path, r, (float)end)) return false;
 
-    if (picture_floor(s, r, 0, met.kind == MEETS_NOTHING ? WALK_FAR : met.t, &hit)) {
+    if (floor) {
         end_path(path, terrain_seen(s, r, &hit, s->pixel * (path->before + (float)hit.t)));
         return false;
     }
@@ -324,14 +356,14 @@ static bool follow(const picture_scene *s, light_path *path, picture_ray *r, int
         end_path(path, terrain_seen(s, r, &hit, s->pixel * path->before));
         return false;
     }
-    if (s->several && !path->in_water && enter_liquid(s, path, p, met.normal)) return false;
+    if (s->several && !path->in_water && enter_liquid(s, path, r, p, met.normal)) return false;
     *r = ray_from(p, cross_surface(s, path, ray_direction(r), &met, number == 0));
     return true;
 }
 
 PICTURE_HOT static weir_vec trace(const picture_scene *s, weir_vec direction)
 {
-    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .deep = PICTURE_DEEP, .material = WEIR_WATER};
+    light_path path = {.share = {1, 1, 1}, .in_water = s->eye_in_water, .lit = 1};
     picture_ray r = ray_from(s->eye, direction);
     for (int32_t i = 0; i < MEETINGS; i++) {
         if (!follow(s, &path, &r, i)) return path.seen;

@@ -264,6 +264,11 @@ static weir_ledger sum_ledgers(const weir_world *world, weir_material first, wei
     return sum;
 }
 
+bool weir_world_knows_temperature(const weir_world *world)
+{
+    return world->solver->warm;
+}
+
 weir_heat_ledger weir_world_heat_ledger(const weir_world *world)
 {
     weir_heat_ledger ledger = {0};
