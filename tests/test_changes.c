@@ -258,7 +258,7 @@ static void without_memory_all_is_forgotten_and_nothing_fails(void **state)
     assert_int_equal(mem.bytes, 0);
 }
 
-static void a_mark_that_is_too_old_is_refused(void **state)
+static void a_mark_that_is_too_old_or_anothers_is_refused(void **state)
 {
     static change_list list;
     weir_world_def def = test_def(WEIR_SOLVER_CLASSIC, 64, 32, 32);
@@ -272,6 +272,11 @@ static void a_mark_that_is_too_old_is_refused(void **state)
     mark = 0;
     assert_int_equal(weir_world_changed(world, &mark, list.bricks, ROOM), weir_world_bricks(world, NULL, 0));
     assert_int_equal(weir_world_changed(world, &mark, list.bricks, ROOM), 0);
+    // As one is that this world has not come to: it is another's.
+    const int64_t another = mark + 1;
+    mark = another;
+    assert_int_equal(weir_world_changed(world, &mark, list.bricks, ROOM), -1);
+    assert_true(mark == another);
     weir_world_destroy(world);
 }
 
@@ -648,7 +653,7 @@ int main(void)
         cmocka_unit_test(a_background_step_shows_the_list_of_the_state_before_it),
         cmocka_unit_test(what_is_forgotten_is_known),
         cmocka_unit_test(without_memory_all_is_forgotten_and_nothing_fails),
-        cmocka_unit_test(a_mark_that_is_too_old_is_refused),
+        cmocka_unit_test(a_mark_that_is_too_old_or_anothers_is_refused),
         cmocka_unit_test(a_delta_tells_all_where_it_is_not_known_what_is_gone),
         cmocka_unit_test(who_reads_what_is_listed_is_within_the_threshold),
         cmocka_unit_test(every_machine_tells_the_same),

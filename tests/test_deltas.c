@@ -122,6 +122,53 @@ static void a_client_shows_what_its_server_holds(void **state)
         follow(solver, WEIR_BACKEND_CPU, WEIR_BACKEND_CPU, test_length(120, 10));
 }
 
+// Terrain that is built deep in a lake pushes water aside: on the server the lake rises. On a client it must not be pushed into bricks of which
+// the delta has nothing to say.
+static void what_is_built_in_a_lake_is_told_whole(void **state)
+{
+    weir_world_def def = def_of(WEIR_SOLVER_SETTLE);
+    weir_world *server = test_make(&def), *client = test_make(&def);
+    test_fill(server, test_box(0, 0, 0, X, 24, Z), 1);
+    test_step(server, 40);
+    assert_int_equal(weir_world_stats(server).awake_bricks, 0);
+    send(server, client);
+    for (int32_t i = 0; i < 6; i++) {
+        const weir_box box = test_box(6, 2, 4 + 5 * i, 9 + i, 6, 8 + 5 * i);
+        assert_ok(weir_world_build(server, box, i % 2 ? 255 : 200));
+        assert_ok(weir_world_build(client, box, i % 2 ? 255 : 200));
+        test_step(server, 3);
+        send(server, client);
+        assert_shows(client, server);
+    }
+    weir_world_destroy(server);
+    weir_world_destroy(client);
+}
+
+// A client that begins with the server's snapshot has still water as well; what is told of a part of it leaves the rest as it is.
+static void a_client_may_begin_with_a_snapshot(void **state)
+{
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
+        const weir_world_def def = def_of(solver);
+        weir_world *server = test_make(&def), *client = test_make(&def);
+        scene_random random = scene_random_seeded(5);
+        for (int32_t update = 0; update < test_length(120, 20); update++) {
+            play(server, &client, 1, update, &random);
+            if (update % 20 == 10) {
+                size_t size;
+                test_step(server, 20);
+                assert_ok(weir_world_save_memory(server, bytes, sizeof bytes, &size));
+                assert_ok(weir_world_load_memory(client, bytes, size));
+                assert_true(weir_world_delta_mark(client) == 0);
+                assert_shows(client, server);
+            }
+            send(server, client);
+            assert_shows(client, server);
+        }
+        weir_world_destroy(server);
+        weir_world_destroy(client);
+    }
+}
+
 static void devices_serve_and_follow_too(void **state)
 {
     if (!has_opencl()) skip();
@@ -469,6 +516,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_shows_what_its_server_holds),
+        cmocka_unit_test(what_is_built_in_a_lake_is_told_whole),
+        cmocka_unit_test(a_client_may_begin_with_a_snapshot),
         cmocka_unit_test(devices_serve_and_follow_too),
         cmocka_unit_test(a_client_may_have_another_solver),
         cmocka_unit_test(flow_is_told_where_it_is_asked_for),

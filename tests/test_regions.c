@@ -614,6 +614,32 @@ static void clients_see_it_go_and_come(void **state)
 
 // ---- What goes wrong -----------------------------------------------------------------------------------------------------------
 
+// The bricks beside a box at the edge of what can be told by coordinates are none.
+static void what_lies_at_the_end_of_the_world_comes_back(void **state)
+{
+    const int32_t end = WEIR_COORD_LIMIT;
+    const weir_box corners[2] = {test_box(-end, -end, -end, -end + 8, -end + 8, -end + 8),
+                                 test_box(end - 8, end - 8, end - 8, end, end, end)};
+    const weir_solver solvers[3] = {WEIR_SOLVER_SETTLE, WEIR_SOLVER_MOMENTUM, WEIR_SOLVER_CLASSIC};
+    for (int32_t i = 0; i < 6; i++) {
+        const weir_box corner = corners[i % 2];
+        weir_world_def def = weir_world_def_default();
+        def.solver = solvers[i / 2];
+        weir_world *world = test_make(&def);
+        parcel p;
+        assert_ok(weir_world_build(world, corner, 255));
+        assert_ok(weir_world_dig(world, (weir_box){{corner.min.x, corner.min.y + 1, corner.min.z}, corner.max}));
+        test_fill(world, corner, 0.5f);
+        test_step(world, 2);
+        const uint64_t hash = weir_world_hash(world);
+        assert_ok(try_unload(world, corner, &p));
+        load_back(world, &p);
+        assert_true(weir_world_hash(world) == hash);
+        assert_exact(world);
+        weir_world_destroy(world);
+    }
+}
+
 static void mistakes_are_told(void **state)
 {
     static uint8_t bytes[ROOM];
@@ -628,7 +654,8 @@ static void mistakes_are_told(void **state)
     assert_non_null(strstr(weir_error_message(), "multiples of 8"));
     assert_int_equal(weir_world_unload(world, test_box(X, 0, 8, X + 8, 16, 24), bytes, sizeof bytes, &size),
                      WEIR_ERROR_OUTSIDE);
-    assert_int_equal(weir_world_unload(world, test_box(24, 0, 8, 8, 16, 24), bytes, sizeof bytes, &size), WEIR_ERROR_OUTSIDE);
+    assert_int_equal(weir_world_unload(world, test_box(24, 0, 8, 8, 16, 24), bytes, sizeof bytes, &size), WEIR_ERROR_ARGUMENT);
+    assert_non_null(strstr(weir_error_message(), "holds no cell"));
     assert_ok(weir_world_unload(world, box, NULL, 0, &size));
     assert_int_equal(weir_world_unload(world, box, bytes, size - 1, &again), WEIR_ERROR_LIMIT);
     assert_true(weir_world_hash(world) == hash && again == size);
@@ -789,6 +816,7 @@ int main(void)
         cmocka_unit_test(a_streamed_world_is_made_as_it_goes),
         cmocka_unit_test(snapshots_know_what_is_away),
         cmocka_unit_test(clients_see_it_go_and_come),
+        cmocka_unit_test(what_lies_at_the_end_of_the_world_comes_back),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(damaged_bytes_change_nothing),
         cmocka_unit_test(bytes_from_strangers_keep_the_account),

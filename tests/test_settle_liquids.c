@@ -937,6 +937,29 @@ static void random_lives_of_three_liquids_are_exact_and_alike_on_every_path(void
 }
 
 // What fails for want of memory changes nothing, and goes on as if it had not been tried.
+// Of liquids of many densities one gives to what is below and takes from what is above in the same update.
+static void liquids_of_many_densities_that_are_mixed_up_keep_every_drop(void **state)
+{
+    for (uint32_t seed = 10; seed > 10 - (uint32_t)test_length(2, 1); seed--) {
+        weir_world *world = make(24, 24, 24);
+        const weir_material all[5] = {WEIR_OIL, WEIR_WATER, WEIR_HONEY, WEIR_LAVA, WEIR_MERCURY};
+        uint32_t random = seed;
+        assert_ok(weir_world_remove_reaction(world, WEIR_WATER, WEIR_LAVA));
+        for (int32_t i = 0; i < 240; i++) {
+            weir_box box = random_box(&random, 24, 9);
+            box = test_box(box.min.x + 12, box.min.y + 12, box.min.z + 12, box.max.x + 12, box.max.y + 12, box.max.z + 12);
+            const int32_t kind = (int32_t)draw(&random, 12);
+            if (kind < 5) pour(world, box, all[kind], 1.0f);
+            if (kind == 5) assert_ok(weir_world_drain(world, box));
+            if (kind == 6) assert_ok(weir_world_build(world, box, (uint8_t)(1 + draw(&random, 255))));
+            if (kind == 7) assert_ok(weir_world_dig(world, box));
+            test_step(world, 1);
+            assert_sound(world);
+        }
+        weir_world_destroy(world);
+    }
+}
+
 static void a_life_of_three_liquids_goes_on_where_memory_ran_out(void **state)
 {
     (void)state;
@@ -1078,6 +1101,7 @@ int main(void)
         cmocka_unit_test(a_world_of_one_liquid_takes_no_memory_for_materials),
         cmocka_unit_test(free_liquids_follow_the_laws_as_they_are_written),
         cmocka_unit_test(random_lives_of_three_liquids_are_exact_and_alike_on_every_path),
+        cmocka_unit_test(liquids_of_many_densities_that_are_mixed_up_keep_every_drop),
         cmocka_unit_test(a_life_of_three_liquids_goes_on_where_memory_ran_out),
         cmocka_unit_test(a_background_step_shows_the_liquids_as_they_were),
         cmocka_unit_test(a_delta_brings_every_liquid_into_a_second_world),

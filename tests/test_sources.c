@@ -161,7 +161,7 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **state)
         for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) assert_int_equal(answers[i], WEIR_ERROR_ARGUMENT);
         assert_int_equal(weir_world_move_source(world, force, away), WEIR_ERROR_OUTSIDE);
         assert_int_equal(weir_world_set_rate(world, 99, 1), WEIR_ERROR_ARGUMENT);
-        assert_non_null(strstr(weir_error_message(), "no emitter, drain, force or reservoir 99"));
+        assert_non_null(strstr(weir_error_message(), "no emitter, drain, force, reservoir or heater 99"));
         assert_int_equal(weir_world_set_rate(world, force, 1), WEIR_ERROR_ARGUMENT);
         assert_non_null(strstr(weir_error_message(), "is a force"));
         assert_int_equal(weir_world_set_force(world, drain, (weir_vec){0, 0, 0}), WEIR_ERROR_ARGUMENT);

@@ -66,7 +66,7 @@ WEIR_API weir_box weir_world_bounds(const weir_world *world);
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
 // A world has those of weir_material from the beginning. Which of them its fluid can be is up to its solver: settle moves any number of liquids
-// side by side, the others move water alone and refuse to be filled with another.
+// side by side, mixture liquids, gases and solids that share cells; the others move water alone and refuse to be filled with another.
 
 // Adds a material; its number is the next one. Names must differ. Fails while a background step runs.
 WEIR_API weir_status weir_world_add_material(weir_world *world, const weir_material_def *def, weir_material *material);
@@ -112,7 +112,7 @@ WEIR_API weir_status weir_world_drain(weir_world *world, weir_box box);
 WEIR_API weir_status weir_world_drain_sphere(weir_world *world, weir_sphere sphere);
 
 // Opens terrain (dig), or sets its solid share (build, 1 to 255). A cell counts as solid from 128 up; water in a cell that becomes
-// solid is removed and booked. Refused with WEIR_ERROR_UNSUPPORTED when the terrain is the game's own (weir_world_def.terrain).
+// solid is removed and booked, or pushed aside by settle. Refused with WEIR_ERROR_UNSUPPORTED when the terrain is the game's own (weir_world_def.terrain).
 WEIR_API weir_status weir_world_dig(weir_world *world, weir_box box);
 WEIR_API weir_status weir_world_dig_sphere(weir_world *world, weir_sphere sphere);
 WEIR_API weir_status weir_world_build(weir_world *world, weir_box box, uint8_t share);
@@ -245,7 +245,8 @@ WEIR_API float weir_world_channel(const weir_world *world, const char *channel, 
 // not there now. A mark is what the last call left in *mark; begin with 0, which lists all that are there and none that is gone. Writes up
 // to `room` of them to `bricks`, in coordinate order (z, then y, then x), and returns how many there are; if that is more than `room`, the
 // mark stays: call again with more. -1, and the mark stays, if bricks are gone since the mark that are no longer remembered
-// (WEIR_GONE_MEMORY): drop everything and begin again with a mark of 0. A load leaves marks good. Terrain that was dug where there is no
+// (WEIR_GONE_MEMORY), or if the mark is later than this world's last change, and so another world's: drop everything and begin again with a
+// mark of 0. A load leaves marks good. Terrain that was dug where there is no
 // water near is not listed. What counts as a change of water: weir_world_def.change_threshold.
 WEIR_API int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_brick_change *bricks, int32_t room);
 
@@ -334,7 +335,8 @@ WEIR_API weir_status weir_world_delta(const weir_world *world, int64_t *mark, ui
 
 // Applies a delta: all of it or, on a failure, nothing. It may repeat what is known already; one before it that is missing, or that is
 // later than it, is told (WEIR_ERROR_ARGUMENT), and so is water where this world's terrain is solid: terrain first, then the delta. Bytes may
-// come from anywhere. What it adds and removes is in this world's ledger.
+// come from anywhere. What it adds and removes is in this world's ledger. From then on, until a snapshot is loaded, terrain that is built into
+// water of this world removes it with every solver: where the other world has pushed it, the next delta tells.
 WEIR_API weir_status weir_world_apply_delta(weir_world *world, const void *bytes, size_t size);
 
 // The mark to which the last delta brought this world: what the next is to go on from; 0 if there was none, or a snapshot was loaded.

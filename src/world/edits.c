@@ -74,7 +74,8 @@ static weir_status place_sphere(const weir_world *world, weir_sphere sphere, reg
     double r = sphere.radius;
     if (!is_length(c.x) || !is_length(c.y) || !is_length(c.z))
         return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's centre (%g, %g, %g) is not a place", c.x, c.y, c.z);
-    if (!(r > 0) || !is_length(r)) return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's radius is %g; it must be above 0", r);
+    if (!(r > 0) || !is_length(r))
+        return status_fail(WEIR_ERROR_ARGUMENT, "the sphere's radius is %g; it must be above 0 and below 1e100", r);
     weir_box box = {{cell_at(c.x - r), cell_at(c.y - r), cell_at(c.z - r)},
                     {cell_at(c.x + r) + 1, cell_at(c.y + r) + 1, cell_at(c.z + r) + 1}};
     *place = (region){.box = box, .round = true, .sphere = sphere};

@@ -556,13 +556,14 @@ int32_t weir_world_changed(const weir_world *world, int64_t *mark, weir_brick_ch
     assert(mark && *mark >= 0 && room >= 0 && (bricks || room == 0));
     const fluid_view view = world_fluid(world);
     brick_list list = {.changes = bricks, .room = room};
-    if (*mark != 0 && *mark < view.gone_forgotten) return -1;
+    const int64_t now = world->busy ? world->frozen.change : world->change;
+    if (*mark != 0 && (*mark < view.gone_forgotten || *mark > now)) return -1;
     for (int32_t b = 1; b < view.end; b++)
         if (view.alive[b] && view.changed[b] > *mark) list_add(&list, view.coord[b], false);
     // Who begins has nothing to drop.
     for (int32_t i = 1; i < view.gone_end && *mark != 0; i++)
         if (view.gone_change[i] > *mark) list_add(&list, view.gone[i], true);
-    if (list_finish(&list) <= room) *mark = world->busy ? world->frozen.change : world->change;
+    if (list_finish(&list) <= room) *mark = now;
     return list.count;
 }
 

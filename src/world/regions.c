@@ -132,8 +132,11 @@ static void find_rim(const weir_world *world, const fluid_view *view, weir_box b
             if (view->wet[b] && touches(bricks, at)) add_rim(world, view, r, at);
             continue;
         }
-        for (int32_t face = 0; face < 6; face++)
-            if (!region_holds(bricks, beside(at, face))) add_rim(world, view, r, beside(at, face));
+        for (int32_t face = 0; face < 6; face++) {
+            const weir_coord next = beside(at, face);
+            // Beyond the farthest cells there is nothing to come back beside.
+            if (!region_holds(bricks, next) && snapshot_brick_sound(next)) add_rim(world, view, r, next);
+        }
     }
     sort_rim(r);
 }
@@ -380,8 +383,11 @@ static weir_status find_bricks(const weir_world *world, weir_box box, weir_box *
     const weir_box all = {{INT32_MIN, INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX, INT32_MAX}};
     weir_box b = box, bounds = all;
     world_clip(world, &bounds);
-    if (!world_clip(world, &b) || box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z)
-        return status_fail(WEIR_ERROR_OUTSIDE, "the box (%d, %d, %d) to (%d, %d, %d) holds no cell of the world", box.min.x,
+    if (box.min.x >= box.max.x || box.min.y >= box.max.y || box.min.z >= box.max.z)
+        return status_fail(WEIR_ERROR_ARGUMENT, "the region (%d, %d, %d) to (%d, %d, %d) holds no cell; min must be below max",
+                           box.min.x, box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
+    if (!world_clip(world, &b))
+        return status_fail(WEIR_ERROR_OUTSIDE, "the region (%d, %d, %d) to (%d, %d, %d) holds no cell of the world", box.min.x,
                            box.min.y, box.min.z, box.max.x, box.max.y, box.max.z);
     const bool whole = is_whole(b.min.x, bounds.min.x) && is_whole(b.min.y, bounds.min.y) && is_whole(b.min.z, bounds.min.z) &&
                        is_whole(b.max.x, bounds.max.x) && is_whole(b.max.y, bounds.max.y) && is_whole(b.max.z, bounds.max.z);

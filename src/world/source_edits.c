@@ -92,7 +92,7 @@ static weir_status find_source(const weir_world *world, int32_t id, const world_
         if (edit->kind == EDIT_REMOVE) *source = NULL;
     }
     if (*source) return WEIR_OK;
-    return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain, force or reservoir %d in this world", id);
+    return status_fail(WEIR_ERROR_ARGUMENT, "there is no emitter, drain, force, reservoir or heater %d in this world", id);
 }
 
 static void show(const world_source *source, weir_source *to)
@@ -157,7 +157,7 @@ static weir_status place_source(const weir_world *world, source_kind kind, weir_
 {
     weir_status status = edit_place_box(world, box, place);
     if (status != WEIR_OK || kind == SOURCE_FORCE || region_volume(place->box) <= WORLD_SOURCE_CELLS) return status;
-    return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter, drain or reservoir can have %d",
+    return status_fail(WEIR_ERROR_LIMIT, "the box has %.0f cells; an emitter, drain, reservoir or heater can have %d",
                        region_volume(place->box), WORLD_SOURCE_CELLS);
 }
 

@@ -480,8 +480,7 @@ int32_t settle_release(settle *s, int32_t brick, int32_t cell)
     while (!layers_have(&node_at(s, node)->cells, cell)) node = node_at(s, node)->next_in_brick;
     const int32_t body = node_at(s, node)->body;
     settle_body *b = body_at(s, body);
-    const int32_t units = body_fill(b, layer, cell_capacity(&s->bricks[brick], cell));
-    assert(b->volume >= units);
+    const int32_t units = body_left(b, layer, cell_capacity(&s->bricks[brick], cell));
     settle_keep_seen(s, b);
     settle_count_cells(s, b, &s->bricks[brick], layer, bit_of(cell), -1);
     node_at(s, node)->cells.layer[y] &= ~bit_of(cell);

@@ -149,11 +149,13 @@ static int32_t give_to(settle *s, int32_t brick, int32_t cell, int32_t axis, int
     return units - given;
 }
 
-// Water of a cell that has become solid.
+// Water of a cell that has become solid. Where a world follows another (world/delta.h) it is not pushed aside: the delta that comes with the
+// terrain tells where it is, and does not list what it would be pushed into here.
 static void displace(settle *s, int32_t brick, int32_t cell, int32_t material, int32_t units)
 {
     static const int8_t ways[6][2] = {{1, 1}, {0, -1}, {0, 1}, {2, -1}, {2, 1}, {1, -1}};
-    for (int32_t bodies = 1; bodies >= 0; bodies--)
+    const bool follows = s->cells.world->delta_mark != 0;
+    for (int32_t bodies = 1; bodies >= 0 && !follows; bodies--)
         for (int32_t k = 0; k < 6; k++) units = give_to(s, brick, cell, ways[k][0], ways[k][1], material, units, bodies);
     settle_ledger(s, material)->removed += (int64_t)units * SETTLE_UNIT;
 }

@@ -326,6 +326,13 @@ static inline int32_t body_fill(const settle_body *body, int32_t y, int32_t capa
     return surface_fill((settle_surface){body->top, body->level, body->closed}, y, capacity);
 }
 
+// What a body's cell can give. Where the body gave since it was levelled there may be less left than its level says.
+static inline int32_t body_left(const settle_body *body, int32_t y, int32_t capacity)
+{
+    const int32_t units = body_fill(body, y, capacity);
+    return units < body->volume ? units : (int32_t)body->volume;
+}
+
 // A body as the laws see it.
 static inline settle_surface settle_seen(const settle_body *body)
 {

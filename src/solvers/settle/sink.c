@@ -37,7 +37,7 @@ settle_held settle_look_at(const settle *s, settle_place at)
     held.body = settle_body_of(s, at.brick, at.cell);
     if (held.body) {
         held.material = body_at(s, held.body)->material;
-        held.units = body_fill(body_at(s, held.body), y_of(s, at), held.capacity);
+        held.units = body_left(body_at(s, held.body), y_of(s, at), held.capacity);
     } else if (b->page && page_fill(b->page)[at.cell] > 0) {
         held.material = page_material(b->page, at.cell);
         held.units = page_fill(b->page)[at.cell];
@@ -359,7 +359,8 @@ uint64_t settle_yielding(const settle *s, int32_t brick, int32_t y, int32_t mate
     uint64_t cells = 0;
     for (int32_t n = s->bricks[brick].node; n; n = node_at(s, n)->next_in_brick) {
         const settle_body *b = body_at(s, node_at(s, n)->body);
-        if (b->material != material && !b->closed && y < b->top && changes_places(s, material, b->material))
+        // One without cells in its top layer has lost them and does not know it yet: it could come to have none at all.
+        if (b->material != material && !b->closed && b->area > 0 && y < b->top && changes_places(s, material, b->material))
             cells |= node_at(s, n)->cells.layer[y & 7];
     }
     return cells;
