@@ -250,6 +250,101 @@ static void a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has(void 
     weir_world_destroy(world);
 }
 
+// ---- Bodies ----------------------------------------------------------------------------------------------------------------------------
+
+// A lake on a floor, and what is done to it: a dam that cuts it in two, a bucket more, a drain, and the dam's end.
+static weir_world *make_lake(const way *w)
+{
+    const way hasty = {0, w->simd, w->threads, 0};
+    weir_world *world = make_way(&hasty, 2, NULL);
+    test_fill(world, test_box(-HALF, -HALF, -HALF, HALF, -4, HALF), 1.0f);
+    for (int32_t i = 0; i < 3000 && weir_world_stats(world).awake_bricks > 0; i++) test_step(world, 1);
+    assert_int_equal(weir_world_stats(world).awake_bricks, 0);
+    weir_params params = weir_world_params(world);
+    params.settle.budget = w->budget;
+    assert_ok(weir_world_set_params(world, &params));
+    return world;
+}
+
+static void change_lake(weir_world *world, int32_t turn)
+{
+    const weir_box dam = test_box(2, -HALF, -HALF, 3, 2, HALF), hole = test_box(-20, -10, -20, -12, -4, -12);
+    if (turn % 60 == 0) assert_ok(weir_world_build(world, dam, 255));
+    if (turn % 60 == 15) test_fill(world, test_box(-20, 4, -20, 10, 8, 20), 1.0f);
+    if (turn % 60 == 30) assert_ok(weir_world_drain(world, hole));
+    if (turn % 60 == 45) assert_ok(weir_world_dig(world, dam));
+}
+
+static void a_lake_that_comes_apart_or_changes_layer_over_many_updates_ends_as_in_one(void **state)
+{
+    (void)state;
+    const way plain = {0, WEIR_SIMD_AUTO, 1, 0};
+    for (int32_t budget = 1; budget <= 8; budget *= 8) {
+        const way sliced = {budget, WEIR_SIMD_AUTO, 1, 0};
+        weir_world *whole = make_lake(&plain), *slow = make_lake(&sliced);
+        int32_t searches[SEARCH_COUNT] = {0};
+        for (int32_t turn = 0; turn < 62; turn++) {
+            change_lake(whole, turn);
+            change_lake(slow, turn);
+            test_step(whole, 1);
+            do {
+                test_step(slow, 1);
+                if (inside(slow)->search.kind != SEARCH_NOTHING) assert_sound(slow);
+                if (turn % 15 > 0) assert_within_budget(slow, budget);
+                searches[inside(slow)->search.kind]++;
+            } while (weir_world_stats(slow).behind_updates > 0);
+            if (water_hash(whole) != water_hash(slow)) fail_msg("budget %d: another lake after turn %d", budget, turn);
+        }
+        for (int32_t kind = SEARCH_ABOVE; kind < SEARCH_COUNT && budget == 1; kind++)
+            if (searches[kind] == 0) fail_msg("budget %d: search %d took no more than an update", budget, kind);
+        weir_world_destroy(whole);
+        weir_world_destroy(slow);
+    }
+}
+
+// What is found of bodies is found again in a world that is loaded meanwhile, and after edits: both go on alike.
+static void edits_and_snapshots_while_a_body_is_looked_over_are_alike_on_every_path(void **state)
+{
+    (void)state;
+    const way ways[2] = {{1, WEIR_SIMD_AUTO, 1, 0}, {1, WEIR_SIMD_AUTO, 2, 0}};
+    weir_world *world[2] = {make_lake(&ways[0]), make_lake(&ways[1])};
+    int32_t reloads = 0, ended = 0;
+    for (int32_t turn = 0, looks = 0; turn < test_length(50, 31); turn++) {
+        for (int32_t i = 0; i < 2; i++) change_lake(world[i], turn);
+        do {
+            const bool searching = inside(world[0])->search.kind != SEARCH_NOTHING, edits = searching && looks % 8 == 7;
+            if (searching && looks % 3 == 0) world[1] = reload(world[1], &ways[1], 2), reloads++;
+            for (int32_t i = 0; i < 2 && edits; i++)
+                test_fill(world[i], test_box(5, -5, looks % 20, 6, -4, looks % 20 + 1), (float)(looks / 8 % 2));
+            ended += edits && inside(world[0])->search.kind == SEARCH_NOTHING;
+            looks += searching;
+            for (int32_t i = 0; i < 2; i++) test_step(world[i], 1);
+            if (searching) assert_sound(world[0]);
+            if (weir_world_hash(world[0]) != weir_world_hash(world[1])) fail_msg("they differ in turn %d", turn);
+        } while (weir_world_stats(world[0]).behind_updates > 0);
+    }
+    if (reloads < 5 || ended < 2) fail_msg("%d reloads, %d searches ended", reloads, ended);
+    for (int32_t i = 0; i < 2; i++) weir_world_destroy(world[i]);
+}
+
+// An edit in every update ends what is being found in every one.
+static void a_lake_comes_apart_under_edits_in_every_update(void **state)
+{
+    (void)state;
+    const way w = {1, WEIR_SIMD_AUTO, 1, 0};
+    weir_world *world = make_lake(&w);
+    change_lake(world, 0);
+    int32_t updates = 0;
+    do {
+        test_fill(world, test_box(-10, -6, updates % 20, -9, -5, updates % 20 + 1), (float)(updates % 2));
+        test_step(world, 1);
+        assert_sound(world);
+        if (updates++ > 2000) fail_msg("a turn does not end");
+    } while (weir_world_stats(world).behind_updates > 0);
+    assert_int_equal(store_used(&inside(world)->bodies), 2);
+    weir_world_destroy(world);
+}
+
 // ---- Time ----------------------------------------------------------------------------------------------------------------------------
 
 static void water_with_a_limit_of_time_comes_to_rest_all_the_same(void **state)
@@ -332,6 +427,9 @@ int main(void)
         cmocka_unit_test(the_state_says_how_far_behind_the_water_is),
         cmocka_unit_test(water_goes_on_under_edits_in_every_update),
         cmocka_unit_test(a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has),
+        cmocka_unit_test(a_lake_that_comes_apart_or_changes_layer_over_many_updates_ends_as_in_one),
+        cmocka_unit_test(edits_and_snapshots_while_a_body_is_looked_over_are_alike_on_every_path),
+        cmocka_unit_test(a_lake_comes_apart_under_edits_in_every_update),
         cmocka_unit_test(water_with_a_limit_of_time_comes_to_rest_all_the_same),
         cmocka_unit_test(an_update_without_memory_is_made_again),
         cmocka_unit_test(what_wakes_while_others_are_let_rest_is_listed_once),

@@ -287,11 +287,13 @@ static void relabel(plain_settle *w, int64_t cell, int32_t to)
     }
 }
 
-static void find_top(plain_settle *w, int32_t body)
+// A part stands as it stood in the whole.
+static void find_top(plain_settle *w, int32_t body, const plain_pool *whole)
 {
     plain_pool *b = &w->bodies[body];
     b->top = INT32_MIN;
     EACH_CELL(&w->grid, i) if (w->body[i] == body && y_of(w, i) > b->top) b->top = y_of(w, i);
+    b->level = b->top == whole->top ? whole->level : PLAIN_CELL;
     b->closed = false;
     b->changed = true;
 }
@@ -327,9 +329,9 @@ static void split(plain_settle *w, int32_t body)
             const int64_t volume = shown_volume(w, parts[k], &before);
             w->bodies[parts[k]].volume = volume;
             w->bodies[body].volume -= volume;
-            find_top(w, parts[k]);
+            find_top(w, parts[k], &before);
         }
-        find_top(w, body);
+        find_top(w, body, &before);
     }
     free(parts);
 }

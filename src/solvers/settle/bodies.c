@@ -1,8 +1,9 @@
-// One body of still water: its cells, its level, and its layers, of which it gets and gives back whole ones.
+// One body of still water: its cells, its volume and its level.
 #include "solvers/settle/settle.h"
 
 #include "world/coord_table.h"
 #include <assert.h>
+#include <string.h>
 
 // ---- Nodes -----------------------------------------------------------------------------------------------------------------
 
@@ -91,28 +92,80 @@ void settle_end_node(settle *s, int32_t node)
     s->cells.pool.wet[brick] = s->cells.store->wet(&s->cells, brick);
 }
 
-// If the other body has a node in the brick, that one gets the cells.
-void settle_relabel_node(settle *s, int32_t node, int32_t body)
+// All nodes of a list come before those of another list.
+static void join_lists(settle *s, int32_t *from, int32_t last, int32_t *to)
 {
-    settle_node *n = node_at(s, node);
-    const int32_t there = settle_find_node(s, n->brick, body);
-    if (there) {
-        for (int32_t y = 0; y < 8; y++) node_at(s, there)->cells.layer[y] |= n->cells.layer[y];
-        settle_end_node(s, node);
-        return;
-    }
-    unlink_node(s, node);
-    n->body = body;
-    link_node(s, node, list_of(s, body_at(s, body), n->brick));
+    if (!last) return;
+    node_at(s, last)->next = *to;
+    if (*to) node_at(s, *to)->before = last;
+    *to = *from;
+    *from = 0;
 }
 
-// All of a body's nodes become deep ones.
-static void splice(settle *s, settle_body *b)
+void settle_move_nodes(settle *s, int32_t from, int32_t to)
 {
-    for (int32_t n = b->first[LIST_SURFACE], next; n; n = next) {
-        next = node_at(s, n)->next;
-        unlink_node(s, n);
-        link_node(s, n, LIST_DEEP);
+    settle_body *f = body_at(s, from), *t = body_at(s, to);
+    const int32_t lowest = f->lowest;
+    if (!lowest || !t->lowest)
+        t->lowest = 0;
+    else if (lies_before(s, lowest, t->lowest))
+        t->lowest = lowest;
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = f->first[list], next; n; n = next) {
+            settle_node *node = node_at(s, n);
+            next = node->next;
+            const int32_t there = settle_find_node(s, node->brick, to);
+            if (!there) continue;
+            for (int32_t y = 0; y < 8; y++) node_at(s, there)->cells.layer[y] |= node->cells.layer[y];
+            settle_end_node(s, n);
+        }
+    }
+    for (int32_t list = 0; list < 2; list++) {
+        const int32_t right = f->first[list] ? list_of(s, t, node_at(s, f->first[list])->brick) : list;
+        int32_t last = 0;
+        for (int32_t n = f->first[list]; n; n = node_at(s, n)->next) {
+            assert(list_of(s, t, node_at(s, n)->brick) == right);
+            node_at(s, n)->body = to;
+            node_at(s, n)->list = right;
+            last = n;
+        }
+        join_lists(s, &f->first[list], last, &t->first[right]);
+    }
+    t->nodes += f->nodes;
+    f->nodes = 0;
+    f->lowest = 0;
+}
+
+void settle_hand_node(settle *s, int32_t node, int32_t body)
+{
+    settle_body *b = body_at(s, body);
+    unlink_node(s, node);
+    node_at(s, node)->body = body;
+    b->lowest = 0;
+    link_node(s, node, list_of(s, b, node_at(s, node)->brick));
+    b->lowest = 0;
+}
+
+void settle_sink_nodes(settle *s, settle_body *b)
+{
+    int32_t last = 0;
+    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next) {
+        node_at(s, n)->list = LIST_DEEP;
+        last = n;
+    }
+    join_lists(s, &b->first[LIST_SURFACE], last, &b->first[LIST_DEEP]);
+}
+
+void settle_relist(settle *s, settle_body *b)
+{
+    for (int32_t list = 0; list < 2; list++) {
+        for (int32_t n = b->first[list], next; n; n = next) {
+            next = node_at(s, n)->next;
+            const int32_t right = list_of(s, b, node_at(s, n)->brick);
+            if (right == list) continue;
+            unlink_node(s, n);
+            link_node(s, n, right);
+        }
     }
 }
 
@@ -144,7 +197,8 @@ void settle_forget_body(settle *s, int32_t body)
     if (!body_at(s, body)->dirty) return;
     int32_t i = 0;
     while (s->changed[i] != body) i++;
-    s->changed[i] = s->changed[--s->changed_count];
+    memmove(s->changed + i, s->changed + i + 1, (size_t)(--s->changed_count - i) * sizeof *s->changed);
+    if (i < s->levels.due) s->levels.due--;
     body_at(s, body)->dirty = false;
 }
 
@@ -215,6 +269,17 @@ void settle_clear_layer(settle *s, settle_body *b)
     if (b->histogram) memset(histogram_of(s, b), 0, sizeof(settle_histogram));
 }
 
+void settle_set_layer(settle *s, settle_body *b, int64_t room, int32_t area, int32_t partly, const int32_t *histogram)
+{
+    settle_clear_layer(s, b);
+    b->room = room;
+    b->area = area;
+    b->partly = partly;
+    if (partly == 0) return;
+    if (!b->histogram) b->histogram = store_take(&s->histograms);
+    memcpy(histogram_of(s, b), histogram, sizeof(settle_histogram));
+}
+
 void settle_recount(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
@@ -237,16 +302,7 @@ void settle_recount(settle *s, int32_t body)
     b->closed = false;
     if (top == INT32_MIN) return;
     b->top = top;
-    // All into one list, and from there where they belong.
-    for (int32_t list = 0; list < 2; list++) {
-        for (int32_t n = b->first[list], next; n; n = next) {
-            next = node_at(s, n)->next;
-            const int32_t right = list_of(s, b, node_at(s, n)->brick);
-            if (right == list) continue;
-            unlink_node(s, n);
-            link_node(s, n, right);
-        }
-    }
+    settle_relist(s, b);
     for (int32_t list = 0; list < 2; list++)
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) count_node(s, b, n);
     settle_note_body(s, body);
@@ -255,7 +311,7 @@ void settle_recount(settle *s, int32_t body)
 void settle_set_top(settle *s, int32_t body, int32_t top)
 {
     settle_body *b = body_at(s, body);
-    if (b->top >> 3 != top >> 3) splice(s, b);
+    if (b->top >> 3 != top >> 3) settle_sink_nodes(s, b);
     b->top = top;
 }
 
@@ -297,180 +353,10 @@ void settle_find_level(const settle *s, settle_body *b)
     b->level = low;
 }
 
-// ---- Layers ------------------------------------------------------------------------------------------------------------------
-
-void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64_t cells)
-{
-    settle_page *page = s->bricks[brick].page;
-    if (!page) return;
-    cells &= page->wet.layer[layer];
-    page->wet.layer[layer] &= ~cells;
-    page->full.layer[layer] &= ~cells;
-    page->settled.layer[layer] &= ~cells;
-    for (uint64_t left = cells; left;) {
-        const int32_t cell = cell_of(layer, region_take(&left));
-        body_at(s, body)->volume += page_fill(page)[cell];
-        page_fill(page)[cell] = 0;
-        page->calm[cell] = 0;
-    }
-}
-
-// Where the cells above a node's top layer are: their brick and layer; 0 if there is no brick.
-static int32_t brick_above(const settle *s, const settle_body *b, const settle_node *n, int32_t *layer)
-{
-    *layer = (b->top + 1) & 7;
-    return *layer ? n->brick : s->cells.pool.near[n->brick][NEAR(0, 1, 0)];
-}
-
-// Cells that a body would get above a node: not those that hold another material.
-static uint64_t cells_above(const settle *s, const settle_body *b, const settle_node *n)
-{
-    int32_t layer;
-    const int32_t brick = brick_above(s, b, n, &layer);
-    if (!brick) return 0;
-    const settle_page *page = s->bricks[brick].page;
-    uint64_t taken = settle_taken(s, brick).layer[layer];
-    if (page) taken |= page->wet.layer[layer] & ~settle_wet_of(page, layer, b->material);
-    if (taken && s->liquids & (s->liquids - 1)) taken &= ~settle_yielding(s, brick, b->top + 1, b->material);
-    return n->cells.layer[b->top & 7] & s->bricks[brick].open.layer[layer] & ~taken;
-}
-
-static int64_t count_above(const settle *s, const settle_body *b)
-{
-    int64_t count = 0;
-    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
-        count += __builtin_popcountll(cells_above(s, b, node_at(s, n)));
-    return count;
-}
-
-bool settle_can_rise(const settle *s, const settle_body *b)
-{
-    return count_above(s, b) > 0;
-}
-
-int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells)
-{
-    int64_t holds = 0;
-    *cells = 0;
-    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next) {
-        int32_t layer;
-        const uint64_t above = cells_above(s, b, node_at(s, n));
-        const settle_brick *brick = &s->bricks[brick_above(s, b, node_at(s, n), &layer)];
-        *cells += __builtin_popcountll(above);
-        for (uint64_t left = above; left;) {
-            const int32_t over = level - (SETTLE_FULL - cell_capacity(brick, cell_of(layer, region_take(&left))));
-            holds += over > 0 ? over : 0;
-        }
-    }
-    return holds;
-}
-
-// Free water at the sides of the top layer. To be called while all cells of the layer are the body's.
-static void wake_shore(settle *s, const settle_body *b)
-{
-    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
-        settle_wake_sides(s, node_at(s, n)->brick, b->top & 7, node_at(s, n)->cells.layer[b->top & 7]);
-}
-
 void settle_flag_surface(settle *s, const settle_body *b)
 {
     for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next)
         cells_flags(&s->cells)[node_at(s, n)->brick] = s->cells.world->change;
-}
-
-void settle_rise(settle *s, int32_t body)
-{
-    settle_body *b = body_at(s, body);
-    const bool next_bricks = (b->top & 7) == 7;
-    int32_t first = b->first[LIST_SURFACE];
-    if (next_bricks) settle_flag_surface(s, b);  // which is full now, and no surface any more
-    s->climbed |= next_bricks;
-    if (next_bricks) splice(s, b);  // in which the lists are turned round: the last is the first now
-    if (next_bricks) first = b->first[LIST_DEEP];
-    const int32_t old_top = b->top;
-    b->base += b->room;
-    settle_clear_layer(s, b);
-    b->top++;
-    for (int32_t n = first, next; n; n = next) {
-        next = node_at(s, n)->next;
-        int32_t layer;
-        settle_body before = {.top = old_top, .material = b->material};
-        const settle_node *node = node_at(s, n);
-        if (s->cells.pool.coord[node->brick].y != old_top >> 3) continue;
-        const uint64_t cells = cells_above(s, &before, node);
-        if (!cells) continue;
-        const int32_t brick = brick_above(s, &before, node, &layer);
-        settle_push_bodies_up(s, brick, b->top, cells);
-        const int32_t there = settle_need_node(s, brick, body);
-        node_at(s, there)->cells.layer[layer] |= cells;
-        settle_count_cells(s, b, &s->bricks[brick], b->top, cells, 1);
-        settle_absorb(s, body, brick, layer, cells);
-        s->cells.pool.wet[brick] = 1;
-        settle_mark_touching(s, brick, body);
-    }
-    wake_shore(s, b);
-}
-
-// Bodies that lie under cells which have become free may rise into them.
-void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells)
-{
-    const int32_t below = layer > 0 ? brick : s->cells.pool.near[brick][NEAR(0, -1, 0)];
-    for (int32_t n = below ? s->bricks[below].node : 0; n; n = node_at(s, n)->next_in_brick)
-        if (node_at(s, n)->cells.layer[(layer + 7) & 7] & cells) settle_note_body(s, node_at(s, n)->body);
-}
-
-// The layer below becomes the top one. One without cells there is only in a body that has come apart and does not know it yet.
-static void next_layer_below(settle *s, settle_body *b)
-{
-    b->top--;
-    for (int32_t n = b->first[LIST_DEEP], next; n && (b->top & 7) == 7; n = next) {
-        next = node_at(s, n)->next;
-        if (list_of(s, b, node_at(s, n)->brick) == LIST_DEEP) continue;
-        unlink_node(s, n);
-        link_node(s, n, LIST_SURFACE);
-    }
-    for (int32_t n = b->first[LIST_SURFACE]; n; n = node_at(s, n)->next) {
-        const settle_node *node = node_at(s, n);
-        settle_count_cells(s, b, &s->bricks[node->brick], b->top, node->cells.layer[b->top & 7], 1);
-    }
-    b->base -= b->room;
-    assert(b->base >= 0);
-}
-
-// The cells of a body right below those of a node's layer, as a layer.
-static uint64_t cells_below(const settle *s, const settle_node *n, int32_t layer)
-{
-    if (layer > 0) return n->cells.layer[layer - 1];
-    const int32_t brick = s->cells.pool.near[n->brick][NEAR(0, -1, 0)], node = brick ? settle_find_node(s, brick, n->body) : 0;
-    return node ? node_at(s, node)->cells.layer[7] : 0;
-}
-
-// Where all cells of the layer have one of the body below them, every way through the layer is one through the cells below as well, and the
-// body does not come apart.
-void settle_drop_layer(settle *s, int32_t body)
-{
-    settle_body *b = body_at(s, body);
-    const int32_t layer = b->top & 7;
-    uint64_t alone = 0;
-    wake_shore(s, b);
-    for (int32_t n = b->first[LIST_SURFACE], next; n; n = next) {
-        settle_node *node = node_at(s, n);
-        next = node->next;
-        const uint64_t cells = node->cells.layer[layer];
-        const int32_t brick = node->brick;
-        if (!cells) continue;
-        alone |= cells & ~cells_below(s, node, layer);
-        node->cells.layer[layer] = 0;
-        settle_undo_around(s, brick);
-        settle_note_below(s, brick, layer, cells);
-        cells_flags(&s->cells)[brick] = s->cells.world->change;
-        if (layers_empty(&node->cells)) settle_end_node(s, n);
-    }
-    settle_clear_layer(s, b);
-    b->closed = false;
-    b->may_be_split |= alone != 0;
-    do next_layer_below(s, b);
-    while (b->nodes > 0 && b->area == 0);
 }
 
 int32_t settle_release(settle *s, int32_t brick, int32_t cell)
@@ -540,67 +426,88 @@ static void dissolve(settle *s, int32_t body)
     settle_end_body(s, body);
 }
 
+// ---- Levels of all -----------------------------------------------------------------------------------------------------------
+
 // What would rise through an open side above leaves the world.
 static void leave_through_top(settle *s, settle_body *b)
 {
     const terrain *t = &s->cells.world->terrain;
     const int64_t over = b->volume - b->base - b->room;
-    if (!(t->open_sides & WEIR_SIDE_Y_MAX) || b->top + 1 != t->bounds.max.y || over <= 0 || count_above(s, b) == 0) return;
+    if (!(t->open_sides & WEIR_SIDE_Y_MAX) || b->top + 1 != t->bounds.max.y || over <= 0 || !settle_can_rise(s, b)) return;
     b->volume -= over;
     settle_ledger(s, b->material)->drained += over * SETTLE_UNIT;
 }
 
-// Terrain may have taken all cells of the top layer: the highest that it has left is the top one then.
-void settle_leave_lost_layers(settle *s, settle_body *b)
+static bool has_layer_too_many(const settle_body *b)
 {
-    while (b->nodes > 0 && b->area == 0) next_layer_below(s, b);
+    return b->nodes > 0 && b->base > 0 && b->volume - b->base < b->area;
 }
 
-static void drop_layers(settle *s, int32_t body)
-{
-    const settle_body *b = body_at(s, body);
-    while (b->nodes > 0 && b->base > 0 && b->volume - b->base < b->area) settle_drop_layer(s, body);
-}
-
-// As many layers as the volume needs: a layer that would hold less than a unit per cell is none. Returns whether the body is still there.
-static bool find_layers(settle *s, int32_t body)
+// As many layers as the volume needs: a layer that would hold less than a unit per cell is none. Begins anew where it was left.
+static settle_found find_layers(settle *s, int32_t body)
 {
     settle_body *b = body_at(s, body);
     b->closed = false;
     settle_leave_lost_layers(s, b);
     leave_through_top(s, b);
     while (b->volume > b->base + b->room) {
-        if (b->volume - b->base - b->room >= b->area) settle_lift_cover(s, body);
-        const int64_t above = count_above(s, b);
+        const bool begun = s->search.kind == SEARCH_ABOVE && s->search.body == body;
+        if (!begun && b->volume - b->base - b->room >= b->area) settle_lift_cover(s, body);
+        if (!settle_search_above(s, body, false)) return FOUND_LATER;
+        const int64_t above = s->search.area;
         b->closed = above == 0;
-        if (b->volume - b->base - b->room < above || above == 0 || s->nodes.budget < b->nodes) break;
-        settle_rise(s, body);
-        b = body_at(s, body);
+        if (b->volume - b->base - b->room < above || above == 0) break;
+        if (s->nodes.budget < b->nodes || !settle_may_change(s, s->search.count)) return FOUND_LATER;
+        settle_take_layer(s);
         leave_through_top(s, b);
     }
-    drop_layers(s, body);
-    if (b->nodes > 0 && (b->base > 0 || b->volume >= b->area)) return true;
+    while (has_layer_too_many(b)) {
+        if (!settle_search_top(s, body, false) || !settle_may_change(s, s->search.count)) return FOUND_LATER;
+        settle_give_layer(s);
+    }
+    if (b->nodes > 0 && (b->base > 0 || b->volume >= b->area)) return FOUND_LAYERS;
     dissolve(s, body);
-    return b->used && b->nodes > 0;
+    return b->used && b->nodes > 0 ? FOUND_LAYERS : FOUND_END;
 }
 
-static void level_body(settle *s, int32_t body)
+// The reservoir that held a body when it was begun with: by its layers it may have come out of the box since.
+static const world_source *holder_of(settle *s, int32_t body)
+{
+    const weir_world *world = s->cells.world;
+    settle_levels *l = &s->levels;
+    if (!l->begun) {
+        const world_source *holder = settle_holder(s, body);
+        l->begun = true;
+        l->held = holder ? holder->id : 0;
+        return holder;
+    }
+    for (int32_t i = 0; i < world->source_count && l->held; i++)
+        if (world->sources[i].id == l->held && world->sources[i].kind == SOURCE_RESERVOIR) return &world->sources[i];
+    return NULL;
+}
+
+// Its layers, its level, and who wakes of it. What of it is left to the next update stands at a level meanwhile, too.
+static settle_found level_body(settle *s, int32_t body)
 {
     const int32_t level = body_at(s, body)->level, top = body_at(s, body)->top;
-    const world_source *holder = settle_holder(s, body);
-    if (holder ? !settle_hold(s, body, holder) : !find_layers(s, body)) return;
+    const world_source *holder = holder_of(s, body);
+    const settle_found found = holder ? settle_hold(s, body, holder) : find_layers(s, body);
+    if (found != FOUND_LATER) s->search.kind = SEARCH_NOTHING;
+    if (found == FOUND_END) return found;
     settle_body *b = body_at(s, body);
     settle_find_level(s, b);
-    drop_histogram(s, b);
     if (b->level != level || b->top != top) settle_flag_surface(s, b);
+    if (found == FOUND_LATER) return found;
+    drop_histogram(s, b);
     const int64_t height = body_height(b);
     if (height >= b->least_up || height <= b->most_down) settle_wake_outlets(s, body, false);
+    return found;
 }
 
 // Bodies that rise take cells from each other: the lowest by coordinate goes first. Insertion, since most updates change few.
-static void sort_changed(settle *s)
+static void sort_changed(settle *s, int32_t count)
 {
-    for (int32_t i = 1; i < s->changed_count; i++) {
+    for (int32_t i = 1; i < count; i++) {
         const int32_t body = s->changed[i];
         int32_t k = i;
         for (; k > 0 && settle_comes_before(s, body, s->changed[k - 1]); k--) s->changed[k] = s->changed[k - 1];
@@ -612,33 +519,65 @@ static void sort_changed(settle *s)
 // the update's, and water that waits for it is in no cell.
 void settle_follow_volumes(settle *s)
 {
-    sort_changed(s);
+    settle_end_search(s);
+    sort_changed(s, s->changed_count);
     for (int32_t i = 0; i < s->changed_count; i++) {
         settle_body *b = body_at(s, s->changed[i]);
         const int32_t level = b->level, top = b->top;
         settle_keep_seen(s, b);
         settle_leave_lost_layers(s, b);
-        drop_layers(s, s->changed[i]);
+        while (has_layer_too_many(b)) settle_drop_layer(s, s->changed[i]);
         settle_find_level(s, b);
         if (b->level != level || b->top != top) settle_flag_surface(s, b);
     }
 }
 
-// What comes of a body that came apart is looked at too, and what still waits then waits for the next update.
-void settle_level_bodies(settle *s)
+// Levels a body, and looks whether it has come apart. False if the next update goes on with it.
+static bool look_over(settle *s, int32_t body)
+{
+    if (!s->levels.apart) {
+        const settle_found found = level_body(s, body);
+        if (found == FOUND_LATER) return false;
+        if (found == FOUND_END && !body_at(s, body)->used) return true;
+        s->levels.apart = body_may_be_split(body_at(s, body));
+    }
+    if (s->levels.apart && !settle_split(s, body)) return false;
+    return true;
+}
+
+// What comes of a body that came apart is looked at too, and what still waits then waits for the next turn.
+bool settle_level_bodies(settle *s)
 {
     enum { ROUNDS = 3 };
-    for (int32_t round = 0; round < ROUNDS && s->changed_count > 0; round++) {
-        sort_changed(s);
-        for (int32_t left = s->changed_count; left > 0; left--) {
-            // From the front: a body that ends takes itself out of the list, and new ones come behind.
-            const int32_t body = s->changed[0];
+    settle_levels *l = &s->levels;
+    sort_changed(s, l->due);
+    for (;;) {
+        if (l->body == 0) {
+            if (l->due == 0 && (l->round >= ROUNDS || s->changed_count == 0)) break;
+            if (l->due == 0) {
+                l->round++;
+                l->due = s->changed_count;
+                sort_changed(s, l->due);
+            }
+            // From the front: new ones come behind.
+            l->body = s->changed[0];
             memmove(s->changed, s->changed + 1, (size_t)(--s->changed_count) * sizeof *s->changed);
-            body_at(s, body)->dirty = false;
-            level_body(s, body);
-            if (body_at(s, body)->used && body_may_be_split(body_at(s, body))) settle_split(s, body);
+            l->due--;
+            body_at(s, l->body)->dirty = false;
         }
+        if (!look_over(s, l->body)) return false;
+        *l = (settle_levels){.round = l->round, .due = l->due};
     }
+    l->round = 0;
+    return true;
+}
+
+void settle_end_levels(settle *s)
+{
+    settle_levels *l = &s->levels;
+    if (l->body == 0) return;
+    settle_note_body(s, l->body);
+    *l = (settle_levels){.round = l->round - 1};
 }
 
 // ---- Order -------------------------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ weir_status settle_prepare(void *state, const world_edit *edit)
     weir_status status = cells_prepare(state, edit);
     if (status == WEIR_OK) status = settle_sync(s);
     if (status == WEIR_OK && s->share_count > 0)
-        status = store_reserve(s, &s->histograms, s->changed_count);  // of bodies that fall
+        status = store_reserve(s, &s->histograms, s->changed_count + 1);  // of bodies that fall
     if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0)) {
         weir_box box = edit->place.box;
         status = settle_need_pages(s, box, edit->material, false);
@@ -291,6 +291,7 @@ void settle_terrain_changed(void *state, weir_box bricks)
 {
     settle *s = state;
     brick_pool *pool = &s->cells.pool;
+    settle_end_search(s);
     pool->topology_dirty = true;
     if (is_small(s, bricks)) {
         for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z; at.z++)

@@ -4,14 +4,16 @@
 // bricks in the order of coordinates and can stop at any of them: what an update may do is counted, and when that is spent the next update
 // goes on from there. Without a budget every update is a generation, but for lacks_room.
 //
-//     begin   levels and contacts of bodies            join    free water joins bodies         wake   what lies near changes
-//     work    the laws, all from the same old state    seed    bodies begin                    rest   bricks with nothing to do
-//     level   levels of bodies                         sort    liquids that meet find their order, and then react
+//     begin   which bricks it works on                 join    free water joins bodies         wake   what lies near changes
+//     meet    contacts, between levels of bodies       seed    bodies begin                    rest   bricks with nothing to do
+//     work    the laws, all from the same old state    sort    liquids that meet find their order, and then react
+//     level   levels of bodies
 //
 // Bricks that have been worked on keep their new fills to themselves until all are: then they count at once, and so does what bodies gain. So
 // no brick ever sees another's new water beside its own old one, and a face is open or closed for both. Until then each result is a
-// function of the old state alone: an edit changes the old state, and what it was near is worked on again. Nothing that an update leaves is
-// half of something: bodies, fills and levels hold as they are, and only the place in the generation has to be remembered.
+// function of the old state alone: an edit changes the old state, and what it was near is worked on again. So it is with bodies: what one
+// gets or gives back, and whether it has come apart, is found before anything of it changes (layers.c, parts.c). Nothing that an update
+// leaves is half of something: bodies, fills and levels hold as they are, and only the place in the generation has to be remembered.
 #include "solvers/settle/settle.h"
 
 #include "base/clock.h"
@@ -23,6 +25,7 @@ enum {
     OUTLETS_USUAL = 4,  // that a brick asks for; where more are needed some bricks rest later
     FACES_AND_SELF = 7,
     WORK_AT_ONCE = 64,  // bricks between two looks at the clock
+    LATE_PATIENCE = 3,  // times that edits may undo what was done in a turn, before it may take more than its budget
     SPARE_LEAST = 8     // spare pages besides one for each brick in which liquids meet
 };
 
@@ -37,10 +40,17 @@ static int64_t budget_units(const settle *s)
     return budget > 0 ? (int64_t)budget * SETTLE_COST_BRICK : INT64_MAX;
 }
 
+// By how many budgets more an update may go on with what edits undid just now, so that a turn ends under edits in every update.
+static int64_t times_more(const settle *s)
+{
+    return s->undone && s->late > LATE_PATIENCE ? s->late - LATE_PATIENCE : 0;
+}
+
 static void begin_update(settle *s)
 {
     const weir_world *world = s->cells.world;
     s->left = (settle_work_left){.units = budget_units(s)};
+    if (s->left.units < INT64_MAX) s->left.more = times_more(s) * s->left.units;
     if (world->update_microseconds > 0) s->left.until = clock_seconds() + 1e-6 * world->update_microseconds;
 }
 
@@ -55,6 +65,46 @@ bool settle_spend(settle *s, int64_t cost)
     s->left.units -= cost;
     s->left.spent += cost;
     return true;
+}
+
+// Where edits in every update end what was being found, an update may do more of it each time, so that it comes to an end.
+bool settle_look_on(settle *s)
+{
+    enum { LOOKS_AT_ONCE = 32 };
+    settle_search *q = &s->search;
+    if (q->owed > 0) {
+        q->owed--;
+    } else if (s->left.units >= SETTLE_COST_LOOK) {
+        if (q->spent % LOOKS_AT_ONCE == 0 && time_is_over(s)) return false;
+        s->left.units -= SETTLE_COST_LOOK;
+        s->left.spent += SETTLE_COST_LOOK;
+    } else if (s->left.more >= SETTLE_COST_LOOK) {
+        s->left.more -= SETTLE_COST_LOOK;
+    } else {
+        return false;
+    }
+    q->spent++;
+    return true;
+}
+
+bool settle_may_change(settle *s, int32_t nodes)
+{
+    const int64_t cost = (int64_t)nodes * SETTLE_COST_CHANGE, left = s->left.units < cost ? s->left.units : cost;
+    if (s->left.spent > 0 && s->left.more < cost && (left < cost || time_is_over(s))) return false;
+    s->left.units -= left;
+    s->left.spent += left;
+    return true;
+}
+
+void settle_end_search(settle *s)
+{
+    if (s->levels.body == 0) return;
+    if (s->search.kind != SEARCH_NOTHING && s->search.spent + s->search.owed > 0) {
+        s->late++;
+        s->undone = true;
+    }
+    s->search.kind = SEARCH_NOTHING;
+    settle_end_levels(s);
 }
 
 // ---- Room --------------------------------------------------------------------------------------------------------------------
@@ -100,7 +150,7 @@ static int32_t count_seeding(const settle *s)
 // comes to rest beside bodies has outlets; bodies have histograms where terrain is partly solid.
 weir_status settle_reserve_stores(settle *s)
 {
-    const int32_t active = s->active_count, parts = settle_count_parts(s), seeding = count_seeding(s);
+    const int32_t active = s->active_count, parts = settle_parts_wanted(s), seeding = count_seeding(s);
     const int32_t nodes = store_used(&s->nodes), bodies = store_used(&s->bodies);
     const int32_t beside = times(nodes, FACES_AND_SELF) < active ? times(nodes, FACES_AND_SELF) : active;
     weir_status status =
@@ -110,6 +160,7 @@ weir_status settle_reserve_stores(settle *s)
     if (status == WEIR_OK && s->share_count > 0)
         status = store_reserve(s, &s->histograms, bodies + s->bodies.budget - store_used(&s->histograms));
     if (status == WEIR_OK) status = settle_reserve_parts(s);
+    if (status == WEIR_OK) status = settle_reserve_steps(s);
     return status == WEIR_OK ? reserve_lists(s) : status;
 }
 
@@ -128,21 +179,43 @@ static weir_status reserve_pages(settle *s)
     return status;
 }
 
+// What the laws cost in a brick.
+static int64_t cost_of(const settle *s, int32_t brick)
+{
+    if (!several_liquids(s)) return SETTLE_COST_WORK;
+    const uint32_t liquids = settle_liquids_around(s, brick);
+    return liquids & (liquids - 1) ? SETTLE_COST_MIXED : SETTLE_COST_WORK;
+}
+
+// As many of some bricks as units pay for, and one at least; takes the units.
+static int32_t count_paid(const settle *s, const int32_t *bricks, int32_t count, int64_t *units)
+{
+    int32_t paid = 0;
+    while (paid < count) {
+        const int64_t cost = cost_of(s, bricks[paid]);
+        if (*units < cost && paid > 0) break;
+        *units = *units < cost ? 0 : *units - cost;
+        paid++;
+    }
+    return paid;
+}
+
 // The bricks that this update works on: those whose results went with a snapshot, which count nothing, so many at the cursor, and with what
 // is then left those that edits have undone. Where edits undo as much in every update, more of them with each, so that it ends.
 static void choose_slice(settle *s)
 {
-    const int64_t units = budget_units(s), most = units == INT64_MAX ? INT32_MAX : units / SETTLE_COST_WORK;
+    const int32_t behind = s->work_count - s->cursor;
+    int64_t units = budget_units(s);
     int32_t count = 0;
     for (int32_t i = 0; i < s->cursor && s->lost; i++)
         if (s->bricks[s->active[i]].done) s->slice[count++] = s->active[i];
     s->slice_lost = count;
-    const int32_t behind = s->work_count - s->cursor, first = behind < most ? behind : (int32_t)most;
-    for (int32_t i = 0; i < first; i++) s->slice[count++] = s->active[s->cursor + i];
-    s->slice_first = first;
-    const int64_t more = behind > 0 ? most - first : most * (1 + (int64_t)s->late);
+    s->slice_first = count_paid(s, s->active + s->cursor, behind, &units);
+    for (int32_t i = 0; i < s->slice_first; i++) s->slice[count++] = s->active[s->cursor + i];
     bricks_sort(&s->cells.pool, s->redo, s->redo_count);
-    for (int32_t i = 0; i < s->redo_count && i < more; i++) s->slice[count++] = s->redo[i];
+    if (behind == 0 && units < INT64_MAX) units *= 1 + times_more(s);
+    const int32_t again = units > 0 ? count_paid(s, s->redo, s->redo_count, &units) : 0;
+    for (int32_t i = 0; i < again; i++) s->slice[count++] = s->redo[i];
     s->slice_count = count;
 }
 
@@ -216,6 +289,7 @@ void settle_undo(settle *s, int32_t brick)
     settle_brick *b = &s->bricks[brick];
     if (s->stage != STAGE_WORK || !b->done) return;
     b->done = 0;
+    s->undone = true;
     s->redo[s->redo_count++] = brick;
 }
 
@@ -244,9 +318,21 @@ static bool begin(settle *s)
     for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].worked = 1;
     settle_evaporate(s);
     settle_keep_free(s);
-    settle_level_bodies(s);
+    return true;
+}
+
+static bool meet(settle *s)
+{
+    if (s->touching_count > 0 && !settle_may_change(s, s->touching_count * SETTLE_COST_VISIT / SETTLE_COST_CHANGE))
+        return false;
     settle_meet(s);
-    settle_level_bodies(s);
+    return true;
+}
+
+// What has changed until now the laws see.
+static bool level_before_work(settle *s)
+{
+    if (!settle_level_bodies(s)) return false;
     for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].stirred = 0;
     return true;
 }
@@ -351,7 +437,10 @@ static bool work_at_once(settle *s)
 {
     const double seconds = s->work_count * (s->brick_seconds > 0 ? s->brick_seconds : BRICK_SECONDS);
     if (s->left.until > 0 && s->work_count > 0 && clock_seconds() + seconds > s->left.until) return false;
-    if (!settle_spend(s, (int64_t)s->work_count * SETTLE_COST_WORK)) return false;
+    int64_t cost = 0;
+    for (int32_t i = 0; i < s->work_count; i++)
+        cost += s->bricks[s->active[i]].liquid == SETTLE_SEVERAL ? SETTLE_COST_MIXED : SETTLE_COST_WORK;
+    if (!settle_spend(s, cost)) return false;
     work_on(s, s->active, s->work_count, false);
     commit(s, false);
     for (int32_t body = 1; body < s->bodies.end && s->work_count > 0; body++)
@@ -367,7 +456,11 @@ static int32_t work_on_slice(settle *s, const int32_t *bricks, int32_t count, bo
         const int32_t some = !counts || s->left.until == 0 || count - done < WORK_AT_ONCE ? count - done : WORK_AT_ONCE;
         work_on(s, bricks + done, some, true);
         for (int32_t i = done; i < done + some; i++) s->bricks[bricks[i]].done = 1;
-        if (counts) s->left.units -= (int64_t)some * SETTLE_COST_WORK, s->left.spent += (int64_t)some * SETTLE_COST_WORK;
+        for (int32_t i = done; i < done + some && counts; i++) {
+            const int64_t cost = cost_of(s, bricks[i]), left = s->left.units < cost ? s->left.units : cost;
+            s->left.units -= left;
+            s->left.spent += left;
+        }
         done += some;
     }
     return done;
@@ -388,11 +481,12 @@ static bool work(settle *s)
     s->redo_count -= again;
     s->slice_count = s->slice_lost = s->slice_first = 0;
     if (s->cursor < s->work_count || s->redo_count > 0) {
-        s->late += only_redo;
+        s->late += only_redo && s->undone;
         return false;
     }
     // What they hold counts at once, in an update that has as much left as that takes, or has done nothing else.
-    if (s->left.spent > 0 && s->left.units < (int64_t)s->work_count * SETTLE_COST_VISIT) return false;
+    const int64_t cost = (int64_t)s->work_count * SETTLE_COST_VISIT;
+    if (s->left.spent > 0 && s->left.units < cost && s->left.more < cost) return false;
     if (!add_gains(s)) {
         begin_work_again(s);
         return false;
@@ -406,12 +500,6 @@ static bool work(settle *s)
 }
 
 // ---- After it ----------------------------------------------------------------------------------------------------------------
-
-static bool level(settle *s)
-{
-    settle_level_bodies(s);
-    return true;
-}
 
 // Bricks near which something changed are worked on in the next generation.
 static void wake_beside(settle *s, int32_t brick)
@@ -500,29 +588,39 @@ static bool rest(settle *s)
 
 // ---- The update --------------------------------------------------------------------------------------------------------------
 
-// A body that rose by more than a brick may have come beside another liquid, of which nobody knew when room was made; and before bodies
-// are levelled after a slice room is to be made too. What is left is for the next update.
-static bool lacks_room(settle *s)
+// A body that rose by more than a brick may have come beside another liquid, of which nobody knew when room was made; and where levels took
+// several updates, or the laws, room is to be made too. What is left is for the next update.
+static bool lacks_room(settle *s, settle_stage began)
 {
-    if (s->stage == STAGE_WORK) return !s->sliced && !settle_liquids_hold(s);
+    if (s->stage == STAGE_WORK) return began != STAGE_BEGIN || !settle_liquids_hold(s);
     return s->stage == STAGE_LEVEL && s->sliced;
 }
 
 weir_status settle_update(void *state)
 {
-    static bool (*const stages[STAGE_COUNT])(settle * s) = {
-        [STAGE_BEGIN] = begin, [STAGE_WORK] = work,         [STAGE_LEVEL] = level, [STAGE_JOIN] = join,
-        [STAGE_SEED] = seed,   [STAGE_LEVEL_AGAIN] = level, [STAGE_WAKE] = wake,   [STAGE_SORT] = sort_liquids,
-        [STAGE_REACT] = react, [STAGE_REST] = rest};
+    static bool (*const stages[STAGE_COUNT])(settle * s) = {[STAGE_BEGIN] = begin,
+                                                            [STAGE_LEVEL_FIRST] = settle_level_bodies,
+                                                            [STAGE_MEET] = meet,
+                                                            [STAGE_LEVEL_MET] = level_before_work,
+                                                            [STAGE_WORK] = work,
+                                                            [STAGE_LEVEL] = settle_level_bodies,
+                                                            [STAGE_JOIN] = join,
+                                                            [STAGE_SEED] = seed,
+                                                            [STAGE_LEVEL_AGAIN] = settle_level_bodies,
+                                                            [STAGE_WAKE] = wake,
+                                                            [STAGE_SORT] = sort_liquids,
+                                                            [STAGE_REACT] = react,
+                                                            [STAGE_REST] = rest};
     settle *s = state;
+    const settle_stage began = s->stage;
     begin_update(s);
     bool goes_on = true;
     while (goes_on && stages[s->stage](s)) {
         s->stage++;
         s->cursor = 0;
-        goes_on = s->stage < STAGE_COUNT && !lacks_room(s);
+        goes_on = s->stage < STAGE_COUNT && !lacks_room(s, began);
     }
-    s->sliced = false;
+    s->sliced = s->undone = false;
     s->age++;
     if (s->stage == STAGE_COUNT) {
         s->stage = STAGE_BEGIN;

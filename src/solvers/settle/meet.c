@@ -1,7 +1,4 @@
-// Bodies that touch, and bodies that come apart.
-//
-// Where two touch, the higher one runs into the lower one until their levels are close; then they are one, and level at once. A body out of which cells were
-// taken may be several: its cells are cut into parts that hang together, by bricks first and then from brick to brick.
+// Bodies that touch. The higher one runs into the lower one until their levels are close; then they are one, and level at once.
 #include "solvers/settle/settle.h"
 
 #include "world/coord_table.h"
@@ -12,7 +9,6 @@
 enum {
     PAIRS_MAX = 256,            // that meet in one update
     HEAD_MERGES = SETTLE_FULL,  // difference of heights at which two become one, units
-    PARTS_SPARE = 1024,         // more parts than nodes that a body may have
     HEAD_MOST = 1 << 22         // difference of heights that is reckoned with, units: so that products fit
 };
 
@@ -220,8 +216,7 @@ int32_t settle_unite(settle *s, int32_t a, int32_t b)
     from->volume = 0;
     to->may_be_split |= from->may_be_split;
     to->cut_pieces += from->cut_pieces;
-    for (int32_t list = 0; list < 2; list++)
-        while (from->first[list]) settle_relabel_node(s, from->first[list], keeps);
+    settle_move_nodes(s, gives, keeps);
     move_outlets(s, from, keeps);
     settle_end_body(s, gives);
     settle_note_body(s, keeps);
@@ -282,206 +277,4 @@ void settle_meet(settle *s)
             if (p->b == high || p->b == low) p->b = left;
         }
     }
-}
-
-// ---- Bodies come apart -------------------------------------------------------------------------------------------------------
-
-// Cells of a node that hang together.
-typedef struct settle_part {
-    int32_t node;
-    int32_t root;  // a part with which it hangs together
-    int32_t body;  // of a root: that its parts become
-    layer_mask cells;
-} settle_part;
-
-weir_status settle_reserve_parts(settle *s)
-{
-    const int32_t room = store_used(&s->nodes) + s->nodes.budget + PARTS_SPARE;
-    if (room <= s->part_room) return WEIR_OK;
-    memory *mem = &s->cells.world->mem;
-    const int32_t more = room + room / 4;  // so that a world that grows need not ask in every update
-    settle_part *parts = memory_alloc(mem, (size_t)more * sizeof *parts);
-    if (!parts) return status_fail(WEIR_ERROR_MEMORY, "no memory to tell %d parts of water apart", more);
-    memory_free(mem, s->parts, (size_t)s->part_room * sizeof *parts);
-    s->parts = parts;
-    s->part_room = more;
-    return WEIR_OK;
-}
-
-int64_t settle_part_bytes(const settle *s)
-{
-    return s->part_room * (int64_t)sizeof *s->parts;
-}
-
-void settle_free_parts(settle *s)
-{
-    memory_free(&s->cells.world->mem, s->parts, (size_t)s->part_room * sizeof *s->parts);
-    s->parts = NULL;
-    s->part_room = 0;
-}
-
-// Takes the cells that hang together with the lowest one out of a mask. Most nodes have whole layers, which hang together without a look.
-static layer_mask take_part(layer_mask *cells)
-{
-    layer_mask part = {{0}};
-    for (int32_t y = 0; y < 8; y++) {
-        if (!cells->layer[y]) continue;
-        part.layer[y] = cells->layer[y] == ~UINT64_C(0) ? cells->layer[y] : cells->layer[y] & -cells->layer[y];
-        break;
-    }
-    for (bool grown = true; grown;) {
-        grown = false;
-        for (int32_t y = 0; y < 8; y++) {
-            uint64_t wider = part.layer[y] | layer_sides(part.layer[y]);
-            if (y > 0) wider |= part.layer[y - 1];
-            if (y < 7) wider |= part.layer[y + 1];
-            wider &= cells->layer[y];
-            grown |= wider != part.layer[y];
-            part.layer[y] = wider;
-        }
-    }
-    for (int32_t y = 0; y < 8; y++) cells->layer[y] &= ~part.layer[y];
-    return part;
-}
-
-static int32_t root_of(settle_part *parts, int32_t part)
-{
-    while (parts[part].root != part) part = parts[part].root = parts[parts[part].root].root;
-    return part;
-}
-
-int32_t settle_count_parts(const settle *s)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < s->changed_count; i++) {
-        const settle_body *b = body_at(s, s->changed[i]);
-        for (int32_t list = 0; list < 2 && body_may_be_split(b); list++) {
-            for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
-                layer_mask left = node_at(s, n)->cells;
-                for (; !layers_empty(&left); count++) take_part(&left);
-            }
-        }
-    }
-    return count;
-}
-
-// Cuts a body's nodes into parts. Returns how many there are, or 0 if there are too many to look at now.
-static int32_t find_parts(settle *s, const settle_body *b)
-{
-    int32_t count = 0;
-    const int32_t most = store_used(&s->nodes) + s->nodes.budget + PARTS_SPARE;  // as many as there was room made for, or fewer
-    for (int32_t list = 0; list < 2; list++) {
-        for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
-            layer_mask left = node_at(s, n)->cells;
-            node_at(s, n)->part = count;
-            while (!layers_empty(&left)) {
-                if (count == most) return 0;
-                s->parts[count] = (settle_part){.node = n, .root = count, .cells = take_part(&left)};
-                count++;
-            }
-        }
-    }
-    return count;
-}
-
-// Joins the parts of nodes that touch over the upper faces of bricks. The lower number is the root.
-static void join_parts(settle *s, int32_t body, int32_t count)
-{
-    settle_part *parts = s->parts;
-    for (int32_t p = 0; p < count; p++) {
-        for (int32_t axis = 0; axis < 3; axis++) {
-            const int32_t next = s->cells.pool.near[node_at(s, parts[p].node)->brick][NEXT[axis]];
-            const int32_t node = next ? settle_find_node(s, next, body) : 0;
-            for (int32_t q = node ? node_at(s, node)->part : count; q < count && parts[q].node == node; q++) {
-                if (!faces_across(&parts[p].cells, &parts[q].cells, axis)) continue;
-                const int32_t a = root_of(parts, p), c = root_of(parts, q);
-                if (a < c)
-                    parts[c].root = a;
-                else
-                    parts[a].root = c;
-            }
-        }
-    }
-}
-
-static int64_t volume_of(const settle *s, const settle_body *b, const settle_part *part)
-{
-    const settle_node *n = node_at(s, part->node);
-    const settle_brick *brick = &s->bricks[n->brick];
-    const int32_t bottom = 8 * s->cells.pool.coord[n->brick].y;
-    int64_t volume = 0;
-    for (int32_t y = 0; y < 8; y++) {
-        if (!brick->shares) {
-            volume += (int64_t)bits(part->cells.layer[y]) * body_fill(b, bottom + y, SETTLE_FULL);
-            continue;
-        }
-        for (uint64_t left = part->cells.layer[y]; left;)
-            volume += body_fill(b, bottom + y, cell_capacity(brick, cell_of(y, region_take(&left))));
-    }
-    return volume;
-}
-
-// The root of the part that has the lowest cell by coordinate.
-static int32_t lowest_root(settle *s, int32_t count)
-{
-    int32_t lowest = 0;
-    for (int32_t p = 1; p < count; p++) {
-        const weir_coord *coord = s->cells.pool.coord;
-        const settle_part *a = &s->parts[p], *b = &s->parts[lowest];
-        const int order = coord_compare(coord[node_at(s, a->node)->brick], coord[node_at(s, b->node)->brick]);
-        if (order < 0 || (order == 0 && settle_lowest_cell(&a->cells) < settle_lowest_cell(&b->cells))) lowest = p;
-    }
-    return root_of(s->parts, lowest);
-}
-
-// Gives a part to the body of its root.
-static void move_part(settle *s, int32_t part)
-{
-    settle_part *p = &s->parts[part];
-    const int32_t body = s->parts[root_of(s->parts, part)].body;
-    settle_node *n = node_at(s, p->node);
-    if (n->body == body) return;
-    const int32_t there = settle_need_node(s, n->brick, body);
-    n = node_at(s, p->node);
-    for (int32_t y = 0; y < 8; y++) {
-        node_at(s, there)->cells.layer[y] |= p->cells.layer[y];
-        n->cells.layer[y] &= ~p->cells.layer[y];
-    }
-}
-
-// The part with the lowest cell keeps what is in no cell.
-void settle_split(settle *s, int32_t body)
-{
-    settle_body *b = body_at(s, body);
-    const int32_t count = b->nodes > 0 ? find_parts(s, b) : 0;
-    int32_t roots = 0;
-    if (count > 0) join_parts(s, body, count);
-    for (int32_t p = 0; p < count; p++) roots += root_of(s->parts, p) == p;
-    if (count == 0 || roots - 1 > s->bodies.budget || count > s->nodes.budget) {
-        if (b->nodes > 0) settle_note_body(s, body);  // in the next update, for which there will be room
-        return;
-    }
-    b->may_be_split = false;
-    b->cut_pieces = 0;
-    if (roots == 1) return;
-
-    settle_wake_outlets(s, body, true);
-    const int32_t first = lowest_root(s, count);
-    for (int32_t p = 0; p < count; p++)
-        if (root_of(s->parts, p) == p)
-            s->parts[p].body = p == first ? body : settle_new_body(s, body_at(s, body)->top, body_at(s, body)->material);
-    const settle_body before = *body_at(s, body);
-    int64_t given = 0;
-    for (int32_t p = 0; p < count; p++) {
-        const int32_t root = root_of(s->parts, p);
-        if (root == first) continue;
-        const int64_t volume = volume_of(s, &before, &s->parts[p]);
-        body_at(s, s->parts[root].body)->volume += volume;
-        given += volume;
-    }
-    body_at(s, body)->volume -= given;
-    assert(body_at(s, body)->volume >= 0);
-    for (int32_t p = 0; p < count; p++) move_part(s, p);
-    for (int32_t p = 0; p < count; p++)
-        if (root_of(s->parts, p) == p) settle_recount(s, s->parts[p].body);
 }

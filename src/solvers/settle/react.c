@@ -176,6 +176,7 @@ bool settle_may_form(const settle *s, uint32_t liquids)
 void settle_reactions_changed(void *state)
 {
     settle *s = state;
+    settle_end_search(s);
     for (int32_t b = 1; b < s->cells.pool.end; b++)
         if (s->cells.pool.alive[b] && b < s->brick_room && any_react(s, settle_liquids_around(s, b), false)) settle_wake(s, b);
 }

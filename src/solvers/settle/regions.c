@@ -285,6 +285,7 @@ static weir_status make_room(settle *s, weir_box bricks, const settle *a)
         if (status == WEIR_OK) status = store_reserve(s, &s->outlets, plus(plus(outlets, near * OUTLETS_USUAL), SPARE));
         if (status == WEIR_OK) status = store_reserve(s, &s->histograms, histograms);
     }
+    if (status == WEIR_OK) status = settle_reserve_steps(s);
     return status;
 }
 

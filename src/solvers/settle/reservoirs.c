@@ -104,41 +104,52 @@ static bool ends_at_top(const settle *s, const settle_body *b)
     return t->open_sides & WEIR_SIDE_Y_MAX && b->top + 1 == t->bounds.max.y;
 }
 
-// As many layers as the level asks for and terrain allows. A layer that would hold less than a unit per cell is none.
-static void rise_to(settle *s, int32_t body, const held_surface *surface)
+// As many layers as the level asks for and terrain allows. A layer that would hold less than a unit per cell is none. False if the next
+// update goes on.
+static bool rise_to(settle *s, int32_t body, const held_surface *surface)
 {
-    while (body_at(s, body)->top < surface->top && !ends_at_top(s, body_at(s, body))) {
-        const settle_body *b = body_at(s, body);
+    settle_body *b = body_at(s, body);
+    while (b->top < surface->top && !ends_at_top(s, b)) {
         const int32_t level = b->top + 1 == surface->top ? surface->level : SETTLE_FULL;
-        int64_t cells;
-        settle_lift_cover(s, body);
-        const int64_t holds = settle_above_holds(s, b, level, &cells);
-        body_at(s, body)->closed = cells == 0;
-        if (cells == 0 || holds < cells) return;
-        if (s->nodes.budget < b->nodes) {
-            settle_note_body(s, body);  // in the next update, for which there will be room
-            return;
-        }
-        settle_rise(s, body);
+        if (s->search.kind != SEARCH_ABOVE || s->search.body != body) settle_lift_cover(s, body);
+        if (!settle_search_above(s, body, false)) return false;
+        const int32_t cells = s->search.area;
+        b->closed = cells == 0;
+        if (cells == 0 || settle_found_holds(s, level) < cells) return true;
+        if (s->nodes.budget < b->nodes || !settle_may_change(s, s->search.count)) return false;
+        settle_take_layer(s);
     }
+    return true;
 }
 
-bool settle_hold(settle *s, int32_t body, const world_source *holder)
+// While layers come or go a body holds at least what those below its top layer do, and no more than all.
+static settle_found hold_later(settle *s, settle_body *b)
+{
+    const int64_t full = b->base + b->room, volume = b->volume < b->base ? b->base : b->volume > full ? full : b->volume;
+    cells_book(&s->cells, b->material, (volume - b->volume) * SETTLE_UNIT);
+    b->volume = volume;
+    return FOUND_LATER;
+}
+
+settle_found settle_hold(settle *s, int32_t body, const world_source *holder)
 {
     const held_surface surface = surface_of(holder);
     settle_body *b = body_at(s, body);
     b->closed = false;
     settle_leave_lost_layers(s, b);
-    while (b->nodes > 0 && b->top > surface.top) settle_drop_layer(s, body);
-    if (b->nodes > 0) rise_to(s, body, &surface);
+    while (b->nodes > 0 && b->top > surface.top) {
+        if (!settle_search_top(s, body, false) || !settle_may_change(s, s->search.count)) return hold_later(s, b);
+        settle_give_layer(s);
+    }
+    if (b->nodes > 0 && !rise_to(s, body, &surface)) return hold_later(s, b);
     int64_t volume = b->base + (b->top == surface.top ? settle_layer_holds(s, b, surface.level) : b->room);
     if (volume == 0 && b->nodes > 0) settle_drop_layer(s, body);
     if (b->nodes == 0) volume = 0;
     cells_book(&s->cells, b->material, (volume - b->volume) * SETTLE_UNIT);
     b->volume = volume;
-    if (b->nodes > 0) return true;
+    if (b->nodes > 0) return FOUND_LAYERS;
     settle_end_body(s, body);
-    return false;
+    return FOUND_END;
 }
 
 // ---- Free water ------------------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ typedef struct settle_node {
     int32_t brick, body;
     int32_t next_in_brick;
     int32_t list, before, next;  // in the body
-    int32_t part;                // the first of its parts, while a split is looked for
+    int32_t part;                // the first of its parts, while these are looked for
     layer_mask cells;
 } settle_node;
 
@@ -145,6 +145,9 @@ typedef struct settle_gain {
 // Where a generation stands: generation.c.
 typedef enum settle_stage {
     STAGE_BEGIN,
+    STAGE_LEVEL_FIRST,
+    STAGE_MEET,
+    STAGE_LEVEL_MET,
     STAGE_WORK,
     STAGE_LEVEL,
     STAGE_JOIN,
@@ -168,10 +171,57 @@ typedef struct settle_store {
 
 // What the parts of an update cost, about in proportion to their time: a budget of one brick pays for one that goes through all stages.
 enum {
-    SETTLE_COST_WORK = 8,   // the laws
-    SETTLE_COST_VISIT = 1,  // a stage after them
+    SETTLE_COST_WORK = 32,    // the laws
+    SETTLE_COST_MIXED = 128,  // where several liquids are near
+    SETTLE_COST_VISIT = 4,    // a stage after them
+    SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
+    SETTLE_COST_CHANGE = 1,   // of a node of a body
     SETTLE_COST_BRICK = SETTLE_COST_WORK + 4 * SETTLE_COST_VISIT
 };
+
+// What is found out about a body over as many updates as that takes, before anything of it changes (layers.c, parts.c). It counts nothing:
+// an edit ends it, and then it begins anew. How far it is follows from what was spent on it; which nodes it has come to is an accident.
+typedef enum settle_search_kind { SEARCH_NOTHING, SEARCH_ABOVE, SEARCH_TOP, SEARCH_PARTS, SEARCH_COUNT } settle_search_kind;
+
+typedef struct settle_search {
+    settle_search_kind kind;
+    int32_t body, top;   // of which, with what top layer
+    int32_t stage;       // from 0 on
+    int32_t list, node;  // at which it goes on; node 0: the stage is over
+    int32_t part;        // or the part at which it does
+    int32_t count;       // of steps, or of parts
+    int64_t spent;
+    int64_t owed;  // that was spent before a snapshot, which knows nothing of what it was spent on
+    // Of a layer: what it would count for.
+    int64_t room;
+    int32_t area, partly;
+    int32_t histogram[256];
+    bool alone;  // some of its cells have none of the body below them
+    bool under;  // others have
+    // Of parts.
+    int32_t roots;    // that do not hang together
+    int32_t loose;    // parts of nodes that have several
+    int32_t lacking;  // for which there was no room
+    int32_t pieces;   // that are known
+    int32_t lowest;   // the part with the lowest cell
+} settle_search;
+
+// A node of the layer that a body gets or gives back.
+typedef struct settle_step {
+    int32_t node, brick;  // where the cells are
+    uint64_t cells;
+    uint32_t flags;
+} settle_step;
+
+// Levels that are being found (bodies.c).
+typedef struct settle_levels {
+    int32_t round;  // 0: not begun
+    int32_t due;    // bodies of this round, the first ones of those that changed
+    int32_t body;   // that is looked at, and not among them; 0: none
+    int32_t held;   // the id of the reservoir that held it when it was begun with; 0: none did
+    bool begun;
+    bool apart;  // it has its level, and may have come apart
+} settle_levels;
 
 // A cell, and what it holds, of its own or as a body's; brick 0: there is none.
 typedef struct settle_place {
@@ -185,6 +235,7 @@ typedef struct settle_held {
 // What an update may still do, and what it did.
 typedef struct settle_work_left {
     int64_t units;
+    int64_t more;  // besides these, of what edits ended or undid before
     double until;  // by the clock, in seconds; 0: no limit
     int64_t spent;
     int32_t bricks;  // that the laws were applied to
@@ -208,8 +259,14 @@ typedef struct settle {
     int32_t changed_count, changed_room;
     settle_cut *cuts;  // of bodies, while a region leaves
     int32_t cut_room;
-    struct settle_part *parts;  // of a body that may be split
-    int32_t part_room;
+    settle_levels levels;
+    settle_search search;
+    settle_step *steps;  // of it; room for every node
+    int32_t step_room;
+    struct settle_part *parts;
+    int32_t part_room, part_most;  // how many there may be in this update, which follows from what there is
+    struct settle_piece *pieces;   // that it comes apart into
+    int32_t piece_room;
     const settle_kernels *kernels;
     char *scratch;        // a tile per thread
     char *mixed_scratch;  // and one for mixed bricks, from the second material on
@@ -223,7 +280,8 @@ typedef struct settle {
     int32_t
         work_count;  // of the active ones, the first ones, that it works on: in the order of coordinates, 0 for one that rests
     int32_t cursor;  // as far as the stage has come with them
-    int32_t late;    // updates that began with nothing but `redo` to do
+    int32_t late;    // how often edits have undone as much as an update does, or ended a search
+    bool undone;     // edits have undone something since the last update
     int32_t age;     // updates that it has taken before this one
     int32_t *redo;   // bricks that had been worked on before an edit changed something near them; room for every one
     int32_t redo_count;
@@ -259,6 +317,11 @@ static inline settle_body *body_at(const settle *s, int32_t body)
 static inline settle_outlet *outlet_at(const settle *s, int32_t outlet)
 {
     return (settle_outlet *)s->outlets.items + outlet;
+}
+
+static inline bool several_liquids(const settle *s)
+{
+    return s->liquids & (s->liquids - 1);
 }
 
 static inline int32_t *histogram_of(const settle *s, const settle_body *body)
@@ -546,13 +609,23 @@ weir_status settle_update(void *state);
 bool settle_sources_wait(const void *state);
 // Whether there is time for so much more work; it is spent then.
 bool settle_spend(settle *s, int64_t cost);
+// The same for a node of a search; free where that was done before and lost.
+bool settle_look_on(settle *s);
+// The same for what has been found, of so many nodes, to be done: in an update that has as much left as that takes, or has done nothing
+// else.
+bool settle_may_change(settle *s, int32_t nodes);
+// Before anything changes outside of an update.
+void settle_end_search(settle *s);
 // Something changed that the laws see in a brick: what it was going to hold is found again.
 void settle_undo(settle *s, int32_t brick);
 void settle_undo_around(settle *s, int32_t brick);
 // The level of a body is about to change.
 void settle_keep_seen(settle *s, settle_body *body);
 
-// ---- bodies.c: one body: its cells, level and layers ----
+// ---- bodies.c: one body: its cells and level ----
+
+// What has come of a body that was to get its layers.
+typedef enum settle_found { FOUND_LAYERS, FOUND_END, FOUND_LATER } settle_found;
 
 // The node of a body in a brick; 0: it has none there.
 int32_t settle_find_node(const settle *s, int32_t brick, int32_t body);
@@ -568,9 +641,18 @@ void settle_end_body(settle *s, int32_t body);
 // The node of a body in a brick, made if there is none.
 int32_t settle_need_node(settle *s, int32_t brick, int32_t body);
 void settle_end_node(settle *s, int32_t node);
-void settle_relabel_node(settle *s, int32_t node, int32_t body);
+// Gives all nodes of a body to another. Where that one has a node in the same brick, it gets the cells.
+void settle_move_nodes(settle *s, int32_t from, int32_t to);
 // Cells of a node in a layer begin, or end (`sign` -1), to count for what fits into the body.
 void settle_count_cells(settle *s, settle_body *body, const settle_brick *brick, int32_t y, uint64_t cells, int32_t sign);
+// Gives a node to a body that has none in its brick. Which one of the body's is the lowest is not known then.
+void settle_hand_node(settle *s, int32_t node, int32_t body);
+// Brings nodes into the lists in which they belong with the body's top layer.
+void settle_relist(settle *s, settle_body *b);
+// All of a body's nodes become deep ones.
+void settle_sink_nodes(settle *s, settle_body *b);
+// What fits into the top layer, all of it counted anew.
+void settle_set_layer(settle *s, settle_body *b, int64_t room, int32_t area, int32_t partly, const int32_t *histogram);
 // Counts all cells of a body anew, with another top layer: its highest.
 void settle_recount(settle *s, int32_t body);
 void settle_note_body(settle *s, int32_t body);
@@ -580,29 +662,17 @@ void settle_clear_layer(settle *s, settle_body *b);
 // Another layer is the top one; what fits is the caller's to count.
 void settle_set_top(settle *s, int32_t body, int32_t top);
 
-// Gives free water in some cells of a layer to a body, which has them or will have.
-void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64_t cells);
-
 // What the top layer holds at a level, and the level that the volume has.
 int64_t settle_layer_holds(const settle *s, const settle_body *b, int32_t level);
 void settle_find_level(const settle *s, settle_body *b);
-void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
-// What a body would hold in the cells above its top layer at a level of theirs; *cells gets how many there are.
-int64_t settle_above_holds(const settle *s, const settle_body *b, int32_t level, int64_t *cells);
 // Notes for weir_world_changed that the bricks of a body's top layer show, or are about to show, another level.
 void settle_flag_surface(settle *s, const settle_body *b);
-// Whether there are any cells above its top layer that it can get.
-bool settle_can_rise(const settle *s, const settle_body *b);
-// Gives a body the cells above its top layer.
-void settle_rise(settle *s, int32_t body);
-// Leaves top layers of which terrain has taken all cells.
-void settle_leave_lost_layers(settle *s, settle_body *b);
-// Takes the top layer away from a body; its volume stays.
-void settle_drop_layer(settle *s, int32_t body);
 // Brings the levels of bodies that changed down or up to their volumes, as far as the layers that they have allow.
 void settle_follow_volumes(settle *s);
-// After a change: as many layers as its volume needs, its level, and who wakes of it.
-void settle_level_bodies(settle *s);
+// After a change: as many layers as its volume needs, its level, and who wakes of it. False if it goes on in the next update.
+bool settle_level_bodies(settle *s);
+// Bodies whose levels were being found are among those that changed again.
+void settle_end_levels(settle *s);
 
 // Whether a comes before b, by the lowest brick and cell of each.
 int32_t settle_lowest_cell(const layer_mask *cells);
@@ -610,12 +680,46 @@ bool settle_comes_before(const settle *s, int32_t a, int32_t b);
 // The lowest brick of a body that has any; 0: it has none.
 int32_t settle_lowest_brick(const settle *s, int32_t body);
 
+// ---- layers.c: layers that a body gets and gives back ----
+
+// Gives free water in some cells of a layer to a body, which has them or will have.
+void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64_t cells);
+
+// Bodies that lie under cells which have become free may rise into them.
+void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
+// Whether there are any cells above its top layer that it can get.
+bool settle_can_rise(const settle *s, const settle_body *b);
+// Finds the cells above the top layer of a body, or those in it and what is below; `all`: in this update. False if the next one goes on.
+bool settle_search_above(settle *s, int32_t body, bool all);
+bool settle_search_top(settle *s, int32_t body, bool all);
+// What the layer that was found would hold at a level.
+int64_t settle_found_holds(const settle *s, int32_t level);
+// Gives the body what was found above it, or takes its top layer away; its volume stays.
+void settle_take_layer(settle *s);
+void settle_give_layer(settle *s);
+// Both at once: found, and done.
+void settle_rise(settle *s, int32_t body);
+void settle_drop_layer(settle *s, int32_t body);
+// Leaves top layers of which terrain has taken all cells.
+void settle_leave_lost_layers(settle *s, settle_body *b);
+weir_status settle_reserve_steps(settle *s);
+
+// ---- parts.c: bodies that come apart ----
+
+weir_status settle_reserve_parts(settle *s);
+int64_t settle_search_bytes(const settle *s);
+void settle_free_search(settle *s);
+// Whether a body has come apart, and what it is then. False if it goes on in the next update.
+bool settle_split(settle *s, int32_t body);
+// What the next update is to have room for to go on with that.
+int32_t settle_parts_wanted(const settle *s);
+
 // ---- reservoirs.c: what is held at a level ----
 
 // The reservoir that holds a body; NULL: none does.
 const world_source *settle_holder(const settle *s, int32_t body);
-// Gives a body that is held the layers and the volume of its reservoir's level, and books the difference. Returns whether it is still there.
-bool settle_hold(settle *s, int32_t body, const world_source *holder);
+// Gives a body that is held the layers and the volume of its reservoir's level, and books the difference.
+settle_found settle_hold(settle *s, int32_t body, const world_source *holder);
 // Brings the free cells of the worked bricks to the levels of reservoirs.
 void settle_keep_free(settle *s);
 // The bodies that reach into a box are levelled in the next update.
@@ -623,7 +727,7 @@ void settle_note_box(settle *s, weir_box box);
 // Whether a newborn brick is one that a reservoir fills.
 bool settle_is_filled(const settle *s, int32_t brick);
 
-// ---- meet.c: bodies that touch or come apart ----
+// ---- meet.c: bodies that touch ----
 
 void settle_meet(settle *s);
 // Two bodies become one, of which the lower one is full up to the top layer of the other; it is left to the caller to find its level. Returns
@@ -631,12 +735,6 @@ void settle_meet(settle *s);
 int32_t settle_unite(settle *s, int32_t a, int32_t b);
 // A body got cells in a brick: it may touch another there.
 void settle_mark_touching(settle *s, int32_t brick, int32_t body);
-weir_status settle_reserve_parts(settle *s);
-int64_t settle_part_bytes(const settle *s);
-void settle_free_parts(settle *s);
-void settle_split(settle *s, int32_t body);
-// How many parts, within bricks, the bodies have that are to be looked over in the next update.
-int32_t settle_count_parts(const settle *s);
 // The nodes of a brick in the order of their lowest cells. Returns how many there are.
 int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK_CELLS]);
 

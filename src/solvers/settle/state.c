@@ -8,8 +8,9 @@
 //     | each outlet: number of its body, the two heights of 8 bytes
 //
 // then the bodies, numbered in the order in which they come: material, volume of 8 bytes, level of 4, flags, and what the laws see of it if that is
-// something else: level and top layer of 4 bytes. Where a generation stands comes first. All live bricks are there, also dry
-// ones: one that comes to be is worked on if a neighbour is, so it matters which have been there before.
+// something else: level and top layer of 4 bytes. Where a generation stands comes first, and at the end the body that is being levelled, if there
+// is one. All live bricks are there, also dry ones: one that comes to be is worked on if a neighbour is, so it matters which have been there
+// before.
 #include "base/hash.h"
 #include "solvers/settle/settle.h"
 
@@ -32,6 +33,9 @@ enum {
     FLAG_SEEN_CLOSED = 16,
     FLAG_CUT = 32,
     FLAG_CLEAN = 64,  // but for that it was cut
+    FLAG_DUE = 128,   // to be levelled in the round under way
+    FLAG_AGAIN = 1,   // of the body that is being levelled: and in the next round
+    FLAG_APART = 2,
     HASH_GRAIN = 64
 };
 
@@ -149,6 +153,9 @@ weir_status settle_freeze(void *state)
         copy->stage = s->stage;
         copy->cursor = s->cursor;
         copy->late = s->late;
+        copy->undone = s->undone;
+        copy->levels = s->levels;
+        copy->search = s->search;
         enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
                  copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->histograms, &copy->histograms);
     }
@@ -187,6 +194,12 @@ static uint32_t place_of(const settle *s, const settle_brick *b)
 static int32_t cursor_of(const settle *s)
 {
     return s->stage == STAGE_REST ? 0 : s->cursor;
+}
+
+// What has been spent on the search under way.
+static int64_t found_so_far(const settle *s)
+{
+    return s->search.kind == SEARCH_NOTHING ? 0 : s->search.spent + s->search.owed;
 }
 
 // A dry brick at rest counts nothing.
@@ -245,8 +258,9 @@ uint64_t settle_hash(const void *state, bool frozen)
     for (int32_t body = 1; body < s->bodies.end; body++)
         if (body_at(s, body)->used) sum += hash_body(s, body);
     if (s->stage != STAGE_BEGIN) {
-        const int32_t place[3] = {(int32_t)s->stage, cursor_of(s), s->late};
-        sum += hash_bytes(place, sizeof place, 1);
+        const settle_levels *l = &s->levels;
+        const int32_t place[7] = {(int32_t)s->stage, cursor_of(s), s->late, s->undone, l->round, l->due, l->apart};
+        sum += hash_bytes(place, sizeof place, 1 + (uint64_t)found_so_far(s));
     }
     return sum;
 }
@@ -326,9 +340,9 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
 }
 
 // What of a body a cut takes along, or all of it. A part below the top layer is full.
-static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut *cut)
+static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut *cut, bool due, bool levelled)
 {
-    const bool part = cut && cut->nodes < b->nodes, dirty = b->dirty && !b->cut_clean;
+    const bool part = cut && cut->nodes < b->nodes, dirty = (b->dirty && !b->cut_clean) || levelled;
     const int32_t pieces = part ? 1 : b->cut_pieces;
     snapshot_put_number(w, b->material, 1);
     snapshot_put_number(w, (uint64_t)(cut ? cut->leaves : b->volume), 8);
@@ -337,7 +351,7 @@ static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut
                         (b->closed ? FLAG_CLOSED : 0) | (dirty || pieces > 0 ? FLAG_DIRTY : 0) |
                             (b->may_be_split ? FLAG_SPLIT : 0) | (pieces > 0 ? FLAG_CUT : 0) |
                             (pieces > 0 && !dirty ? FLAG_CLEAN : 0) |
-                            (b->seen_kept ? FLAG_SEEN | (b->seen.closed ? FLAG_SEEN_CLOSED : 0) : 0),
+                            (b->seen_kept ? FLAG_SEEN | (b->seen.closed ? FLAG_SEEN_CLOSED : 0) : 0) | (due ? FLAG_DUE : 0),
                         1);
     if (pieces > 0) snapshot_put_number(w, (uint32_t)pieces, 4);
     if (!b->seen_kept) return;
@@ -351,7 +365,29 @@ static void save_stage(const settle *s, snapshot_writer *w)
     if (s->stage == STAGE_BEGIN) return;
     snapshot_put_number(w, (uint32_t)cursor_of(s), 4);
     snapshot_put_number(w, (uint32_t)s->late, 4);
+    snapshot_put_number(w, s->undone, 1);
     snapshot_put_number(w, (uint32_t)s->age, 4);
+}
+
+// Of the body that is being levelled: which one it is, and what has been spent on what.
+static void save_levels(const settle *s, snapshot_writer *w, const body_numbers *numbers)
+{
+    const settle_levels *l = &s->levels;
+    if (s->stage == STAGE_BEGIN) return;
+    snapshot_put_number(w, (uint32_t)(l->body ? numbers->of[l->body] : 0), 4);
+    if (!l->body) return;
+    snapshot_put_number(w, (uint32_t)l->round, 1);
+    snapshot_put_number(w, (body_at(s, l->body)->dirty ? FLAG_AGAIN : 0) | (l->apart ? FLAG_APART : 0), 1);
+    snapshot_put_number(w, (uint32_t)l->held, 4);
+    snapshot_put_number(w, s->search.kind, 1);
+    snapshot_put_number(w, (uint64_t)found_so_far(s), 8);
+}
+
+static bool is_due(const settle *s, int32_t body)
+{
+    for (int32_t i = 0; i < s->levels.due; i++)
+        if (s->changed[i] == body) return true;
+    return false;
 }
 
 static bool is_saved(const settle *s, int32_t brick, const weir_box *box)
@@ -379,7 +415,10 @@ void settle_save_bricks(const settle *s, snapshot_writer *w, const weir_box *box
         for (size_t body = 1; body < bodies; body++)
             if (numbers.of[body]) by_number[numbers.of[body]] = (int32_t)body;
         snapshot_put_number(w, (uint32_t)numbers.last, 4);
-        for (int32_t i = 1; i <= numbers.last; i++) save_body(w, body_at(s, by_number[i]), cuts ? &cuts[by_number[i]] : NULL);
+        for (int32_t i = 1; i <= numbers.last; i++)
+            save_body(w, body_at(s, by_number[i]), cuts ? &cuts[by_number[i]] : NULL, is_due(s, by_number[i]),
+                      by_number[i] == s->levels.body);
+        save_levels(s, w, &numbers);
     }
     snapshot_scratch_free(w, by_number, bodies * sizeof *by_number);
     snapshot_scratch_free(w, bricks, (live + 1) * sizeof *bricks);
@@ -547,6 +586,15 @@ static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, b
     return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
+// Among those that changed, to those of the round under way.
+static void put_first(settle *a, int32_t body)
+{
+    settle_forget_body(a, body);
+    a->changed[a->changed_count++] = a->changed[a->levels.due];
+    a->changed[a->levels.due++] = body;
+    body_at(a, body)->dirty = true;
+}
+
 static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, int64_t held[WEIR_MATERIAL_MAX])
 {
     enum { PIECES_MOST = 1 << 24 };
@@ -564,7 +612,7 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, in
         settle_body *b = body_at(a, body);
         if (!is_material(material)) return snapshot_damaged(r, "body %d of water is of no material", body);
         if (volume < 0 || volume > INT64_MAX / SETTLE_UNIT / 4 - held[material] / SETTLE_UNIT || level < 0 ||
-            level > SETTLE_FULL || flags >= 2 * FLAG_CLEAN ||
+            level > SETTLE_FULL || (flags & FLAG_DUE && (!(flags & FLAG_DIRTY) || a->stage == STAGE_BEGIN)) ||
             (flags & FLAG_SEEN && !(flags & FLAG_DIRTY && a->stage == STAGE_WORK)) || b->nodes == 0 || pieces < 0 ||
             pieces > PIECES_MOST)
             return snapshot_damaged(r, "body %d of water holds %lld units at a level of %d", body, (long long)volume, level);
@@ -584,9 +632,40 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, in
         b->cut_pieces = pieces;
         b->cut_clean = flags & FLAG_CLEAN || !(flags & FLAG_DIRTY);
         if (!(flags & FLAG_DIRTY) && holds) settle_forget_body(a, body);
+        if (flags & FLAG_DUE) put_first(a, body);
         held[material] += volume * SETTLE_UNIT;
     }
     return status;
+}
+
+static weir_status load_levels(settle *a, snapshot_reader *r)
+{
+    settle_levels *l = &a->levels;
+    if (a->stage == STAGE_BEGIN) return WEIR_OK;
+    const int32_t body = (int32_t)snapshot_get_number(r, 4);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    if (body == 0 && l->due == 0) return WEIR_OK;
+    l->round = (int32_t)snapshot_get_number(r, 1);
+    const int32_t flags = (int32_t)snapshot_get_number(r, 1);
+    l->held = (int32_t)snapshot_get_number(r, 4);
+    const int32_t kind = (int32_t)snapshot_get_number(r, 1);
+    const int64_t spent = (int64_t)snapshot_get_number(r, 8);
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    const bool levels = a->stage == STAGE_LEVEL_FIRST || a->stage == STAGE_LEVEL_MET || a->stage == STAGE_LEVEL ||
+                        a->stage == STAGE_LEVEL_AGAIN;
+    if (!levels || body < 1 || body >= a->bodies.end || !body_at(a, body)->dirty || l->round < 1 || kind >= SEARCH_COUNT ||
+        spent < 0 || flags > FLAG_AGAIN + FLAG_APART)
+        return snapshot_damaged(r, "body %d of water is being levelled in round %d", body, l->round);
+    // It is not among those of the round any more.
+    const bool clean = body_at(a, body)->cut_clean;
+    settle_forget_body(a, body);
+    if (flags & FLAG_AGAIN) settle_note_body(a, body);
+    body_at(a, body)->cut_clean = clean;
+    l->body = body;
+    l->begun = true;
+    l->apart = flags & FLAG_APART;
+    a->search = (settle_search){.kind = (settle_search_kind)kind, .owed = spent};
+    return WEIR_OK;
 }
 
 static weir_status load_stage(settle *a, snapshot_reader *r)
@@ -598,6 +677,7 @@ static weir_status load_stage(settle *a, snapshot_reader *r)
     if (a->stage == STAGE_BEGIN) return WEIR_OK;
     a->cursor = (int32_t)snapshot_get_number(r, 4);
     a->late = (int32_t)snapshot_get_number(r, 4);
+    a->undone = snapshot_get_number(r, 1);
     a->age = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     return a->cursor >= 0 && a->late >= 0 && a->age > 0
@@ -650,6 +730,7 @@ weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, 
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, box, dirty);
     if (status == WEIR_OK) status = list_worked(a, r);
     if (status == WEIR_OK) status = load_bodies(a, r, box != NULL, held);
+    if (status == WEIR_OK) status = load_levels(a, r);
     if (status != WEIR_OK) return status;
     for (int32_t b = 1; b < a->cells.pool.end; b++)
         for (int32_t i = 0; i < BRICK_CELLS && a->bricks[b].page; i++)
@@ -682,11 +763,17 @@ void settle_adopt(void *state, void *arrival)
     SWAP(histograms)
     SWAP(active)
     SWAP(active_count)
-    SWAP(touching) SWAP(touching_count) SWAP(queue) SWAP(order) SWAP(changed) SWAP(changed_count) SWAP(changed_room) SWAP(parts)
-        SWAP(part_room) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage)
-            SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
+    SWAP(touching)
+    SWAP(touching_count)
+    SWAP(queue)
+    SWAP(order)
+    SWAP(changed)
+    SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps)
+        SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
+            SWAP(pending_count) SWAP(stage) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo)
+                SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
-                atomic_store(&s->gain_count, 0);
+                    atomic_store(&s->gain_count, 0);
 }
 
 void settle_discard(void *state, void *arrival)

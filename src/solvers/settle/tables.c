@@ -246,6 +246,7 @@ weir_status settle_sync(settle *s)
         status = settle_learn(s, b, &s->cells.world->terrain);
         if (status == WEIR_OK) s->queue[count++] = b;
     }
+    if (count > 0) settle_end_search(s);
     if (status == WEIR_OK) {
         wake_newborn(s, s->queue, count);
     } else {
@@ -292,7 +293,7 @@ int64_t settle_bytes(const settle *s)
     TABLES(ADD)
 #undef ADD
     bytes += s->changed_room * (int64_t)sizeof *s->changed + s->gain_room * (int64_t)sizeof *s->gains;
-    return bytes + settle_part_bytes(s);
+    return bytes + settle_search_bytes(s);
 }
 
 void settle_free_tables(settle *s)
@@ -322,5 +323,5 @@ void settle_free_tables(settle *s)
     memory_free(mem, s->cuts, (size_t)s->cut_room * sizeof *s->cuts);
     s->cuts = NULL;
     s->cut_room = 0;
-    settle_free_parts(s);
+    settle_free_search(s);
 }

@@ -120,13 +120,19 @@ static const char *validate_body(const settle *s, int32_t body)
 static const char *validate_generation(const settle *s)
 {
     int32_t redo = 0;
-    if (s->stage == STAGE_BEGIN) return s->work_count || s->redo_count ? broken("a generation has ended and has bricks") : NULL;
+    if (s->stage == STAGE_BEGIN)
+        return s->work_count || s->redo_count || s->levels.body || s->levels.round
+                   ? broken("a generation has ended and has bricks")
+                   : NULL;
     if (s->work_count > s->active_count || s->cursor > s->work_count) return broken("the generation has come too far");
     for (int32_t i = 0; i < s->work_count && s->stage == STAGE_WORK; i++) {
         const settle_brick *b = &s->bricks[s->active[i]];
         if (!b->worked || (b->done && i >= s->cursor)) return broken("brick %d is done too early", s->active[i]);
         redo += i < s->cursor && !b->done;
     }
+    const settle_levels *l = &s->levels;
+    if (l->due > s->changed_count || (l->due > 0 && !l->body) || (l->body && !body_at(s, l->body)->used))
+        return broken("body %d is being levelled, and then %d of %d", l->body, l->due, s->changed_count);
     return redo == s->redo_count ? NULL : broken("%d bricks are to be done again and %d listed", redo, s->redo_count);
 }
 
