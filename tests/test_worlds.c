@@ -137,7 +137,8 @@ static bool compare_rest(const plain_world *w, const brick_pool *pool, int32_t b
     } all[] = {{"asleep", a->asleep, b->asleep}, {"head", a->head, b->head},          {"head shown", a->shown, b->shown},
                {"drops owed", a->owed, b->owed}, {"surface", a->surface, b->surface}, {"links", a->links, b->links},
                {"calm", a->calm, b->calm},       {"hold", a->hold, b->hold},          {"gentle", a->gentle, b->gentle},
-               {"wild", a->wild, b->wild},       {"looks", a->looks, b->looks},       {"rise", a->rise, b->rise}};
+               {"wild", a->wild, b->wild},       {"driven", a->driven, b->driven},    {"looks", a->looks, b->looks},
+               {"rise", a->rise, b->rise}};
     for (size_t n = 0; n < sizeof all / sizeof all[0]; n++)
         if (all[n].here != all[n].plain)
             return found(f, k, "update %lld, brick at (%d, %d, %d): %s is %lld, and %lld in the plain reading",

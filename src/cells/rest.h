@@ -18,11 +18,12 @@
 #define REST_QUIET_KICK 0.015f
 #define REST_PUSH 0.03f     // a kick that wakes small water beside
 #define REST_DAMPING 0.02f  // share of flow that water at rest loses per update
+#define REST_SPONGE 0.03f   // and all water beside the rim of an island that is driven, whose waves are to end there
 #define REST_THIN 0.5f      // where neither cell at a face holds as much it loses none
 #define REST_UPDATES 16     // for which water has been still when it is at rest
 #define REST_WILD 10.0f     // the least flux of wild water: from then on it takes long until its slow swings are damped
-#define REST_GENTLE 128     // so long, counted in 16 updates
-#define REST_DRIVEN 32  // wild so long on end, counted likewise, water is driven: something makes its waves that goes on and on
+#define REST_GENTLE 80      // so long, counted in 16 updates
+#define REST_DRIVEN 16  // wild so long on end, counted likewise, water is driven: something makes its waves that goes on and on
 #define REST_AREA 56    // bricks with a surface: as large is an island whose waves run on behind its rim
 #define REST_WIDE 64    // open cells of a brick: with less it is part of a narrow pipe, in which water is left to swing
 
@@ -53,19 +54,21 @@ RULE float rule_rest_kick(float p_low, float p_high, float m_low, float m_high, 
     return rule_abs(push) * rule_min(1.0f, donor);
 }
 
-// Whether the water of a brick is damped: it has been quiet; or it is still and lies beside a rim, which would throw waves back; or it is still,
-// has been gentle for long, and is no thread. `calm` and `gentle` are those of its brick_rest, and it has so many open cells.
-RULE bool rule_rest_damps(int calm, int gentle, bool beside_rim, int open)
+// The share of flow that the water of a brick loses: it lies beside the rim of an island that is driven; or it has been quiet; or it is
+// still and lies beside a rim, which would throw waves back; or it is still, has been gentle for long, and is no thread. `calm`,
+// `gentle` and `driven` are those of its brick_rest, and it has so many open cells.
+RULE float rule_rest_loss(int calm, int gentle, bool driven, bool beside_rim, int open)
 {
     bool swings_out = gentle == REST_GENTLE && open >= REST_WIDE;
-    return calm > REST_UPDATES || (calm > 0 && (beside_rim || swings_out));
+    bool rests = calm > REST_UPDATES || (calm > 0 && (beside_rim || swings_out));
+    return driven && beside_rim ? REST_SPONGE : rests ? REST_DAMPING : 0.0f;
 }
 
-// The flow over a face of water that is damped. A film has friction enough, and would hardly drain under more.
-RULE float rule_rest_damped(float f, float m_low, float m_high)
+// The flow over a face of water that loses a share of it. A film has friction enough, and would hardly drain under more.
+RULE float rule_rest_damped(float f, float m_low, float m_high, float loss)
 {
     bool thin = rule_max(m_low, m_high) < REST_THIN;
-    return rule_choose(thin, f, rule_still(f * (1.0f - REST_DAMPING)));
+    return rule_choose(thin, f, rule_still(f * (1.0f - loss)));
 }
 
 // Whether a brick pushes against small water beside it, from its largest kick over the faces there; g is the size of gravity.

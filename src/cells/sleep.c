@@ -23,7 +23,7 @@ enum {
 enum { TURN_NONE, TURN_WAKES, TURN_SLEEPS, TURN_HELD };
 
 // What is made of the waves in an awake brick: see find_islands.
-enum { WAVES_IGNORED, WAVES_COUNT, WAVES_FOLLOWED };
+enum { WAVES_IGNORED, WAVES_COUNT, WAVES_FOLLOWED, WAVES_DRIVEN };
 
 // Bits of cells_sleep.mark.
 enum { MARK_TRIMMED = 4, MARK_TURNED = 8 };
@@ -36,7 +36,7 @@ enum { MARK_TRIMMED = 4, MARK_TURNED = 8 };
     ITEM(members)          \
     ITEM(list)             \
     ITEM(doubled)          \
-    ITEM(awake) ITEM(mark) ITEM(motion) ITEM(plan) ITEM(turn) ITEM(waves) ITEM(former) ITEM(bodies) ITEM(bodies_next)
+    ITEM(awake) ITEM(mark) ITEM(motion) ITEM(plan) ITEM(turn) ITEM(waves) ITEM(lull) ITEM(former) ITEM(bodies) ITEM(bodies_next)
 
 static void free_tables(memory *mem, cells_sleep *s)
 {
@@ -418,7 +418,7 @@ static void wake(fluid_cells *c, int32_t brick)
     brick_rest *rest = &pool->rest[brick];
     assert(rest->asleep && rest->owed == 0);
     bodies_show_head(c, brick);
-    *rest = (brick_rest){.head = REST_NO_HEAD, .calm = rest->calm, .hold = rest->hold, .gentle = rest->gentle};
+    *rest = (brick_rest){.head = REST_NO_HEAD, .calm = rest->calm, .hold = rest->hold, .gentle = REST_GENTLE};
     rest->looks = rest->calm == 0 ? 0 : LOOKS;  // what only lies beside something that moves may sleep again at once
     for (int32_t face = 0; face < 6; face++)
         pool->rest[bodies_neighbour(pool, brick, face)].links &= (uint8_t) ~(1 << (face + 3) % 6);
@@ -528,8 +528,10 @@ void sleep_wake(fluid_cells *c, weir_box bricks)
         if (b < s->room && s->body[b]) bodies_settle(c, s->body[b]);
     }
     walk = region_walk_live(&view, around);
-    for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;)
+    for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
         if (pool->rest[b].asleep) wake(c, b);
+        pool->rest[b].gentle = 0;  // what is done to water counts as wild
+    }
     s->dirty = true;
     s->version = UINT64_MAX;
 }
@@ -570,15 +572,17 @@ static bool of_island(const brick_pool *pool, int32_t brick)
     return pool->alive[brick] && pool->wet[brick] && pool->phase[brick] == PHASE_AWAKE;
 }
 
-static bool finds_waves(const fluid_cells *c)
+// For how long a brick has been gentle after this update. Water that runs into a dry one takes nothing from its island's rest by that.
+static uint8_t gentle_of(const fluid_cells *c, int32_t brick)
 {
-    for (int32_t b = 1; b < c->pool.end; b++)
-        if (c->sleep->motion[b] & (MOTION_RIPPLES | MOTION_SWELLS) && of_island(&c->pool, b)) return true;
-    return false;
+    const brick_pool *pool = &c->pool;
+    if (c->sleep->motion[brick] & MOTION_WILD) return 0;
+    return pool->wet_seen[brick] ? pool->rest[brick].gentle : REST_GENTLE;
 }
 
-// Islands are awake bricks whose water lies side by side. In one that is not driven waves count; in one that is large besides they are
-// followed over its rim. Small islands let them end there, or all that drips would wake its lake.
+// Islands are awake bricks whose water lies side by side. In one that is not driven, and in which something was wild not long ago, waves
+// count; in one that is large besides they are followed over its rim. Small islands let them end there, or all that drips would wake its
+// lake.
 static void find_islands(fluid_cells *c)
 {
     const brick_pool *pool = &c->pool;
@@ -586,7 +590,7 @@ static void find_islands(fluid_cells *c)
     int32_t *parent = s->list, *area = s->body_next;
     const int32_t above = s->gravity.axis + (s->gravity.down > 0 ? 0 : 3);
     memset(s->waves, WAVES_IGNORED, (size_t)pool->end);
-    if (!finds_waves(c)) return;
+    memset(s->lull, REST_GENTLE, (size_t)pool->end);
     for (int32_t b = 0; b < pool->end; b++) {
         parent[b] = b;
         area[b] = 0;
@@ -598,13 +602,17 @@ static void find_islands(fluid_cells *c)
         }
     for (int32_t b = 1; b < pool->end; b++) {
         if (!of_island(pool, b)) continue;
-        int32_t *of = &area[bodies_root(parent, b)];
-        if (pool->rest[b].wild == REST_DRIVEN) *of = -1;
-        if (*of >= 0) *of += !pool->wet[bodies_neighbour(pool, b, above)];
+        const int32_t root = bodies_root(parent, b);
+        if (gentle_of(c, b) < s->lull[root]) s->lull[root] = gentle_of(c, b);
+        if (pool->rest[b].wild == REST_DRIVEN) area[root] = -1;
+        if (area[root] >= 0) area[root] += !pool->wet[bodies_neighbour(pool, b, above)];
     }
     for (int32_t b = 1; b < pool->end; b++) {
-        const int32_t of = of_island(pool, b) ? area[bodies_root(parent, b)] : -1;
-        s->waves[b] = of < 0 ? WAVES_IGNORED : of < REST_AREA ? WAVES_COUNT : WAVES_FOLLOWED;
+        if (!of_island(pool, b)) continue;
+        const int32_t root = bodies_root(parent, b);
+        s->lull[b] = s->lull[root];
+        if (s->lull[b] < REST_GENTLE) s->waves[b] = area[root] < REST_AREA ? WAVES_COUNT : WAVES_FOLLOWED;
+        if (area[root] < 0) s->waves[b] = WAVES_DRIVEN;
     }
 }
 
@@ -613,8 +621,19 @@ static int32_t motion_of(const cells_sleep *s, int32_t brick)
 {
     const int32_t motion = s->motion[brick] % MOTION_PUSHES, waves = s->waves[brick];
     if (waves == WAVES_FOLLOWED && s->motion[brick] & MOTION_SWELLS) return MOTION_MOVES;
-    if (waves != WAVES_IGNORED && motion != MOTION_QUIET && s->motion[brick] & MOTION_RIPPLES) return MOTION_RIPPLES;
+    if ((waves == WAVES_COUNT || waves == WAVES_FOLLOWED) && motion != MOTION_QUIET && s->motion[brick] & MOTION_RIPPLES)
+        return MOTION_RIPPLES;
     return motion;
+}
+
+// What a brick learns of its island. In one that is driven each has its own lull, or the water far from a fall would never rest.
+static void learn(const fluid_cells *c, int32_t brick)
+{
+    const cells_sleep *s = c->sleep;
+    brick_rest *rest = &c->pool.rest[brick];
+    rest->driven = s->waves[brick] == WAVES_DRIVEN;
+    rest->gentle = rest->driven ? gentle_of(c, brick) : s->lull[brick];
+    if (rest->gentle < REST_GENTLE && c->world->update % GENTLE_EVERY == 0) rest->gentle++;
 }
 
 // For how long a brick has been wild again and again.
@@ -635,8 +654,7 @@ void sleep_note(fluid_cells *c)
         brick_rest *rest = &pool->rest[b];
         const int32_t motion = motion_of(s, b);
         if (rest->hold > 0) rest->hold--;
-        if (rest->gentle < REST_GENTLE && c->world->update % GENTLE_EVERY == 0) rest->gentle++;
-        if (s->motion[b] & MOTION_WILD) rest->gentle = 0;
+        learn(c, b);
         if (c->world->update % GENTLE_EVERY == 0) rest->wild = wild_for(rest);
         if (motion != MOTION_QUIET && rest->calm > REST_UPDATES) rest->calm = REST_UPDATES;
         if (motion == MOTION_RIPPLES && rest->calm < REST_UPDATES) rest->calm = 0;
@@ -682,7 +700,7 @@ void sleep_pack(const brick_rest *rest, uint8_t bytes[REST_BYTES])
     bytes[23] = rest->looks;
     pack_number(bytes + 24, (uint32_t)rest->rise, 4);
     pack_number(bytes + 28, (uint64_t)rest->shown, 8);
-    bytes[36] = rest->wild;
+    bytes[36] = (uint8_t)(rest->wild | rest->driven << 7);
 }
 
 bool sleep_unpack(const uint8_t bytes[REST_BYTES], brick_rest *rest)
@@ -698,7 +716,8 @@ bool sleep_unpack(const uint8_t bytes[REST_BYTES], brick_rest *rest)
                          .looks = bytes[23],
                          .rise = (int32_t)unpack_number(bytes + 24, 4),
                          .shown = (int64_t)unpack_number(bytes + 28, 8),
-                         .wild = bytes[36]};
+                         .wild = bytes[36] & 127,
+                         .driven = bytes[36] >> 7};
     const int64_t most = INT64_C(1) << 54;  // heights of cells fit an int32, and drops of a brick are far fewer
     if (rest->head != REST_NO_HEAD && (rest->head > most || rest->head < -most)) return false;
     if (rest->owed > most || rest->owed < -most) return false;

@@ -58,6 +58,7 @@ struct cells_sleep {
     brick_rest *plan;  // of bricks that turn
     uint8_t *turn;     // what happens to each: see sleep.c
     uint8_t *waves;    // what is made of the waves in each awake brick, for the time of sleep_note: see sleep.c
+    uint8_t *lull;     // and how long ago something in its island was wild, likewise
     uint8_t *former;   // brick_phase before the plan
     sleep_body *bodies, *bodies_next;
     int32_t body_count, body_next_count;

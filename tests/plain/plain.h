@@ -45,7 +45,7 @@ typedef struct plain_rest {
     int64_t head, shown, owed;
     int32_t surface, rise;
     int32_t links;  // bit k: faces to -x, -y, -z, +x, +y, +z
-    int32_t calm, hold, gentle, wild, looks;
+    int32_t calm, hold, gentle, wild, driven, looks;
     bool asleep;
 } plain_rest;
 

@@ -20,8 +20,8 @@ enum {
     LONG = STILL_UPDATES + QUIET_UPDATES,
     HOLD = 32,
     LOOKS = 3,
-    GENTLE = 128,
-    DRIVEN = 32,
+    GENTLE = 80,
+    DRIVEN = 16,
     ISLAND_LEAST = 56,  // bricks with a surface
     SURFACE_LEAST = 16,
     SPREAD_LEAST = 1024,
@@ -615,7 +615,6 @@ void plain_sleep_forgive(plain_world *w, weir_box box)
 static plain_rest look(const plain_world *w, int64_t brick)
 {
     plain_rest rest = {.asleep = true, .calm = LONG, .head = PLAIN_NO_HEAD, .shown = PLAIN_NO_HEAD};
-    rest.gentle = w->sleep.rest[brick].gentle;
     if (!w->sleep.wet[brick]) return rest;
     rest.surface = count_surface(w, brick);
     rest.head = find_head(w, brick);
@@ -789,7 +788,7 @@ static void wake(plain_world *w, int64_t brick)
     s->rest[brick] = BLANK;
     s->rest[brick].calm = was.calm;
     s->rest[brick].hold = was.hold;
-    s->rest[brick].gentle = was.gentle;
+    s->rest[brick].gentle = GENTLE;
     s->rest[brick].looks = was.calm == 0 ? 0 : LOOKS;
     for (int face = 0; face < 6; face++) s->rest[beside(w, brick, face)].links &= ~(1 << opposite(face));
     s->counts.woke += s->wet[brick];
@@ -857,6 +856,7 @@ void plain_sleep_wake(plain_world *w, weir_box box)
         if (!box_meets_brick(w, wide, b)) continue;
         s->rest[b].calm = 0;
         if (s->rest[b].asleep) wake(w, b);
+        s->rest[b].gentle = 0;
     }
 }
 
@@ -1041,8 +1041,9 @@ static uint8_t find_motion(const plain_world *w, int64_t brick)
     return (uint8_t)((quiet ? QUIET : still ? STILL : SOME) | waves | (pushes(w, brick) ? PUSHES : 0));
 }
 
-// Quiet water is damped; so is still water beside a rim, and that which has been gentle for long, in bricks with 64 open cells or more.
-static bool is_damped(const plain_world *w, int64_t brick)
+// The share of its flow that water loses. All water beside the rim of a driven island does, most of it; quiet water; still water beside
+// a rim; and still water that has been gentle for long, in bricks with 64 open cells or more.
+static float find_loss(const plain_world *w, int64_t brick)
 {
     const plain_rest *rest = &w->sleep.rest[brick];
     bool beside_rim = false;
@@ -1050,17 +1051,19 @@ static bool is_damped(const plain_world *w, int64_t brick)
     for (int k = 0; k < 27; k++)
         beside_rim |= w->grid.live[around(w, brick, k)] && w->sleep.phase[around(w, brick, k)] == PLAIN_RIM;
     EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i) open += w->open[i];
-    return rest->calm > STILL_UPDATES || (rest->calm > 0 && (beside_rim || (rest->gentle == GENTLE && open >= 64)));
+    if (rest->driven && beside_rim) return 0.03f;
+    if (rest->calm > STILL_UPDATES) return 0.02f;
+    return rest->calm > 0 && (beside_rim || (rest->gentle == GENTLE && open >= 64)) ? 0.02f : 0.0f;
 }
 
-static void damp(plain_world *w, int64_t brick)
+static void damp(plain_world *w, int64_t brick, float loss)
 {
     // Faces between cells of which neither is half full keep their flow.
     for (int axis = 0; axis < 3; axis++) EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i)
         {
             const int64_t low = i - w->grid.step[axis];
             if (w->mass[low] < PLAIN_FULL / 2 && w->mass[i] < PLAIN_FULL / 2) continue;
-            w->flow[axis][i] = plain_still(w->flow[axis][i] * (1.0f - 0.02f));
+            w->flow[axis][i] = plain_still(w->flow[axis][i] * (1.0f - loss));
         }
 }
 
@@ -1081,12 +1084,20 @@ static bool of_island(const plain_world *w, int64_t brick)
     return w->grid.live[brick] && w->sleep.wet[brick] && w->sleep.phase[brick] == PLAIN_AWAKE;
 }
 
-// Awake bricks whose water lies side by side are an island. Where none of it has been wild for long its waves count, and if it is large
-// they are followed over its rim.
+// For how many times 16 updates a brick has not been wild; what was dry before the update does not count.
+static int32_t find_gentle(const plain_world *w, int64_t brick)
+{
+    const plain_sleep *s = &w->sleep;
+    return s->motion[brick] & WILD ? 0 : s->was_wet[brick] ? s->rest[brick].gentle : GENTLE;
+}
+
+// Awake bricks whose water lies side by side are an island. It is driven if one of them has been wild for long. If not, it has been
+// gentle for as long as all of it has, and its waves count until that is long; if it is large they are followed over its rim.
 static void judge_island(plain_world *w, int64_t brick, uint8_t *seen)
 {
     plain_sleep *s = &w->sleep;
     int64_t *found = malloc((size_t)brick_count(w) * sizeof *found), count = 1, area = 0;
+    int32_t gentle = GENTLE;
     bool driven = false;
     const int64_t up =
         step_up(w) > 0 ? brick_step(w, plain_find_down(&w->params).axis) : -brick_step(w, plain_find_down(&w->params).axis);
@@ -1094,6 +1105,7 @@ static void judge_island(plain_world *w, int64_t brick, uint8_t *seen)
     seen[brick] = 1;
     for (int64_t n = 0; n < count; n++) {
         driven |= s->rest[found[n]].wild == DRIVEN;
+        if (find_gentle(w, found[n]) < gentle) gentle = find_gentle(w, found[n]);
         area += !s->wet[found[n] + up];
         for (int face = 0; face < 6; face++) {
             const int64_t other = beside(w, found[n], face);
@@ -1102,7 +1114,12 @@ static void judge_island(plain_world *w, int64_t brick, uint8_t *seen)
             found[count++] = other;
         }
     }
-    for (int64_t n = 0; n < count; n++) s->waves[found[n]] = driven ? IGNORED : area < ISLAND_LEAST ? COUNTED : FOLLOWED;
+    for (int64_t n = 0; n < count; n++) {
+        plain_rest *rest = &s->rest[found[n]];
+        rest->driven = driven;
+        rest->gentle = driven ? find_gentle(w, found[n]) : gentle;
+        s->waves[found[n]] = driven || gentle == GENTLE ? IGNORED : area < ISLAND_LEAST ? COUNTED : FOLLOWED;
+    }
     free(found);
 }
 
@@ -1126,7 +1143,6 @@ static void note_brick(plain_world *w, int64_t brick)
     s->counts.rippled += ripples;
     if (rest->hold > 0) rest->hold--;
     if (rest->gentle < GENTLE && w->update % 16 == 0) rest->gentle++;
-    if (s->motion[brick] & WILD) rest->gentle = 0;
     if (w->update % 16 == 0) rest->wild = rest->gentle > 1 ? 0 : rest->wild < DRIVEN ? rest->wild + 1 : DRIVEN;
     if (ripples && rest->calm < STILL_UPDATES) rest->calm = 0;
     if (motion != QUIET && rest->calm > STILL_UPDATES) rest->calm = STILL_UPDATES;
@@ -1170,7 +1186,8 @@ void plain_sleep_note(plain_world *w)
     EACH_LIVE(w, b)
     {
         if (s->phase[b] != PLAIN_AWAKE) continue;
-        if (s->wet[b] && is_damped(w, b)) damp(w, b);
+        const float loss = s->wet[b] ? find_loss(w, b) : 0.0f;
+        if (loss > 0.0f) damp(w, b, loss);
         s->motion[b] = s->wet[b] ? find_motion(w, b) : QUIET;
     }
     judge_waves(w);

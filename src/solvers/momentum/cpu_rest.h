@@ -140,7 +140,7 @@ static bool lies_beside_rim(const momentum_args *a, int32_t brick)
     return false;
 }
 
-static void damp_brick(const momentum_args *a, int32_t brick)
+static void damp_brick(const momentum_args *a, int32_t brick, float loss)
 {
     static const uint8_t before[3] = {NEAR(-1, 0, 0), NEAR(0, -1, 0), NEAR(0, 0, -1)};
     float own[BRICK_CELLS], other[BRICK_CELLS], low[BRICK_CELLS];
@@ -150,7 +150,7 @@ static void damp_brick(const momentum_args *a, int32_t brick)
         read_fills(a, a->near_all[brick][before[axis]], other);
         shift_cells(low, own, other, axis);
         LANES
-        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_rest_damped(flow[i], low[i], own[i]);
+        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_rest_damped(flow[i], low[i], own[i], loss);
     }
 }
 
@@ -158,11 +158,14 @@ static void damp_brick(const momentum_args *a, int32_t brick)
 static void rest_run(const momentum_args *a, const brick_run *r)
 {
     for (int k = 0; k < r->count; k++) {
-        const brick_rest *rest = &a->rest[r->brick[k]];
-        if (a->bricks.wet[r->brick[k]] && rest->calm > 0 &&
-            rule_rest_damps(rest->calm, rest->gentle, lies_beside_rim(a, r->brick[k]), count_open(a, r->brick[k])))
-            damp_brick(a, r->brick[k]);
-        a->motion[r->brick[k]] = (uint8_t)rest_of_brick(a, r->brick[k]);
+        const int32_t brick = r->brick[k];
+        const brick_rest *rest = &a->rest[brick];
+        if (a->bricks.wet[brick] && (rest->calm > 0 || rest->driven)) {
+            const bool beside_rim = lies_beside_rim(a, brick);
+            const float loss = rule_rest_loss(rest->calm, rest->gentle, rest->driven, beside_rim, count_open(a, brick));
+            if (loss > 0.0f) damp_brick(a, brick, loss);
+        }
+        a->motion[brick] = (uint8_t)rest_of_brick(a, brick);
     }
 }
 

@@ -114,15 +114,15 @@ static cl_int beside_of(const brick_pool *pool, int32_t brick)
     return 4 * brick + (phase == PHASE_ASLEEP && !pool->wet[brick] ? DEVICE_BESIDE_NOTHING : kind[phase]);
 }
 
-static bool is_damped(const brick_pool *pool, int32_t brick)
+static cl_float loss_of(const brick_pool *pool, int32_t brick)
 {
     const brick_rest *rest = &pool->rest[brick];
     bool beside_rim = false;
     int open = 0;
-    if (rest->calm == 0) return false;
+    if (rest->calm == 0 && !rest->driven) return 0.0f;
     for (int32_t k = 0; k < 27; k++) beside_rim |= pool->phase[pool->near[brick][k]] == PHASE_RIM;
     for (int32_t z = 0; z < BRICK_EDGE; z++) open += __builtin_popcountll(pool->open[brick].plane[z]);
-    return rule_rest_damps(rest->calm, rest->gentle, beside_rim, open);
+    return rule_rest_loss(rest->calm, rest->gentle, rest->driven, beside_rim, open);
 }
 
 static void send_beside(momentum_opencl *o)
@@ -140,7 +140,7 @@ static void send_beside(momentum_opencl *o)
             .y1 = beside_of(pool, near[NEAR(0, 1, 0)]),
             .z0 = beside_of(pool, near[NEAR(0, 0, -1)]),
             .z1 = beside_of(pool, near[NEAR(0, 0, 1)]),
-            .damped = is_damped(pool, b),
+            .loss = loss_of(pool, b),
         };
     }
     assert(count == o->machine->bricks.awake);

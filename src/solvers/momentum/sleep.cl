@@ -91,11 +91,11 @@ inline float row_flux(const float f[8], const rest_cells *low, const rest_cells 
 }
 
 // A row's flow on one axis, of still water after its loss. `low` are the cells before its own.
-inline void load_flow(float f[8], global float *flow, const rest_cells *low, const rest_cells *here, int row, bool damped)
+inline void load_flow(float f[8], global float *flow, const rest_cells *low, const rest_cells *here, int row, float loss)
 {
     load_row(f, flow, row);
-    if (!damped) return;
-    EACH_X f[x] = rule_rest_damped(f[x], low->m[x], here->m[x]);
+    if (loss == 0.0f) return;
+    EACH_X f[x] = rule_rest_damped(f[x], low->m[x], here->m[x], loss);
     store_row(flow, row, f);
 }
 
@@ -139,7 +139,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     load_cells(&here, mass, pressure, o.self, at.self);
 
     shift_cells(&other, &here, mass, pressure, o.x0, 8 * at.x0 + 7, -1);
-    load_flow(f, flow_x, &other, &here, at.self, b.damped);
+    load_flow(f, flow_x, &other, &here, at.self, b.loss);
     look_low(&r, &other, &here, f, b.x0, 1u, rest.gravity_x, rest);
     if ((b.x1 & 3) != DEVICE_BESIDE_AWAKE) {
         shift_cells(&other, &here, mass, pressure, o.x1, 8 * at.x1, 1);
@@ -148,7 +148,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     }
 
     load_cells(&other, mass, pressure, o.y0, at.y0);
-    load_flow(f, flow_y, &other, &here, at.self, b.damped);
+    load_flow(f, flow_y, &other, &here, at.self, b.loss);
     look_low(&r, &other, &here, f, b.y0, (ROW & 7) == 0 ? 255u : 0u, rest.gravity_y, rest);
     if ((b.y1 & 3) != DEVICE_BESIDE_AWAKE && (ROW & 7) == 7) {
         load_cells(&other, mass, pressure, o.y1, at.y1);
@@ -157,7 +157,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     }
 
     load_cells(&other, mass, pressure, o.z0, at.z0);
-    load_flow(f, flow_z, &other, &here, at.self, b.damped);
+    load_flow(f, flow_z, &other, &here, at.self, b.loss);
     look_low(&r, &other, &here, f, b.z0, ROW >> 3 == 0 ? 255u : 0u, rest.gravity_z, rest);
     if ((b.z1 & 3) != DEVICE_BESIDE_AWAKE && ROW >> 3 == 7) {
         load_cells(&other, mass, pressure, o.z1, at.z1);
@@ -179,7 +179,7 @@ ROW_KERNEL void rest(global const device_beside *beside, global const uchar *ope
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (number < awake) {
         device_beside b = beside[number];
-        b.damped = b.damped && (brick_flags[b.brick] & DEVICE_WET);
+        if (!(brick_flags[b.brick] & DEVICE_WET)) b.loss = 0.0f;
         const row_motion r = look_at_row(b, open, mass, pressure, flow_x, flow_y, flow_z, rest);
         if (as_int(r.flux) > flux[SLOT]) atomic_max(&flux[SLOT], as_int(r.flux));
         if (as_int(r.kick) > kick[SLOT]) atomic_max(&kick[SLOT], as_int(r.kick));
