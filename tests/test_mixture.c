@@ -191,6 +191,41 @@ static void lava_in_water_becomes_stone_and_steam(void **state)
     weir_world_destroy(world);
 }
 
+// ---- Pressure ------------------------------------------------------------------------------------------------------------------
+
+// Levels of the two arms of a U, 16 cells of water on one side of it and none on the other.
+static void play_bend(int32_t pressure, double levels[2], float *most, int32_t *awake)
+{
+    weir_params params = weir_params_default();
+    params.mixture.pressure = pressure;
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 24, 4);
+    def.params = &params;
+    weir_world *world = test_make(&def);
+    assert_ok(weir_world_build(world, test_box(4, 4, 0, 12, 24, 4), 255));
+    fill(world, test_box(0, 0, 0, 16, 4, 4), WEIR_WATER, 1);
+    fill(world, test_box(0, 4, 0, 4, 20, 4), WEIR_WATER, 1);
+    test_step(world, test_length(4000, 2500));
+    for (int32_t i = 0; i < 2; i++) levels[i] = held(world, test_box(12 * i, 0, 0, 12 * i + 4, 24, 4), WEIR_WATER) / 16;
+    *most = weir_world_box_sum(world, test_box(0, 0, 0, 16, 24, 4)).max_fill;
+    *awake = weir_world_stats(world).awake_bricks;
+    assert_accounts(world);
+    weir_world_destroy(world);
+}
+
+static void with_pressure_water_levels_through_a_bend(void **state)
+{
+    double levels[2];
+    float most;
+    int32_t awake;
+    play_bend(0, levels, &most, &awake);
+    assert_true(levels[0] == 20 && levels[1] == 4 && most == 1 && awake == 0);
+    play_bend(256, levels, &most, &awake);
+    if (fabs(levels[0] - levels[1]) > 0.2) fail_msg("levels %g and %g", levels[0], levels[1]);
+    // 256 units more for each of some 12 cells above.
+    assert_true(most > 1.1f && most < 1.25f);
+    assert_int_equal(awake, 0);
+}
+
 // ---- Reactions -----------------------------------------------------------------------------------------------------------------
 
 // Two materials side by side, in cells of their own.
@@ -967,6 +1002,7 @@ int main(void)
         cmocka_unit_test(boiling_water_keeps_its_temperature_and_comes_back_to_the_drop),
         cmocka_unit_test(ice_melts_in_warm_water_and_freezes_on_a_cold_floor),
         cmocka_unit_test(lava_in_water_becomes_stone_and_steam),
+        cmocka_unit_test(with_pressure_water_levels_through_a_bend),
         cmocka_unit_test(what_meets_becomes_what_the_table_says),
         cmocka_unit_test(reactions_set_free_the_heat_that_the_table_tells),
         cmocka_unit_test(reactions_leave_nothing_colder_or_hotter_than_it_may_be),

@@ -109,6 +109,7 @@ static void make(game *g, uint64_t seed)
     if (roll(4) == 0) def.change_threshold = 0.01f;
     weir_params params = weir_params_default();
     if (roll(3) == 0) params.mixture.film = between(0, 64);
+    if (roll(3) == 0) params.mixture.pressure = roll(2) ? between(1, 1024) : between(1, 8) * 32;
     def.params = &params;
     for (int32_t i = 0; i < PATHS_MAX; i++) {
         def.simd = widths[i];

@@ -49,8 +49,10 @@ extern "C" {
     PARAM(float, evaporation, 0, 1, 0, "fill per update that films lose, to the air or the ground; 0: none")            \
     PARAM(int32_t, budget, 0, 1 << 20, 0, "most bricks that an update works on; the others follow; 0: any number")
 
-#define WEIR_MIXTURE_PARAMS(PARAM) \
-    PARAM(int32_t, film, 0, 64, 32, "how fast gases condense on what is colder, in 1/65536 per quarter kelvin and update")
+#define WEIR_MIXTURE_PARAMS(PARAM)                                                                                         \
+    PARAM(int32_t, film, 0, 64, 32, "how fast gases condense on what is colder, in 1/65536 per quarter kelvin and update") \
+    PARAM(int32_t, pressure, 0, 1024, 0,                                                                                   \
+          "what a cell holds more for each cell of liquid above, in 1/16384; 0: pipes do not level")
 
 #define WEIR_PARAM_FIELD(type, name, least, most, standard, help) type name;
 

@@ -118,6 +118,7 @@ plain_mixture *plain_mixture_make(const weir_world *world, uint32_t open_sides)
     w->bounds = weir_world_bounds(world);
     w->open_sides = open_sides;
     w->film = weir_world_params(world).mixture.film;
+    w->pressure = weir_world_params(world).mixture.pressure;
     w->box.min = (weir_coord){down8(w->bounds.min.x) - 8, down8(w->bounds.min.y) - 8, down8(w->bounds.min.z) - 8};
     w->box.max = (weir_coord){down8(w->bounds.max.x + 7) + 8, down8(w->bounds.max.y + 7) + 8, down8(w->bounds.max.z + 7) + 8};
     w->cell = calloc((size_t)(width(w, 0) * width(w, 1) * width(w, 2)), sizeof *w->cell);
@@ -355,13 +356,14 @@ static bool can_flow(const plain_mixture *w, const plain_mix *a, const plain_mix
 }
 
 // What is over-full is trimmed, the lightest first.
-static void trim(const plain_mixture *w, const plain_mix *a, const plain_mix *b, int32_t moved[WEIR_MATERIAL_MAX])
+static void trim(const plain_mixture *w, const plain_mix *a, const plain_mix *b, int32_t room_a, int32_t room_b,
+                 int32_t moved[WEIR_MATERIAL_MAX])
 {
     int32_t total = 0;
     const int32_t in_a = volume_of(w, a, WEIR_KIND_LIQUID), in_b = volume_of(w, b, WEIR_KIND_LIQUID);
     for (int32_t i = 0; i < w->liquids; i++) total += moved[w->order[i]];
-    int32_t over_b = most(0, in_b + total - most(capacity_of(w, b), in_b));
-    int32_t over_a = most(0, in_a - total - most(capacity_of(w, a), in_a));
+    int32_t over_b = most(0, in_b + total - most(room_b, in_b));
+    int32_t over_a = most(0, in_a - total - most(room_a, in_a));
     for (int32_t i = w->liquids - 1; i >= 0; i--) {
         int32_t *q = &moved[w->order[i]];
         while (*q > 0 && over_b > 0) {
@@ -381,6 +383,18 @@ static void move(plain_mix *a, plain_mix *b, int32_t m, int32_t units)
     b->amount[m] += units;
 }
 
+// What a cell may hold: its capacity, and as much over it as the pressure asks for, which leaves room for its gas.
+static int32_t pressed(const plain_mixture *w, const plain_mix *c, int32_t over)
+{
+    const int32_t room = most(0, (GAS_MOST - volume_of(w, c, WEIR_KIND_GAS)) / 2);
+    return capacity_of(w, c) + least(most(0, over), least(FULL / 2, room));
+}
+
+static int32_t over_full(const plain_mixture *w, const plain_mix *c)
+{
+    return volume_of(w, c, WEIR_KIND_LIQUID) - capacity_of(w, c);
+}
+
 static void liquids_sideways(plain_mixture *w, plain_mix *a, plain_mix *b)
 {
     int32_t moved[WEIR_MATERIAL_MAX] = {0};
@@ -391,8 +405,21 @@ static void liquids_sideways(plain_mixture *w, plain_mix *a, plain_mix *b)
         if (size == 0 && abs(d) >= 2) size = 1;
         moved[m] = d < 0 ? -size : size;
     }
-    trim(w, a, b, moved);
+    if (w->pressure > 0)
+        trim(w, a, b, pressed(w, a, over_full(w, b)), pressed(w, b, over_full(w, a)), moved);
+    else
+        trim(w, a, b, capacity_of(w, a), capacity_of(w, b), moved);
     for (int32_t i = 0; i < w->liquids; i++) move(a, b, w->order[i], moved[w->order[i]]);
+}
+
+// What the lower cell holds of what both do, when it rests: a full cell's worth, and up to the pressure more for a full cell above; what is
+// more than that is shared so that the difference stays.
+static int32_t bottom_of(const plain_mixture *w, const plain_mix *a, const plain_mix *b)
+{
+    const int32_t above = volume_of(w, a, WEIR_KIND_LIQUID) + over_full(w, b), full = capacity_of(w, a) + w->pressure;
+    if (w->pressure == 0 || above <= 0) return capacity_of(w, b);
+    if (above > full) return capacity_of(w, b) + (above - capacity_of(w, a) + w->pressure) / 2;
+    return capacity_of(w, b) + (int32_t)((float)(above * w->pressure) / (float)full);
 }
 
 static void liquids_down(plain_mixture *w, plain_mix *a, plain_mix *b)
@@ -403,14 +430,23 @@ static void liquids_down(plain_mixture *w, plain_mix *a, plain_mix *b)
         const int32_t m = w->order[i], room = most(0, capacity_of(w, b) - volume_of(w, b, WEIR_KIND_LIQUID));
         move(a, b, m, least(room, a->amount[m]));
     }
-    int32_t left = capacity_of(w, b);
+    int32_t left = bottom_of(w, a, b);
+    const int32_t past = 3 * w->pressure, over_b = left - capacity_of(w, b);
+    const int32_t over_a = over_full(w, a) + over_full(w, b) - over_b;
     for (int32_t i = 0; i < w->liquids; i++) {
         const int32_t m = w->order[i], wanted = least(a->amount[m] + b->amount[m], left), d = wanted - b->amount[m];
-        const int32_t size = (abs(d) * least(256, 2 * w->kind[m].rate) + 255) / 256;
+        int32_t size = (abs(d) * least(256, 2 * w->kind[m].rate) + 255) / 256;
+        if (w->pressure > 0 && abs(d) <= 4 * w->pressure) {
+            size = abs(d) * least(448, 7 * w->kind[m].rate / 2) / 256;
+            if (d != 0) size = most(size, 1);
+        }
         left -= wanted;
-        moved[m] = d < 0 ? -size : size;
+        moved[m] = d < 0 ? -least(size, b->amount[m]) : least(size, a->amount[m]);
     }
-    trim(w, a, b, moved);
+    if (w->pressure > 0)
+        trim(w, a, b, pressed(w, a, over_a + past), pressed(w, b, over_b + past), moved);
+    else
+        trim(w, a, b, capacity_of(w, a), capacity_of(w, b), moved);
     for (int32_t i = 0; i < w->liquids; i++) move(a, b, w->order[i], moved[w->order[i]]);
 }
 
@@ -422,8 +458,9 @@ static int32_t gas_room(const plain_mixture *w, const plain_mix *c)
 
 static int32_t gas_takes(const plain_mixture *w, const plain_mix *c)
 {
-    if (volume_of(w, c, WEIR_KIND_LIQUID) > capacity_of(w, c)) return 0;
-    return most(0, GAS_MOST - volume_of(w, c, WEIR_KIND_GAS));
+    const int32_t over = most(0, volume_of(w, c, WEIR_KIND_LIQUID) - capacity_of(w, c));
+    if (over > 0 && w->pressure == 0) return 0;
+    return most(0, GAS_MOST - 2 * over - volume_of(w, c, WEIR_KIND_GAS));
 }
 
 static void gases(plain_mixture *w, plain_mix *a, plain_mix *b, bool down)

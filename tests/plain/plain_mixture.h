@@ -42,7 +42,7 @@ typedef struct plain_mixture {
     weir_box box;  // of cells, in whole bricks: the world's bounds and what lies behind open sides
     weir_box bounds;
     uint32_t open_sides;
-    int32_t film;
+    int32_t film, pressure;
     int64_t update;
     plain_mix *cell;
     uint8_t *live;  // by brick

@@ -61,11 +61,11 @@ static void find_open(const mixture_tile *t, int a, int b, pair *p)
 }
 
 // Trims what moves so that neither side is over-full, the lightest first, and adds that to `moved`.
-static void trim_and_move(mixture_tile *t, int a, int b, pair *p, lanes *wish)
+static void trim_and_move(mixture_tile *t, int a, int b, pair *p, lanes *wish, const int32_t *restrict capacity_a,
+                          const int32_t *restrict capacity_b)
 {
     const int liquids = t->order.liquids;
     int32_t *restrict volume_a = p->a.volume, *restrict volume_b = p->b.volume;
-    const int32_t *restrict capacity_a = p->a.capacity, *restrict capacity_b = p->b.capacity;
     lanes gained, over_a, over_b;
     OVER_LANES gained[k] = 0;
     for (int f = 0; f < liquids; f++) {
@@ -108,7 +108,20 @@ static void flow_sideways(mixture_tile *t, int a, int b, pair *p)
             moved[k] = 0;
         }
     }
-    trim_and_move(t, a, b, p, wish);
+    if (t->pressure == 0) {
+        trim_and_move(t, a, b, p, wish, p->a.capacity, p->b.capacity);
+        return;
+    }
+    // What is pressed into one cell presses into the other.
+    lanes most_a, most_b;
+    const int32_t *restrict volume_a = p->a.volume, *restrict volume_b = p->b.volume, *restrict capacity_a = p->a.capacity,
+                            *restrict capacity_b = p->b.capacity, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
+    OVER_LANES
+    {
+        most_a[k] = rule_mixture_pressed(capacity_a[k], volume_b[k] - capacity_b[k], gas_a[k]);
+        most_b[k] = rule_mixture_pressed(capacity_b[k], volume_a[k] - capacity_a[k], gas_b[k]);
+    }
+    trim_and_move(t, a, b, p, wish, most_a, most_b);
 }
 
 // First what falls into room below, then what is sorted by density.
@@ -131,7 +144,17 @@ static void flow_down(mixture_tile *t, int a, int b, pair *p)
             moved[k] = falls;
         }
     }
-    OVER_LANES room[k] = capacity_b[k];
+    const int pressure = t->pressure;
+    lanes most_a, most_b;
+    const int32_t *restrict capacity_a = p->a.capacity, *restrict gas_a = p->a.gas, *restrict gas_b = p->b.gas;
+    OVER_LANES
+    {
+        const int32_t total = volume_a[k] + volume_b[k];
+        room[k] = rule_mixture_bottom(total, capacity_a[k], capacity_b[k], pressure);
+        const int32_t over_a = total - room[k] - capacity_a[k] + 3 * pressure, over_b = room[k] - capacity_b[k] + 3 * pressure;
+        most_a[k] = pressure > 0 ? rule_mixture_pressed(capacity_a[k], over_a, gas_a[k]) : capacity_a[k];
+        most_b[k] = pressure > 0 ? rule_mixture_pressed(capacity_b[k], over_b, gas_b[k]) : capacity_b[k];
+    }
     for (int f = 0; f < t->order.liquids; f++) {
         const int32_t *restrict amount_a = t->amount[f][a], *restrict amount_b = t->amount[f][b];
         const int32_t rate = t->order.fluid[f].rate;
@@ -140,10 +163,14 @@ static void flow_down(mixture_tile *t, int a, int b, pair *p)
         {
             const int32_t wanted = rule_mixture_min(amount_a[k] + amount_b[k], room[k]);
             room[k] -= wanted;
-            q[k] = rule_mixture_sort(wanted, amount_b[k], rate) & flows[k];
+            q[k] = (pressure > 0 ? rule_mixture_press(wanted, amount_b[k], rate, pressure)
+                                 : rule_mixture_sort(wanted, amount_b[k], rate)) &
+                   flows[k];
+            // Not more than there is.
+            q[k] = rule_mixture_max(-amount_b[k], rule_mixture_min(amount_a[k], q[k]));
         }
     }
-    trim_and_move(t, a, b, p, wish);
+    trim_and_move(t, a, b, p, wish, most_a, most_b);
 }
 
 // ---- Gases -------------------------------------------------------------------------------------------------------------------
@@ -173,9 +200,9 @@ static void move_gas(mixture_tile *t, int a, int b, pair *p, bool down)
             const int32_t wish = (down ? amount_a[k] - rises : side) & (room_a[k] + room_b[k] > 0 ? passes[k] : 0);
             top[k] -= rises;
             bottom[k] -= amount_a[k] + amount_b[k] - rises;
-            const int32_t left = rule_mixture_gas_moves(wish, amount_a[k], amount_b[k],
-                                                        rule_mixture_gas_takes(gas_a[k], capacity_a[k], volume_a[k]),
-                                                        rule_mixture_gas_takes(gas_b[k], capacity_b[k], volume_b[k]));
+            const int32_t left = rule_mixture_gas_moves(
+                wish, amount_a[k], amount_b[k], rule_mixture_gas_takes(gas_a[k], capacity_a[k], volume_a[k], t->pressure),
+                rule_mixture_gas_takes(gas_b[k], capacity_b[k], volume_b[k], t->pressure));
             amount_a[k] -= left;
             amount_b[k] += left;
             gas_a[k] -= left;

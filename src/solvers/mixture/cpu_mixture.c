@@ -80,9 +80,11 @@ bool mixture_wake_for_surroundings(mixture *s)
         digest = hash_bytes(&source->box, sizeof source->box, digest);
         digest = hash_bytes(&source->level, sizeof source->level, digest);
     }
-    if (digest == s->heater_digest && s->film == world->params.mixture.film) return false;
+    const bool same = s->film == world->params.mixture.film && s->pressure == world->params.mixture.pressure;
+    if (digest == s->heater_digest && same) return false;
     s->heater_digest = digest;
     s->film = world->params.mixture.film;
+    s->pressure = world->params.mixture.pressure;
     mixture_wake_all(s);
     return true;
 }
@@ -315,6 +317,7 @@ static void work_on(mixture *s, mixture_worker *w, const tile_place *place)
     }
     if (materials == 0 || calm) return;
     t->film = s->film;
+    t->pressure = s->pressure;
     t->z_first = ((world->update >> 1 ^ world->update) & 1) != 0;
     t->warmed = t->cooled = t->taken = 0;
     memset(t->turned, 0, sizeof t->turned);

@@ -49,7 +49,7 @@ typedef struct device_heater {
 
 // What is told of an update.
 typedef struct device_update {
-    int odd, z_first, film, heaters, room;
+    int odd, z_first, film, pressure, heaters, room;
 } device_update;
 
 // The header of the tables ends with sums of 8 bytes, which only grow and begin anew with larger tables, and how many tiles hold more than

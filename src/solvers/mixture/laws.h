@@ -65,6 +65,36 @@ RULE int rule_mixture_trim(int moved, int over_a, int over_b)
     return forth - rule_mixture_min(forth, over_b) - (back - rule_mixture_min(back, over_a));
 }
 
+// ---- Pressure ----------------------------------------------------------------------------------------------------------------
+// With a pressure, cells deep in a liquid hold more than a full one, by that many units for each cell above: what is deeper on one side
+// of a pipe goes over to the other.
+
+// How much the lower cell of a pair holds of what both do, when it rests.
+RULE int rule_mixture_bottom(int total, int capacity_a, int capacity_b, int pressure)
+{
+    const int above = rule_mixture_max(0, total - capacity_b), full = capacity_a + pressure;
+    const int part = (int)((float)(above * pressure) / (float)rule_mixture_max(full, 1));
+    const int pressed = above > full ? (above - capacity_a + pressure) >> 1 : part;
+    return capacity_b + (pressure > 0 ? pressed : 0);
+}
+
+// What moves to where it rests: small parts go past it, which carries pressure on sooner.
+RULE int rule_mixture_press(int wanted, int has, int rate, int pressure)
+{
+    const int d = wanted - has, m = d < 0 ? -d : d;
+    const int fast = (m * rule_mixture_min(448, (7 * rate) >> 1)) >> 8;
+    const int moved = rule_mixture_max(fast, m > 0 ? 1 : 0);
+    return m > 4 * pressure ? rule_mixture_sort(wanted, has, rate) : d < 0 ? -moved : moved;
+}
+
+// What a cell may hold at most that is pressed by another, so that its gas has room and its heat can be counted; `other` is what that holds
+// over its capacity.
+RULE int rule_mixture_pressed(int capacity, int other, int gas)
+{
+    const int most = rule_mixture_min(MIXTURE_FULL / 2, rule_mixture_max(0, (MIXTURE_GAS_MOST - gas) >> 1));
+    return capacity + rule_mixture_min(rule_mixture_max(0, other), most);
+}
+
 // ---- Gases -------------------------------------------------------------------------------------------------------------------
 
 // The room that gas has in a cell.
@@ -105,10 +135,11 @@ RULE int rule_mixture_gas_moves(int moved, int a, int b, int take_a, int take_b)
     return rule_mixture_max(least, rule_mixture_min(most, moved));
 }
 
-// What gas a cell can still take in: none where liquid is pressed in.
-RULE int rule_mixture_gas_takes(int gas, int capacity, int volume)
+// What gas a cell can still take in: none where it is over-full, unless that is by pressure.
+RULE int rule_mixture_gas_takes(int gas, int capacity, int volume, int pressure)
 {
-    return volume > capacity ? 0 : rule_mixture_max(MIXTURE_GAS_MOST - gas, 0);
+    const int over = rule_mixture_max(0, volume - capacity);
+    return over > 0 && pressure == 0 ? 0 : rule_mixture_max(MIXTURE_GAS_MOST - 2 * over - gas, 0);
 }
 
 // ---- Heat --------------------------------------------------------------------------------------------------------------------

@@ -159,12 +159,13 @@ INLINE cell_sums sum_up(local const tile_order *order, const int amount[DEVICE_F
 
 // Trims what moves so that neither side is over-full, the lightest first, and adds that to `moved`.
 INLINE void trim_and_move(local const tile_order *order, int amount_a[DEVICE_FLUIDS], int amount_b[DEVICE_FLUIDS], cell_sums *a,
-                          cell_sums *b, const int wish[DEVICE_FLUIDS], int moved[DEVICE_FLUIDS], const int most)
+                          cell_sums *b, const int wish[DEVICE_FLUIDS], int capacity_a, int capacity_b, int moved[DEVICE_FLUIDS],
+                          const int most)
 {
     int gained = 0;
     FLUIDS(f, order->liquids) gained += wish[f];
-    int over_a = rule_mixture_over(a->volume, -gained, a->capacity);
-    int over_b = rule_mixture_over(b->volume, gained, b->capacity);
+    int over_a = rule_mixture_over(a->volume, -gained, capacity_a);
+    int over_b = rule_mixture_over(b->volume, gained, capacity_b);
     UNROLLED for (int f = DEVICE_FLUIDS - 1; f >= 0; f--)
     {
         if (f >= most || f >= order->liquids) continue;
@@ -180,22 +181,26 @@ INLINE void trim_and_move(local const tile_order *order, int amount_a[DEVICE_FLU
 }
 
 INLINE void flow_sideways(local const tile_order *order, int amount_a[DEVICE_FLUIDS], int amount_b[DEVICE_FLUIDS], cell_sums *a,
-                          cell_sums *b, bool flows, int moved[DEVICE_FLUIDS], const int most)
+                          cell_sums *b, bool flows, int pressure, int moved[DEVICE_FLUIDS], const int most)
 {
-    int wish[DEVICE_FLUIDS];
+    int wish[DEVICE_FLUIDS], most_a = a->capacity, most_b = b->capacity;
     FLUIDS(f, order->liquids)
     {
         wish[f] = flows ? rule_mixture_side(amount_a[f], amount_b[f], order->fluid[f].x) : 0;
         moved[f] = 0;
     }
-    trim_and_move(order, amount_a, amount_b, a, b, wish, moved, most);
+    if (pressure > 0) {  // what is pressed into one cell presses into the other
+        most_a = rule_mixture_pressed(a->capacity, b->volume - b->capacity, a->gas);
+        most_b = rule_mixture_pressed(b->capacity, a->volume - a->capacity, b->gas);
+    }
+    trim_and_move(order, amount_a, amount_b, a, b, wish, most_a, most_b, moved, most);
 }
 
 // First what falls into room below, then what is sorted by density.
 INLINE void flow_down(local const tile_order *order, int amount_a[DEVICE_FLUIDS], int amount_b[DEVICE_FLUIDS], cell_sums *a,
-                      cell_sums *b, bool flows, int moved[DEVICE_FLUIDS], const int most)
+                      cell_sums *b, bool flows, int pressure, int moved[DEVICE_FLUIDS], const int most)
 {
-    int wish[DEVICE_FLUIDS];
+    int wish[DEVICE_FLUIDS], most_a = a->capacity, most_b = b->capacity;
     int room = flows ? rule_mixture_max(0, b->capacity - b->volume) : 0;
     FLUIDS(f, order->liquids)
     {
@@ -207,18 +212,25 @@ INLINE void flow_down(local const tile_order *order, int amount_a[DEVICE_FLUIDS]
         b->volume += falls;
         moved[f] = falls;
     }
-    room = b->capacity;
+    const int total = a->volume + b->volume;
+    room = rule_mixture_bottom(total, a->capacity, b->capacity, pressure);
+    if (pressure > 0) {
+        most_a = rule_mixture_pressed(a->capacity, total - room - a->capacity + 3 * pressure, a->gas);
+        most_b = rule_mixture_pressed(b->capacity, room - b->capacity + 3 * pressure, b->gas);
+    }
     FLUIDS(f, order->liquids)
     {
         const int wanted = rule_mixture_min(amount_a[f] + amount_b[f], room);
         room -= wanted;
-        wish[f] = flows ? rule_mixture_sort(wanted, amount_b[f], order->fluid[f].x) : 0;
+        const int sorts = pressure > 0 ? rule_mixture_press(wanted, amount_b[f], order->fluid[f].x, pressure)
+                                       : rule_mixture_sort(wanted, amount_b[f], order->fluid[f].x);
+        wish[f] = flows ? rule_mixture_max(-amount_b[f], rule_mixture_min(amount_a[f], sorts)) : 0;  // not more than there is
     }
-    trim_and_move(order, amount_a, amount_b, a, b, wish, moved, most);
+    trim_and_move(order, amount_a, amount_b, a, b, wish, most_a, most_b, moved, most);
 }
 
 INLINE void move_gas(local const tile_order *order, int amount_a[DEVICE_FLUIDS], int amount_b[DEVICE_FLUIDS], cell_sums *a,
-                     cell_sums *b, bool passes, bool down, int moved[DEVICE_FLUIDS], const int most)
+                     cell_sums *b, bool passes, bool down, int pressure, int moved[DEVICE_FLUIDS], const int most)
 {
     const int room_a = rule_mixture_room(a->capacity, a->volume), room_b = rule_mixture_room(b->capacity, b->volume);
     const int total = a->gas + b->gas, usual = (room_a >> 4) + (room_b >> 4);
@@ -237,8 +249,8 @@ INLINE void move_gas(local const tile_order *order, int amount_a[DEVICE_FLUIDS],
             wish = rule_mixture_gas_side(amount_a[f], amount_b[f], room_a, room_b, order->fluid[f].x);
         }
         const int left = rule_mixture_gas_moves(may ? wish : 0, amount_a[f], amount_b[f],
-                                                rule_mixture_gas_takes(a->gas, a->capacity, a->volume),
-                                                rule_mixture_gas_takes(b->gas, b->capacity, b->volume));
+                                                rule_mixture_gas_takes(a->gas, a->capacity, a->volume, pressure),
+                                                rule_mixture_gas_takes(b->gas, b->capacity, b->volume, pressure));
         amount_a[f] -= left;
         amount_b[f] += left;
         a->gas -= left;
@@ -474,10 +486,10 @@ INLINE void work_on_pair(local tile_shared *t, local const tile_order *order, gl
     if (passes) {
         const bool flows = rule_mixture_open(of_a.capacity) && rule_mixture_open(of_b.capacity);
         if (down)
-            flow_down(order, amount_a, amount_b, &of_a, &of_b, flows, moved, most);
+            flow_down(order, amount_a, amount_b, &of_a, &of_b, flows, u.pressure, moved, most);
         else
-            flow_sideways(order, amount_a, amount_b, &of_a, &of_b, flows, moved, most);
-        if (order->moving > order->liquids) move_gas(order, amount_a, amount_b, &of_a, &of_b, passes, down, moved, most);
+            flow_sideways(order, amount_a, amount_b, &of_a, &of_b, flows, u.pressure, moved, most);
+        if (order->moving > order->liquids) move_gas(order, amount_a, amount_b, &of_a, &of_b, passes, down, u.pressure, moved, most);
         move_heat(order, amount_a, amount_b, &of_a, &of_b, moved, &heat_a, &heat_b, most);
         FLUIDS(f, order->moving)
         {

@@ -77,7 +77,7 @@ typedef struct mixture_order {
 
 typedef struct mixture_tile {
     mixture_order order;  // of what is, or may come to be, in the tile
-    int32_t film;
+    int32_t film, pressure;
     bool z_first, walls, passes;  // passes: no cell of it is solid
     // What came of it.
     int64_t warmed, cooled;                // heat from and to walls
@@ -126,7 +126,7 @@ typedef struct mixture {
     uint8_t *touched;    // 8 per brick, by the part of it that a tile has: whether that changed
     uint16_t *hardened;  // 512 per brick: units that became terrain in this update; NULL where no reaction makes any
     int32_t brick_room;
-    int32_t film;                   // of the parameters, as it was in the last update
+    int32_t film, pressure;         // of the parameters, as they were in the last update
     uint64_t heater_digest;         // of the heaters there were then
     struct mixture_opencl *opencl;  // NULL: the world runs on the CPU
     int32_t awake;                  // bricks that the last update worked on

@@ -289,6 +289,7 @@ static void work_on_tiles(void *solver)
     const device_update u = {.odd = (int)(world->update & 1),
                              .z_first = (int)((world->update >> 1 ^ world->update) & 1),
                              .film = s->film,
+                             .pressure = s->pressure,
                              .heaters = tell_heaters(o),
                              .room = d->room};
     find_channels(s, c);
