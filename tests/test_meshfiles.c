@@ -188,24 +188,23 @@ typedef struct fluids {
 
 static const char awkward[] = "\"glue\", <2>\\ \xc3\xa9";
 
-static fluids make_fluids(void)
+// Parts point to the meshes beside them.
+static void make_fluids(fluids *f)
 {
-    fluids f;
     weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 12, 16, 12);
     weir_material own, all[3] = {WEIR_WATER, WEIR_OIL, WEIR_NOTHING};
-    f.world = test_make(&def);
+    f->world = test_make(&def);
     assert_ok(weir_world_add_material(
-        f.world, &(weir_material_def){.name = awkward, .density = 2, .viscosity = 9, .colour = {1, 0.5f, 0}}, &own));
+        f->world, &(weir_material_def){.name = awkward, .density = 2, .viscosity = 9, .colour = {1, 0.5f, 0}}, &own));
     all[2] = own;
     for (int32_t i = 0; i < 3; i++) {
         const int32_t low = i == 2 ? 0 : 3 + 4 * i;
-        assert_ok(weir_world_fill(f.world, test_box(0, low, 0, 12, low + (i == 2 ? 3 : 4), 12), all[i], 1));
-        assert_ok(weir_mesher_create(f.world, &(weir_mesher_def){.material = all[i]}, &f.mesher[i]));
-        assert_ok(weir_mesher_update(f.mesher[i], NULL));
-        assert_ok(weir_mesher_join(f.mesher[i], &f.mesh[i]));
-        f.part[i] = weir_mesh_part_of(f.world, all[i], &f.mesh[i]);
+        assert_ok(weir_world_fill(f->world, test_box(0, low, 0, 12, low + (i == 2 ? 3 : 4), 12), all[i], 1));
+        assert_ok(weir_mesher_create(f->world, &(weir_mesher_def){.material = all[i]}, &f->mesher[i]));
+        assert_ok(weir_mesher_update(f->mesher[i], NULL));
+        assert_ok(weir_mesher_join(f->mesher[i], &f->mesh[i]));
+        f->part[i] = weir_mesh_part_of(f->world, all[i], &f->mesh[i]);
     }
-    return f;
 }
 
 static void free_fluids(fluids *f)
@@ -216,7 +215,8 @@ static void free_fluids(fluids *f)
 
 static void assimp_reads_a_glb_of_several_fluids(void **state)
 {
-    fluids f = make_fluids();
+    fluids f;
+    make_fluids(&f);
     assert_ok(weir_glb_write_parts("test_meshfiles.glb", f.part, 3, 1));
     const struct aiScene *scene = read_file("test_meshfiles.glb", 0);
     assert_int_equal(scene->mNumMeshes, 3);
@@ -242,7 +242,8 @@ static void assimp_reads_a_glb_of_several_fluids(void **state)
 
 static void assimp_reads_an_obj_of_several_fluids(void **state)
 {
-    fluids f = make_fluids();
+    fluids f;
+    make_fluids(&f);
     assert_ok(weir_obj_write_parts("test_meshfiles.obj", f.part, 3));
     const struct aiScene *scene = read_file("test_meshfiles.obj", 0);
     assert_int_equal(scene->mNumMeshes, 3);
@@ -256,7 +257,8 @@ static void assimp_reads_an_obj_of_several_fluids(void **state)
 
 static void assimp_reads_a_ply_with_a_colour_at_each_vertex(void **state)
 {
-    fluids f = make_fluids();
+    fluids f;
+    make_fluids(&f);
     assert_ok(weir_ply_write_parts("test_meshfiles.ply", f.part, 3));
     const struct aiScene *scene = read_file("test_meshfiles.ply", 0);
     assert_int_equal(scene->mNumMeshes, 1);
