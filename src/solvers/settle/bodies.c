@@ -451,8 +451,7 @@ static settle_found find_layers(settle *s, int32_t body)
     settle_leave_lost_layers(s, b);
     leave_through_top(s, b);
     while (b->volume > b->base + b->room) {
-        const bool begun = s->search.kind == SEARCH_ABOVE && s->search.body == body;
-        if (!begun && b->volume - b->base - b->room >= b->area) settle_lift_cover(s, body);
+        if (!settle_searches_above(s, body) && b->volume - b->base - b->room >= b->area) settle_lift_cover(s, body);
         if (!settle_search_above(s, body, false)) return FOUND_LATER;
         const int64_t above = s->search.area;
         b->closed = above == 0;

@@ -299,6 +299,16 @@ void settle_undo_around(settle *s, int32_t brick)
     for (int32_t k = 0; k < 27; k++) settle_undo(s, s->cells.pool.near[brick][k]);
 }
 
+// By these the laws decide what crosses a face, and what is calm: all bricks of a turn go by the same.
+void settle_params_change(void *state, const weir_params *next)
+{
+    settle *s = state;
+    const weir_settle_params *old = &s->cells.world->params.settle, *new = &next->settle;
+    if (old->film != new->film || old->calm != new->calm || old->patience != new->patience)
+        for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK; i++) settle_undo(s, s->active[i]);
+    if (old->patience != new->patience) settle_note_settled(s, new->patience);
+}
+
 void settle_keep_seen(settle *s, settle_body *body)
 {
     if (s->stage != STAGE_WORK || body->seen_kept) return;
@@ -410,7 +420,7 @@ static bool add_gains(settle *s)
     return enough;
 }
 
-// All is worked on again, with bodies as they are now. Each time one of them has less than the time before, so this ends.
+// All is worked on again, with bodies as they are now: none gives more than its cells hold, once its level has come down to its volume.
 static void begin_work_again(settle *s)
 {
     for (int32_t i = 0; i < s->work_count; i++) {
@@ -421,6 +431,7 @@ static void begin_work_again(settle *s)
     }
     atomic_store(&s->gain_count, 0);
     s->cursor = 0;
+    settle_follow_volumes(s);
     forget_seen(s);
 }
 

@@ -236,6 +236,12 @@ static settle_search *search_of(settle *s, settle_search_kind kind, int32_t body
     return q;
 }
 
+bool settle_searches_above(const settle *s, int32_t body)
+{
+    const settle_search *q = &s->search;
+    return q->kind == SEARCH_ABOVE && (q->body == body || q->body == 0);
+}
+
 bool settle_search_above(settle *s, int32_t body, bool all)
 {
     settle_search *q = search_of(s, SEARCH_ABOVE, body);

@@ -141,7 +141,9 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
                            "an update is half done: a region can leave or come when it is finished, which steps do until "
                            "weir_stats.behind_updates is 0, the fewer the larger the budget");
     weir_status status = settle_sync(s);
-    if (status == WEIR_OK) status = store_reserve(s, &s->histograms, store_used(&s->bodies));
+    // Of bodies that are cut. For what comes back there may be room for more already.
+    const int32_t bodies = store_used(&s->bodies), most = s->histograms.budget > bodies ? s->histograms.budget : bodies;
+    if (status == WEIR_OK) status = store_reserve(s, &s->histograms, most);
     if (status != WEIR_OK || s->cut_room >= s->bodies.end) return status;
     memory *mem = &s->cells.world->mem;
     settle_cut *cuts = memory_alloc(mem, (size_t)s->bodies.end * sizeof *cuts);

@@ -111,7 +111,7 @@ static bool rise_to(settle *s, int32_t body, const held_surface *surface)
     settle_body *b = body_at(s, body);
     while (b->top < surface->top && !ends_at_top(s, b)) {
         const int32_t level = b->top + 1 == surface->top ? surface->level : SETTLE_FULL;
-        if (s->search.kind != SEARCH_ABOVE || s->search.body != body) settle_lift_cover(s, body);
+        if (!settle_searches_above(s, body)) settle_lift_cover(s, body);
         if (!settle_search_above(s, body, false)) return false;
         const int32_t cells = s->search.area;
         b->closed = cells == 0;

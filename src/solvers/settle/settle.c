@@ -126,6 +126,7 @@ const solver_table solver_settle = {
     .apply = settle_apply,
     .terrain_prepare = settle_terrain_prepare,
     .terrain_changed = settle_terrain_changed,
+    .params_change = settle_params_change,
     .reactions_changed = settle_reactions_changed,
     .region_save = settle_region_save,
     .region_load = settle_region_load,

@@ -510,6 +510,8 @@ weir_status settle_need_pending(settle *s, int32_t brick);
 void settle_drop_page(settle *s, int32_t brick);
 // Notes anew which free cells are wet, full and settled.
 void settle_look_at_page(settle *s, int32_t brick);
+// Which ones of all pages have been calm for so many updates.
+void settle_note_settled(settle *s, int32_t patience);
 // Room for the shares of a brick's cells, which may be between.
 weir_status settle_need_shares(settle *s, int32_t brick);
 // Looks at a brick's terrain.
@@ -619,6 +621,7 @@ void settle_end_search(settle *s);
 // Something changed that the laws see in a brick: what it was going to hold is found again.
 void settle_undo(settle *s, int32_t brick);
 void settle_undo_around(settle *s, int32_t brick);
+void settle_params_change(void *state, const weir_params *next);
 // The level of a body is about to change.
 void settle_keep_seen(settle *s, settle_body *body);
 
@@ -689,6 +692,8 @@ void settle_absorb(settle *s, int32_t body, int32_t brick, int32_t layer, uint64
 void settle_note_below(settle *s, int32_t brick, int32_t layer, uint64_t cells);
 // Whether there are any cells above its top layer that it can get.
 bool settle_can_rise(const settle *s, const settle_body *b);
+// Whether that has begun with a body that is being levelled, also in the world of which a snapshot was loaded.
+bool settle_searches_above(const settle *s, int32_t body);
 // Finds the cells above the top layer of a body, or those in it and what is below; `all`: in this update. False if the next one goes on.
 bool settle_search_above(settle *s, int32_t body, bool all);
 bool settle_search_top(settle *s, int32_t body, bool all);

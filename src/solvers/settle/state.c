@@ -7,10 +7,10 @@
 //     | each node, by its lowest cell: number of its body, eight layers of 8 bytes
 //     | each outlet: number of its body, the two heights of 8 bytes
 //
-// then the bodies, numbered in the order in which they come: material, volume of 8 bytes, level of 4, flags, and what the laws see of it if that is
-// something else: level and top layer of 4 bytes. Where a generation stands comes first, and at the end the body that is being levelled, if there
-// is one. All live bricks are there, also dry ones: one that comes to be is worked on if a neighbour is, so it matters which have been there
-// before.
+// then the bodies, numbered in the order in which they come: material, volume of 8 bytes, level of 4, flags of 2, the top layer of 4 if terrain
+// took it, and what the laws see of it if that is something else: level and top layer of 4 bytes. Where a generation stands comes first, and
+// at the end the body that is being levelled, if there is one. All live bricks are there, also dry ones: one that comes to be is worked on if a
+// neighbour is, so it matters which have been there before.
 #include "base/hash.h"
 #include "solvers/settle/settle.h"
 
@@ -34,7 +34,9 @@ enum {
     FLAG_CUT = 32,
     FLAG_CLEAN = 64,  // but for that it was cut
     FLAG_DUE = 128,   // to be levelled in the round under way
-    FLAG_AGAIN = 1,   // of the body that is being levelled: and in the next round
+    FLAG_LOST = 256,  // terrain took its top layer since it was levelled
+    LOST_MOST = 1 << 20,
+    FLAG_AGAIN = 1,  // of the body that is being levelled: and in the next round
     FLAG_APART = 2,
     HASH_GRAIN = 64
 };
@@ -180,14 +182,15 @@ static bool is_partly_solid(const settle_brick *b)
     return partly;
 }
 
-// Where a brick stands in the generation under way: its flags, and what came of it as soon as that will not be found again.
+// Where a brick stands in the generation under way: its flags, and what came of it as soon as that will not be found again. What stirred it
+// before the laws see it is no matter.
 static uint32_t place_of(const settle *s, const settle_brick *b)
 {
     if (s->stage == STAGE_BEGIN) return 0;
     const int32_t outcome = b->worked && s->stage > STAGE_WORK ? b->outcome : 0;
     const bool several = b->worked && s->stage > STAGE_WORK && b->liquid == SETTLE_SEVERAL;
     return (uint32_t)(several << 16 | (b->worked ? FLAG_WORKED : 0) | (b->done ? FLAG_DONE : 0) |
-                      (b->stirred ? FLAG_STIRRED : 0) | outcome << 8);
+                      (b->stirred && b->worked && s->stage >= STAGE_WORK ? FLAG_STIRRED : 0) | outcome << 8);
 }
 
 // Bricks that have been let rest, or kept, are in the list no more when it is read again.
@@ -343,6 +346,7 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
 static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut *cut, bool due, bool levelled)
 {
     const bool part = cut && cut->nodes < b->nodes, dirty = (b->dirty && !b->cut_clean) || levelled;
+    const bool lost = !cut && b->area == 0;
     const int32_t pieces = part ? 1 : b->cut_pieces;
     snapshot_put_number(w, b->material, 1);
     snapshot_put_number(w, (uint64_t)(cut ? cut->leaves : b->volume), 8);
@@ -351,9 +355,11 @@ static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut
                         (b->closed ? FLAG_CLOSED : 0) | (dirty || pieces > 0 ? FLAG_DIRTY : 0) |
                             (b->may_be_split ? FLAG_SPLIT : 0) | (pieces > 0 ? FLAG_CUT : 0) |
                             (pieces > 0 && !dirty ? FLAG_CLEAN : 0) |
-                            (b->seen_kept ? FLAG_SEEN | (b->seen.closed ? FLAG_SEEN_CLOSED : 0) : 0) | (due ? FLAG_DUE : 0),
-                        1);
+                            (b->seen_kept ? FLAG_SEEN | (b->seen.closed ? FLAG_SEEN_CLOSED : 0) : 0) | (due ? FLAG_DUE : 0) |
+                            (lost ? FLAG_LOST : 0),
+                        2);
     if (pieces > 0) snapshot_put_number(w, (uint32_t)pieces, 4);
+    if (lost) snapshot_put_number(w, (uint32_t)b->top, 4);
     if (!b->seen_kept) return;
     snapshot_put_number(w, (uint32_t)b->seen.level, 4);
     snapshot_put_number(w, (uint32_t)b->seen.top, 4);
@@ -586,6 +592,17 @@ static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, b
     return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
+// All that is left of a body lies below its top layer, which it has until it is levelled.
+static bool lose_layers(settle *a, settle_body *b, int32_t top, bool may)
+{
+    if (!may || top <= b->top || top > WEIR_COORD_LIMIT || top - b->top > LOST_MOST) return false;
+    b->base += b->room;
+    settle_clear_layer(a, b);
+    b->top = top;
+    settle_relist(a, b);
+    return true;
+}
+
 // Among those that changed, to those of the round under way.
 static void put_first(settle *a, int32_t body)
 {
@@ -606,8 +623,9 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, in
     for (int32_t body = 1; body <= count && status == WEIR_OK; body++) {
         const int32_t material = (int32_t)snapshot_get_number(r, 1);
         const int64_t volume = (int64_t)snapshot_get_number(r, 8);
-        const int32_t level = (int32_t)snapshot_get_number(r, 4), flags = (int32_t)snapshot_get_number(r, 1);
+        const int32_t level = (int32_t)snapshot_get_number(r, 4), flags = (int32_t)snapshot_get_number(r, 2);
         const int32_t pieces = flags & FLAG_CUT ? (int32_t)snapshot_get_number(r, 4) : 0;
+        const int32_t lost = flags & FLAG_LOST ? (int32_t)snapshot_get_number(r, 4) : 0;
         if (snapshot_ended(r)) return snapshot_ends_early(r);
         settle_body *b = body_at(a, body);
         if (!is_material(material)) return snapshot_damaged(r, "body %d of water is of no material", body);
@@ -620,6 +638,8 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, in
         b->material = (uint8_t)material;
         a->liquids |= UINT32_C(1) << material;
         settle_recount(a, body);
+        if (flags & FLAG_LOST && !lose_layers(a, b, lost, flags & FLAG_DIRTY && !of_region))
+            return snapshot_damaged(r, "body %d of water has lost its cells up to layer %d", body, lost);
         settle_find_level(a, b);
         // One of which nothing changed holds what its cells do, and no less: edits count on it.
         const bool holds = b->level == level && volume >= b->base;
@@ -768,12 +788,15 @@ void settle_adopt(void *state, void *arrival)
     SWAP(queue)
     SWAP(order)
     SWAP(changed)
-    SWAP(changed_count) SWAP(changed_room) SWAP(parts) SWAP(part_room) SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps)
-        SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
-            SWAP(pending_count) SWAP(stage) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo)
-                SWAP(redo_count) SWAP(slice) SWAP(lost)
+    SWAP(changed_count)
+    SWAP(changed_room)
+    SWAP(parts) SWAP(part_room) SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels)
+        SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage)
+            SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
-                    atomic_store(&s->gain_count, 0);
+                atomic_store(&s->gain_count, 0);
+    // It was read while the world had the patience of before.
+    settle_note_settled(s, settle_get_limits(s).patience);
 }
 
 void settle_discard(void *state, void *arrival)

@@ -99,19 +99,31 @@ void settle_drop_page(settle *s, int32_t brick)
     s->page_count--;
 }
 
+static void note_settled(settle_page *page, int32_t patience)
+{
+    page->settled = (layer_mask){{0}};
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++)
+        if (page_fill(page)[cell] > 0 && page->calm[cell] >= patience) page->settled.layer[layer_of(cell)] |= bit_of(cell);
+}
+
 void settle_look_at_page(settle *s, int32_t brick)
 {
     settle_brick *b = &s->bricks[brick];
     settle_page *page = b->page;
     if (!page) return;
-    const int32_t patience = settle_get_limits(s).patience;
-    page->wet = page->full = page->settled = (layer_mask){{0}};
+    page->wet = page->full = (layer_mask){{0}};
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
         const int32_t fill = page_fill(page)[cell], capacity = cell_capacity(b, cell), y = layer_of(cell);
         if (fill > 0) page->wet.layer[y] |= bit_of(cell);
         if (fill > 0 && fill >= capacity) page->full.layer[y] |= bit_of(cell);
-        if (fill > 0 && page->calm[cell] >= patience) page->settled.layer[y] |= bit_of(cell);
     }
+    note_settled(page, settle_get_limits(s).patience);
+}
+
+void settle_note_settled(settle *s, int32_t patience)
+{
+    for (int32_t b = 1; b < s->brick_room; b++)
+        if (s->bricks[b].page) note_settled(s->bricks[b].page, patience);
 }
 
 // ---- Bricks ----------------------------------------------------------------------------------------------------------------
