@@ -1034,7 +1034,8 @@ static void print_step(FILE *file, const recipe_step *step)
     case STEP_RESERVOIR:
         fprintf(file, "pcall(reservoir, ");
         print_box(file, step->shape.box);
-        fprintf(file, ", %d + %.9g)\n", step->count, (double)step->value);
+        // The sum is of doubles: nine digits give the float back, and not the double that it is here.
+        fprintf(file, ", %d + %.17g)\n", step->count, (double)step->value);
         break;
     case STEP_REMOVE: fprintf(file, "pcall(remove, %d)\n", step->count); break;
     case STEP_SET: fprintf(file, "pcall(set, \"%s\", %.9g)\n", step->name, (double)step->value); break;
