@@ -330,7 +330,7 @@ static void a_step_that_fails_can_be_made_again_and_pours_once(void **state)
     uint64_t right = weir_world_hash(plain);
     bool through = false;
     int64_t n = 1;
-    for (; !through && n < 2000; n++) {
+    for (; !through && n < 2000; n += test_length(1, 3)) {
         test_memory memory = {0};
         weir_world *world = make_fed(&memory);
         memory.fail_at = memory.calls + n;
@@ -425,7 +425,7 @@ static void try_to_wake(weir_backend backend, int32_t stride)
 
 static void sleepers_go_on_after_a_step_that_fails(void **state)
 {
-    try_to_wake(WEIR_BACKEND_CPU, 1);
+    try_to_wake(WEIR_BACKEND_CPU, test_length(1, 3));
 }
 
 static void sleepers_go_on_after_a_step_that_fails_on_opencl(void **state)

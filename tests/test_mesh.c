@@ -269,7 +269,7 @@ static weir_world *make_noise(uint32_t seed, int32_t threads)
 
 static void a_mesh_of_noise_is_closed(void **state)
 {
-    for (uint32_t seed = 0; seed < (uint32_t)test_length(8, 3); seed++) {
+    for (uint32_t seed = 0; seed < (uint32_t)test_length(8, 2); seed++) {
         weir_world *world = make_noise(seed, 1);
         const float isos[] = {0, 0.5f, 0.25f, 0.9f};
         for (size_t i = 0; i < 4; i++) {
@@ -675,7 +675,7 @@ static void the_mesh_is_the_same_on_any_number_of_threads(void **state)
     weir_world *first_world = make_noise(6, 1);
     weir_mesher *first = make_mesher(first_world);
     weir_mesh one = update_and_join(first);
-    for (int32_t threads = 2; threads <= 7; threads += test_length(1, 3)) {
+    for (int32_t threads = 2; threads <= 7; threads += test_length(1, 5)) {
         weir_world *world = make_noise(6, threads);
         weir_mesher *mesher = make_mesher(world);
         weir_mesh mesh = update_and_join(mesher);
@@ -896,7 +896,7 @@ static void assert_terrain(const weir_world *world, weir_box box)
 
 static void terrain_shows_every_face_between_solid_and_open_once(void **state)
 {
-    for (uint32_t seed = 0; seed < 4; seed++) {
+    for (uint32_t seed = 0; seed < (uint32_t)test_length(4, 1); seed++) {
         weir_world *world = make_noise(seed, 1);
         assert_terrain(world, noise_box);
         assert_terrain(world, test_box(-2, -3, 0, 9, 9, 11));

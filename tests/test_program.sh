@@ -48,10 +48,10 @@ says() {
     grep -qF -e "$1" "$work/out" || fail "stdout does not say '$1'"
 }
 
-# parses FILE: FILE is JSON, as far as python3 is there to tell.
+# parses FILE: FILE is JSON, as far as python3 is there to tell; what one build writes is written by all.
 parses() {
     checks=$((checks + 1))
-    if command -v python3 >/dev/null 2>&1; then
+    if [ -z "${WEIR_TEST_SHORT:-}" ] && command -v python3 >/dev/null 2>&1; then
         python3 -m json.tool "$1" >/dev/null 2>"$work/err" || fail "$1 is not JSON"
     fi
 }

@@ -258,7 +258,7 @@ static uint64_t live(weir_solver solver, int32_t threads, float sleep, int32_t u
 static void no_drop_is_lost_in_a_long_life(void **state)
 {
     for (weir_solver solver = 0; solver < (weir_solver)TEST_REGION_SOLVERS; solver++) {
-        const int32_t updates = test_length(solver == WEIR_SOLVER_SETTLE ? 1200 : 150, 30);
+        const int32_t updates = test_length(solver == WEIR_SOLVER_SETTLE ? 1200 : 150, 20);
         const float sleep = solver == WEIR_SOLVER_MOMENTUM ? 0.01f : 0;
         assert_true(live(solver, 1, sleep, updates, 7) == live(solver, 4, sleep, updates, 7));
     }
@@ -280,7 +280,7 @@ static void a_stream_waits_and_goes_on(void **state)
         assert_ok(weir_world_build(world, test_box(0, 0, 0, X, 4, Z), 255));
         assert_ok(try_unload(world, away, &p));
         assert_ok(weir_world_add_emitter(world, test_box(20, 8, 20, 26, 10, 28), WEIR_WATER, 12, NULL));
-        test_step(world, 300);
+        test_step(world, test_length(300, 120));
         assert_exact(world);
         assert_true(weir_world_box_sum(world, away).drops == 0 && weir_world_box_sum(world, away).open_cells == 0);
         assert_true(weir_world_column(world, 31, 24, 0, Y) > 0.5);
@@ -291,9 +291,9 @@ static void a_stream_waits_and_goes_on(void **state)
             assert_int_equal(weir_world_stats(world).awake_bricks, 0);
         }
         load_back(world, &p);
-        test_step(world, 60);
+        test_step(world, test_length(60, 40));
         assert_exact(world);
-        assert_true((double)weir_world_box_sum(world, away).drops > 200.0 * WEIR_FULL);
+        assert_true((double)weir_world_box_sum(world, away).drops > test_length(200, 50) * (double)WEIR_FULL);
         weir_world_destroy(world);
     }
 }
@@ -311,14 +311,14 @@ static void what_was_dug_meanwhile_lets_it_out(void **state)
         parcel p;
         assert_ok(weir_world_build(world, test_box(32, 0, 0, X, Y, Z), 255));
         test_fill(world, test_box(0, 0, 0, 32, 12, Z), 1);
-        test_step(world, test_length(600, 60));
+        test_step(world, test_length(600, 20));
         if (solver == WEIR_SOLVER_SETTLE) assert_int_equal(weir_world_stats(world).awake_bricks, 0);
         assert_ok(try_unload(world, away, &p));
         assert_int_equal(weir_world_ledger(world).held, 0);
         assert_ok(weir_world_dig(world, test_box(32, 0, 0, X, 20, Z)));
         test_step(world, 5);
         load_back(world, &p);
-        test_step(world, 100);
+        test_step(world, test_length(100, 40));
         assert_exact(world);
         assert_true((double)weir_world_box_sum(world, test_box(32, 0, 0, X, Y, Z)).drops > 500.0 * WEIR_FULL);
         weir_world_destroy(world);
@@ -344,7 +344,7 @@ static void what_came_back_first_does_not_hold_it(void **state)
             parcel p, q;
             assert_ok(try_unload(world, right, &q));
             test_fill(world, test_box(0, 0, 0, 32, 8, Z), 1);
-            test_step(world, test_length(300, 30));
+            test_step(world, test_length(300, 16));
             if (solver == WEIR_SOLVER_SETTLE) assert_int_equal(weir_world_stats(world).awake_bricks, 0);
             assert_ok(try_unload(world, left, &p));
             if (is_new) {
@@ -419,7 +419,7 @@ static void what_is_owed_leaves_once(void **state)
     weir_world *world = make_sleepy(WEIR_SOLVER_MOMENTUM);
     parcel p;
     assert_ok(weir_world_add_reservoir(world, test_box(0, 0, 0, 32, 20, Z), WEIR_WATER, 9.5, NULL));
-    for (int32_t i = 0; i < test_length(40, 12); i++) {
+    for (int32_t i = 0; i < test_length(40, 7); i++) {
         test_step(world, i < 4 ? 40 : 11);
         assert_ok(try_unload(world, test_box(0, 0, 0, 32, Y, Z), &p));
         for (int32_t k = 0; k < 2; k++) {
@@ -738,7 +738,7 @@ static void bytes_from_strangers_keep_the_account(void **state)
         assert_ok(try_unload(world, test_box(0, 0, 0, 16, 8, 16), &p));
         assert_ok(weir_world_save_memory(world, before, sizeof before, &size));
         const uint64_t hash = weir_world_hash(world);
-        const size_t step = (size_t)test_length(211, 2111);
+        const size_t step = (size_t)test_length(211, 4001);
         for (size_t at = SNAPSHOT_HEADER_BYTES; at + 4 <= p.size; at += at < 400 ? 1 : at % step + 1) {
             memcpy(bytes, p.bytes, p.size);
             memcpy(bytes + at, ends[at & 3], 4);

@@ -115,8 +115,8 @@ static void a_held_lake_stands_still(void **state)
         add(world, whole, 6.25);
         test_fill(lake, test_box(0, 0, 0, 24, 6, 24), 1);
         test_fill(lake, test_box(0, 6, 0, 24, 7, 24), 0.25f);
-        test_step(world, classic ? 400 : 60);
-        test_step(lake, classic ? 400 : 60);
+        test_step(world, classic ? test_length(400, 200) : test_length(60, 30));
+        test_step(lake, classic ? test_length(400, 200) : test_length(60, 30));
         const double most = (double)weir_world_box_sum(lake, whole).max_flow;
         assert_true((double)weir_world_box_sum(world, whole).max_flow <= (classic ? 1.5 * most : 1e-4));
         assert_near(cells_in(world, whole), 6.25 * 576, classic ? 0.1 * 6.25 * 576 : 0.01);

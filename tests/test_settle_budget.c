@@ -284,7 +284,7 @@ static void a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has(void 
     test_fill(world, test_box(-10, -1, -10, 10, 0, 10), 1.0f);
     for (int32_t i = 0; i < 300 && weir_world_stats(world).awake_bricks > 0; i++) finish_turn(world);
     int32_t again = 0;
-    for (int32_t turn = 0; turn < 60; turn++) {
+    for (int32_t turn = 0; turn < test_length(60, 20); turn++) {
         assert_ok(weir_world_dig(world, test_box(10, -3, -10 + turn % 20, 14, 0, -9 + turn % 20)));
         int32_t drains = 0;
         do {
