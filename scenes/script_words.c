@@ -114,11 +114,12 @@ static void check_size(lua_State *lua, const weir_world *world, weir_box box)
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
 
-// The material of a name that the script gives; water if it gives none.
+// The material of a name that the script gives; the world's own if it gives none.
 static weir_material to_material(lua_State *lua, int index)
 {
-    const char *name = luaL_optstring(lua, index, "water");
-    const weir_material material = weir_world_find_material(run_of(lua)->world, name);
+    const weir_world *world = run_of(lua)->world;
+    if (lua_isnoneornil(lua, index)) return weir_world_fluid(world);
+    const weir_material material = weir_world_find_material(world, luaL_checkstring(lua, index));
     if (material == WEIR_NOTHING) luaL_argerror(lua, index, "there is no material of this name");
     return material;
 }

@@ -31,9 +31,13 @@ struct solver_table {
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
-    // Whether its fluid can be of a material, given what that is: it may come with a snapshot, and not be the world's yet. NULL: of water
-    // alone.
+    // Whether its fluid can be of a material, given what that is: it may come with a snapshot, and not be the world's yet. NULL: of one alone.
     bool (*can_hold)(const void *state, weir_material material, const weir_material_def *def);
+
+    // What its fluid is of, with these parameters; NULL: water, or what it can hold.
+    weir_material (*material)(const weir_params *params);
+    // The most that a fill can bring a cell to, in cells; NULL: 1.
+    float (*fill_max)(const weir_params *params);
 
     // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
@@ -150,6 +154,16 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
 static inline float solver_flow_max(const weir_world *world)
 {
     return world->solver->flow_max ? world->solver->flow_max(&world->params) * world->solver->speed : 0;
+}
+
+static inline weir_material solver_material(const solver_table *solver, const weir_params *params)
+{
+    return solver->material ? solver->material(params) : WEIR_WATER;
+}
+
+static inline float solver_fill_max(const weir_world *world)
+{
+    return world->solver->fill_max ? world->solver->fill_max(&world->params) : 1.0f;
 }
 
 static inline fluid_view solver_view(const weir_world *world, bool frozen)
