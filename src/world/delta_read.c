@@ -363,8 +363,8 @@ static weir_status apply_bricks(delta_bricks *d, weir_coord *listed, fluid_brick
     d->listed = listed;
     world->change++;
     status = solver->put_prepare(world->state, listed, d->head.count);
-    for (weir_material m = 1; m < world->material_count && status == WEIR_OK; m++)
-        if (materials >> m & 1 && solver->material_prepare) status = solver->material_prepare(world->state, m);
+    if (status == WEIR_OK && solver->materials_prepare)
+        status = solver->materials_prepare(world->state, materials & ~(UINT32_C(1) << WEIR_NOTHING));
     if (status != WEIR_OK) return status;
     solver->put(world->state, next_brick, d, brick);
     world->delta_mark = d->head.to;

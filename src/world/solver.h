@@ -57,8 +57,9 @@ struct solver_table {
     // the fluid and books what was added and removed.
     weir_status (*prepare)(void *state, const world_edit *edit);
     void (*apply)(void *state, const world_edit *edit);
-    // An emitter is about to be added, or a delta applied: room for a material that comes. NULL: none needs any.
-    weir_status (*material_prepare)(void *state, weir_material material);
+    // An emitter is about to be added, or a delta applied: room for the materials that come, as bits. On a failure nothing is changed. NULL: none
+    // needs any.
+    weir_status (*materials_prepare)(void *state, uint32_t materials);
     // The terrain of some bricks is about to change: all of that which can fail. NULL: nothing can.
     weir_status (*terrain_prepare)(void *state, weir_box bricks);
     // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
