@@ -27,6 +27,8 @@ draw tsunami 320 tsunami
 draw tube 70 tube --look pressure
 draw oilwater 30 oilwater
 draw layers 1000 layers
+draw burst 112 burst
+draw burst-pressure 130 burst --look pressure
 draw honey 60 honey --camera 76,52,4.5,14,8,4.5 --fov 32
 draw icemelt 60 icemelt
 WHOLE=2800

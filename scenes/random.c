@@ -46,7 +46,8 @@ static void add_blob(scene_run *run, scene_random *random)
     float fill = (float)scene_random_between(random, 1, 16) / 16;
     if (scene_random_between(random, 0, 1)) {
         weir_sphere sphere = random_sphere(random, run->size);
-        if (run->status == WEIR_OK) run->status = weir_world_fill_sphere(run->world, sphere, WEIR_WATER, fill);
+        if (run->status == WEIR_OK)
+            run->status = weir_world_fill_sphere(run->world, sphere, weir_world_fluid(run->world), fill);
         return;
     }
     weir_box box = random_box(random, run->size);

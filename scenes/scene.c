@@ -226,7 +226,7 @@ static bool ready(const scene_run *run, weir_box box)
 
 void scene_fill(scene_run *run, weir_box box, float fill)
 {
-    if (ready(run, box)) run->status = weir_world_fill(run->world, box, WEIR_WATER, fill);
+    if (ready(run, box)) run->status = weir_world_fill(run->world, box, weir_world_fluid(run->world), fill);
 }
 
 void scene_fill_with(scene_run *run, weir_box box, weir_material material, float fill)

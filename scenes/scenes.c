@@ -35,6 +35,7 @@
     ITEM(kettle)         \
     ITEM(icemelt)        \
     ITEM(gasroom)        \
+    ITEM(burst)          \
     ITEM(random)         \
     ITEM(blend)          \
     ITEM(block)

@@ -114,16 +114,59 @@ static void check_size(lua_State *lua, const weir_world *world, weir_box box)
 
 // ---- Materials -------------------------------------------------------------------------------------------------------------
 
-// The material of a name that the script gives; water if it gives none.
+// The material of a name that the script gives; the world's own if it gives none.
 static weir_material to_material(lua_State *lua, int index)
 {
-    const char *name = luaL_optstring(lua, index, "water");
-    const weir_material material = weir_world_find_material(run_of(lua)->world, name);
+    const weir_world *world = run_of(lua)->world;
+    if (lua_isnoneornil(lua, index)) return weir_world_fluid(world);
+    const weir_material material = weir_world_find_material(world, luaL_checkstring(lua, index));
     if (material == WEIR_NOTHING) luaL_argerror(lua, index, "there is no material of this name");
     return material;
 }
 
-// material(name, density, viscosity [, {red, green, blue}])
+static void set_kind(lua_State *lua, int index, weir_material_def *def)
+{
+    static const char *const kinds[] = {[WEIR_KIND_LIQUID] = "liquid", [WEIR_KIND_GAS] = "gas", [WEIR_KIND_SOLID] = "solid"};
+    const char *name = luaL_checkstring(lua, index);
+    for (int i = 0; i < WEIR_KIND_COUNT; i++) {
+        if (strcmp(name, kinds[i]) != 0) continue;
+        def->kind = (weir_material_kind)i;
+        return;
+    }
+    luaL_error(lua, "a material is of the kind \"liquid\", \"gas\" or \"solid\", and not \"%s\"", name);
+}
+
+// What a material is besides, by the names of weir_material_def. The pair of name and value is on top of the stack.
+static void set_detail(lua_State *lua, weir_material_def *def)
+{
+    const struct {
+        const char *name;
+        float *number;
+        weir_material *material;
+    } details[] = {{"heat_capacity", &def->heat_capacity, NULL},
+                   {"conductivity", &def->conductivity, NULL},
+                   {"temperature", &def->temperature, NULL},
+                   {"melting_point", &def->melting_point, NULL},
+                   {"boiling_point", &def->boiling_point, NULL},
+                   {"melting_heat", &def->melting_heat, NULL},
+                   {"boiling_heat", &def->boiling_heat, NULL},
+                   {"freezes_to", NULL, &def->freezes_to},
+                   {"boils_to", NULL, &def->boils_to}};
+    const char *name = lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "";
+    if (strcmp(name, "kind") == 0) {
+        set_kind(lua, -1, def);
+        return;
+    }
+    for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
+        if (strcmp(name, details[i].name) != 0) continue;
+        if (details[i].number) *details[i].number = (float)luaL_checknumber(lua, -1);
+        if (details[i].material) *details[i].material = to_material(lua, lua_gettop(lua));
+        return;
+    }
+    luaL_error(lua, "a material has no \"%s\"", name);
+}
+
+// material(name, density, viscosity [, {red, green, blue} [, {kind = ..., ...}]])
 static int edit_material(lua_State *lua)
 {
     weir_world *world = run_of(lua)->world;
@@ -132,6 +175,10 @@ static int edit_material(lua_State *lua)
     if (!lua_isnoneornil(lua, 4)) {
         luaL_checktype(lua, 4, LUA_TTABLE);
         for (int i = 0; i < 3; i++) def.colour[i] = (float)number_in(lua, 4, i + 1);
+    }
+    if (!lua_isnoneornil(lua, 5)) {
+        luaL_checktype(lua, 5, LUA_TTABLE);
+        for (lua_pushnil(lua); lua_next(lua, 5); lua_pop(lua, 1)) set_detail(lua, &def);
     }
     if (!script_of(lua)->loading) check(lua, weir_world_add_material(world, &def, NULL));
     return 0;

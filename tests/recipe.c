@@ -46,6 +46,7 @@ typedef struct maker {
     weir_box room;     // in which things are put
     int32_t added;     // emitters, drains, forces and reservoirs so far
     int32_t substeps;  // that an update may take
+    bool gas;          // its fluid is one
 } maker;
 
 static recipe_step *add(maker *m, step_kind kind)
@@ -201,7 +202,7 @@ static void fill(maker *m)
 {
     recipe_step *step = add(m, STEP_FILL);
     step->shape = some_shape(m, whole(m->c, 1, 3) == 1 ? 4 : 20);
-    step->value = some_fill(m);
+    step->value = m->gas && one_in(m->c, 2) ? number(m->c, 0, 3.98f) : some_fill(m);
 }
 
 // Sets water in motion, often faster than it would come to be in so few updates.
@@ -272,6 +273,7 @@ static void make_params(maker *m)
         if (one_in(c, 2)) set(m, "iterations", (float)whole(c, 1, one_in(c, 4) ? 40 : 13));
         return;
     }
+    if (m->gas && one_in(c, 6)) set(m, "gas", one_in(c, 2) ? 0.2f : number(c, 1e-6f, 0.2f));
     if (one_in(c, 4)) set(m, "substeps", (float)whole(c, 1, m->substeps));
     if (one_in(c, 4)) set(m, "friction", one_in(c, 2) ? 0.0f : number(c, 0, 1));
     if (one_in(c, 4)) set(m, "damping_flow", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 3) ? 16.0f : 1.0f));
@@ -486,6 +488,10 @@ void recipe_make(recipe *r, uint64_t seed, bool calm)
     // Water goes one cell far in a substep at most; where nothing bounds it the plain reading has to have room for that.
     maker m = {.r = r, .c = &c, .room = room, .substeps = bounded ? 8 : whole(&c, 1, 2)};
     if (!bounded && r->solver == WEIR_SOLVER_MOMENTUM) set(&m, "substeps", (float)m.substeps);
+    if (!calm && r->solver == WEIR_SOLVER_MOMENTUM && seed % 6 == 5) {
+        m.gas = true;
+        set(&m, "gas", number(&c, 1e-3f, 0.2f));
+    }
     if (calm) {
         make_calm(&m, along);
         r->reach =
@@ -789,18 +795,19 @@ static weir_status apply(const recipe_step *step, weir_world *world)
     bool round = s->sphere.radius > 0;
     switch (step->kind) {
     case STEP_FILL:
-        return round ? weir_world_fill_sphere(world, s->sphere, WEIR_WATER, step->value)
-                     : weir_world_fill(world, s->box, WEIR_WATER, step->value);
+        return round ? weir_world_fill_sphere(world, s->sphere, weir_world_fluid(world), step->value)
+                     : weir_world_fill(world, s->box, weir_world_fluid(world), step->value);
     case STEP_BUILD:
         if (step->share == 0) return round ? weir_world_dig_sphere(world, s->sphere) : weir_world_dig(world, s->box);
         return round ? weir_world_build_sphere(world, s->sphere, step->share) : weir_world_build(world, s->box, step->share);
     case STEP_PATTERN: return build_pattern(step, world);
     case STEP_FLOW: return weir_world_set_flow(world, s->box, step->vec);
-    case STEP_EMITTER: return weir_world_add_emitter(world, s->box, WEIR_WATER, step->value, NULL);
+    case STEP_EMITTER: return weir_world_add_emitter(world, s->box, weir_world_fluid(world), step->value, NULL);
     case STEP_DRAIN: return weir_world_add_drain(world, s->box, step->value, NULL);
     case STEP_FORCE: return weir_world_add_force(world, s->box, step->vec, NULL);
     case STEP_RESERVOIR:
-        return weir_world_add_reservoir(world, s->box, WEIR_WATER, (double)step->count + (double)step->value, NULL);
+        return weir_world_add_reservoir(world, s->box, weir_world_fluid(world), (double)step->count + (double)step->value,
+                                        NULL);
     case STEP_REMOVE: return weir_world_remove(world, step->count);
     case STEP_SET: {
         weir_params params = weir_world_params(world);
@@ -811,10 +818,11 @@ static weir_status apply(const recipe_step *step, weir_world *world)
     }
 }
 
-// A parameter may shrink the largest flow below one that is asked for later, a number may have been removed already.
+// A parameter may shrink the largest flow below one that is asked for later, a number may have been removed already, and water cannot be filled in
+// as gas can.
 static bool may_be_refused(step_kind kind)
 {
-    return kind == STEP_REMOVE || kind == STEP_FLOW;
+    return kind == STEP_REMOVE || kind == STEP_FLOW || kind == STEP_FILL;
 }
 
 weir_status recipe_apply(const recipe_step *step, weir_world *world)
@@ -884,7 +892,9 @@ void recipe_apply_plain(const recipe_step *step, plain_world *w)
     }
     if (lies_outside(w, b)) return;
     switch (step->kind) {
-    case STEP_FILL: plain_fill(w, *s, step->value); break;
+    case STEP_FILL:
+        if (step->value <= (w->params.momentum.gas > 0.0f ? 3.984375f : 1.0f)) plain_fill(w, *s, step->value);
+        break;
     case STEP_BUILD: plain_build(w, *s, step->share); break;
     case STEP_PATTERN: build_plain_pattern(step, w); break;
     case STEP_FLOW:

@@ -823,6 +823,34 @@ static void what_is_unloaded_comes_back_as_warm_as_it_was(void **state)
     weir_world_destroy(other);
 }
 
+// Of several that it brings none is known where there is no room for all.
+static void a_delta_with_too_many_materials_changes_nothing(void **state)
+{
+    static uint8_t bytes[20000];
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 24, 8, 8);
+    weir_world *server = test_make(&def), *client = test_make(&def);
+    for (int32_t i = 0; i < 17; i++) {
+        char name[8] = {'m', (char)('a' + i), 0};
+        weir_material m;
+        assert_ok(weir_world_add_material(server, &(weir_material_def){name, 1, 1, {0.5f, 0.5f, 0.5f}}, &m));
+        assert_ok(weir_world_add_material(client, &(weir_material_def){name, 1, 1, {0.5f, 0.5f, 0.5f}}, &m));
+        if (i < 14) assert_ok(weir_world_fill(client, test_box(i, 0, 0, i + 1, 1, 1), m, 1));
+        if (i >= 13) assert_ok(weir_world_fill(server, test_box(i, 0, 0, i + 1, 1, 1), m, 1));
+    }
+    int64_t mark = 0;
+    size_t size;
+    assert_ok(weir_world_delta(server, &mark, 0, bytes, sizeof bytes, &size));
+    const int32_t state_bytes = weir_world_stats(client).cell_state_bytes;
+    const uint64_t hash = weir_world_hash(client);
+    assert_int_equal(state_bytes, 4 + 2 * 14);
+    assert_int_equal(weir_world_apply_delta(client, bytes, size), WEIR_ERROR_LIMIT);
+    assert_non_null(strstr(weir_error_message(), "mo, with what it turns into, would make them 17"));
+    assert_int_equal(weir_world_stats(client).cell_state_bytes, state_bytes);
+    assert_int_equal(weir_world_hash(client), hash);
+    weir_world_destroy(server);
+    weir_world_destroy(client);
+}
+
 static void a_delta_tells_every_material_and_its_warmth(void **state)
 {
     static uint8_t bytes[1 << 21];
@@ -1021,6 +1049,7 @@ int main(void)
         cmocka_unit_test(a_world_goes_on_from_its_snapshot),
         cmocka_unit_test(what_is_unloaded_comes_back_as_warm_as_it_was),
         cmocka_unit_test(a_delta_tells_every_material_and_its_warmth),
+        cmocka_unit_test(a_delta_with_too_many_materials_changes_nothing),
         cmocka_unit_test(a_reservoir_holds_its_own_material_at_a_level),
         cmocka_unit_test(memory_may_end_anywhere),
         cmocka_unit_test(edits_book_what_they_bring_and_take),

@@ -223,7 +223,8 @@ static void lists_end_and_every_name_is_there_once(void **state)
 {
 #define PLUS_ONE(type, name, min, max, standard, help) +1
     const int32_t shared = 4 WEIR_SHARED_PARAMS(PLUS_ONE);  // gravity by its four names
-    const int32_t own[WEIR_SOLVER_COUNT] = {[WEIR_SOLVER_MOMENTUM] = WEIR_MOMENTUM_PARAMS(PLUS_ONE),
+    const int32_t own[WEIR_SOLVER_COUNT] = {[WEIR_SOLVER_MOMENTUM] =
+                                                WEIR_MOMENTUM_PARAMS(PLUS_ONE) WEIR_MOMENTUM_OPTIONS(PLUS_ONE),
                                             [WEIR_SOLVER_CLASSIC] = WEIR_CLASSIC_PARAMS(PLUS_ONE),
                                             [WEIR_SOLVER_SETTLE] = WEIR_SETTLE_PARAMS(PLUS_ONE),
                                             [WEIR_SOLVER_MIXTURE] = WEIR_MIXTURE_PARAMS(PLUS_ONE)};

@@ -281,7 +281,7 @@ static double probe_of(const char *scene, int32_t size, int32_t updates, const c
 static void liquids_sort_themselves_by_density(void **state)
 {
     assert_true(probe_of("oilwater", 16, 200, "oil_above") >= 0.999);
-    assert_true(probe_of("layers", 16, 800, "sorted") >= 0.999);
+    assert_true(probe_of("layers", 20, 800, "sorted") >= 0.999);
     assert_true(probe_of("lockexchange", 16, test_length(1000, 600), "sorted") >= 0.999);
     assert_true(probe_of("honey", 8, 60, "front_honey") * 2 < probe_of("honey", 8, 60, "front_water"));
 }
@@ -302,6 +302,38 @@ static void ice_melts_and_smoke_gathers_under_the_ceiling(void **state)
 {
     assert_true(probe_of("icemelt", 8, test_length(1500, 900), "ice") == 0);
     assert_true(probe_of("gasroom", 8, test_length(800, 300), "under_ceiling") > 0.55);
+}
+
+// The updates after which nothing of a scene is awake any more. What holds it awake, as a fire, ends after `stops` updates; 0: nothing does.
+static int32_t asleep_after(const char *scene, weir_solver solver, int32_t size, int32_t stops, int32_t most)
+{
+    scene_run *run = test_open(scene, solver, size, most);
+    int32_t last = 0;
+    for (int32_t i = 1; i <= most && (last == 0 || i - last < 100); i++) {
+        if (i == stops) scene_stop_sources(run);
+        assert_ok(scene_updates(run, 1));
+        if (weir_world_stats(run->world).awake_bricks > 0) last = i;
+    }
+    if (last == most) fail_msg("%s is awake after %d updates", scene, most);
+    print_message("    %s, %s: asleep after %d updates\n", scene, weir_solver_name(solver), last);
+    assert_exact(run->world);
+    assert_int_equal(weir_world_heat_ledger(run->world).drift, 0);
+    scene_close(run);
+    return last;
+}
+
+// What boils on a stove that is on, or burns, never rests; honey takes its time; and heat goes on in stone for long after all else rests.
+static void scenes_fall_asleep_in_the_end(void **state)
+{
+    const weir_solver mixture = WEIR_SOLVER_MIXTURE;
+    asleep_after("oilwater", mixture, 16, 0, 400);
+    asleep_after("layers", mixture, 15, 0, 1000);
+    asleep_after("lockexchange", mixture, 8, 0, 500);
+    asleep_after("icemelt", mixture, 4, 0, 2000);
+    asleep_after("kettle", mixture, 4, 0, 3000);
+    asleep_after("lavawater", WEIR_SOLVER_SETTLE, 16, 0, 4000);
+    asleep_after("gasroom", mixture, 6, 200, 4000);
+    if (test_length(1, 0)) asleep_after("honey", mixture, 4, 0, 10000);
 }
 
 int main(void)
@@ -325,6 +357,7 @@ int main(void)
         cmocka_unit_test(liquids_sort_themselves_by_density),
         cmocka_unit_test(a_kettle_boils_and_loses_no_drop),
         cmocka_unit_test(ice_melts_and_smoke_gathers_under_the_ceiling),
+        cmocka_unit_test(scenes_fall_asleep_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

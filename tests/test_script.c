@@ -109,6 +109,31 @@ static void a_script_makes_the_same_world_as_c(void **state)
     end(&p);
 }
 
+static void a_script_has_gases_and_solids(void **state)
+{
+    scene_options options = scene_options_default();
+    options.def.solver = WEIR_SOLVER_MIXTURE;
+    played p;
+    const weir_status status = try_play(
+        IN_A_BOX
+        "material('crust', 1.1, 1e9, {0.3, 0.4, 0.1}, {kind = 'solid', heat_capacity = 0.25})\n"
+        "material('fume', 0.001, 0.02, nil, {kind = 'gas'})\n"
+        "material('slime', 1.05, 300, {0.4, 0.7, 0.1}, {temperature = 320, freezes_to = 'crust', melting_point = 310,\n"
+        "    melting_heat = 40, boils_to = 'fume', boiling_point = 400, boiling_heat = 100})\n"
+        "fill(box(0, 0, 0, 8, 4, 16), 1, 'slime')\n",
+        &options, &p);
+    if (status != WEIR_OK) fail_msg("%s", scene_error());
+    const weir_world *world = p.run->world;
+    const weir_material crust = weir_world_find_material(world, "crust"), fume = weir_world_find_material(world, "fume");
+    weir_material_def def;
+    assert_true(weir_world_material(world, crust, &def) && def.kind == WEIR_KIND_SOLID && def.heat_capacity == 0.25f);
+    assert_true(weir_world_material(world, fume, &def) && def.kind == WEIR_KIND_GAS);
+    assert_true(weir_world_material(world, weir_world_find_material(world, "slime"), &def) && def.kind == WEIR_KIND_LIQUID);
+    assert_true(def.freezes_to == crust && def.boils_to == fume && def.melting_point == 310 && def.boiling_heat == 100);
+    assert_true(weir_world_mix(world, (weir_coord){1, 1, 1}).temperature == 320);
+    end(&p);
+}
+
 static void a_script_has_several_liquids_and_reactions(void **state)
 {
     scene_options options = scene_options_default();
@@ -296,6 +321,10 @@ static void wrong_scripts_are_told_file_and_line(void **state)
     refused(IN_A_BOX "fill(box(0, 0, 0, 1, 1, 1), 1, 'oil')", "cannot hold oil");
     refused(IN_A_BOX "material('oil', 1, 1)", "there is already a material \"oil\"");
     refused(IN_A_BOX "material('tar', 1, 1, {1, 2})", "numbers only");
+    refused(IN_A_BOX "material('tar', 1, 1, nil, {kind = 'plasma'})", "and not \"plasma\"");
+    refused(IN_A_BOX "material('tar', 1, 1, nil, {taste = 3})", "a material has no \"taste\"");
+    refused(IN_A_BOX "material('tar', 1, 1, nil, {boils_to = 'vapour'})", "there is no material of this name");
+    refused(IN_A_BOX "material('tar', 1, 1, nil, {kind = 'gas', heat_capacity = 2})", "heat capacity of tar is 2");
     refused(IN_A_BOX "reaction('oil', 'tar', 'nothing', 'nothing')", "#2 to 'reaction' (there is no material of this name)");
     refused(IN_A_BOX "reaction('oil', 'lava', 'nothing')", "#4 to 'reaction'");
     refused(IN_A_BOX "reaction('oil', 'lava', 'nothing', 'gravel')", "#4 to 'reaction' (there is no material of this name)");
@@ -490,6 +519,7 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_script_makes_the_same_world_as_c),
+        cmocka_unit_test(a_script_has_gases_and_solids),
         cmocka_unit_test(a_script_has_several_liquids_and_reactions),
         cmocka_unit_test(probes_and_questions_tell_what_is_there),
         cmocka_unit_test(places_far_away_are_told_as_well_as_here),

@@ -228,6 +228,28 @@ static void a_world_becomes_water_and_terrain(void **state)
     weir_world_destroy(world);
 }
 
+static void other_materials_have_their_colours(void **state)
+{
+    weir_world_def def = test_def(WEIR_SOLVER_MIXTURE, 16, 8, 8);
+    weir_world *world = test_make(&def);
+    weir_voxels voxels;
+    test_fill(world, test_box(0, 0, 0, 2, 2, 2), 1);
+    assert_ok(weir_world_fill(world, test_box(4, 0, 0, 6, 2, 2), WEIR_OIL, 1));
+    assert_ok(weir_world_fill(world, test_box(8, 0, 0, 9, 2, 2), WEIR_ICE, 0.75f));
+    assert_ok(weir_voxels_of_world(world, NULL, &voxels));
+    int32_t counts[256] = {0};
+    for (int32_t i = 0; i < voxels.size.x * voxels.size.y * voxels.size.z; i++) counts[voxels.values[i]]++;
+    assert_int_equal(counts[WEIR_VOX_WATER], 8);
+    assert_int_equal(counts[WEIR_VOX_MATERIAL(WEIR_OIL)], 8);
+    assert_int_equal(counts[WEIR_VOX_MATERIAL(WEIR_ICE)], 4);
+    const uint8_t oil[4] = {64, 51, 20, 110}, ice[4] = {194, 224, 242, 255}, none[4] = {0};
+    assert_memory_equal(voxels.palette[WEIR_VOX_MATERIAL(WEIR_OIL)], oil, 4);
+    assert_memory_equal(voxels.palette[WEIR_VOX_MATERIAL(WEIR_ICE)], ice, 4);
+    assert_memory_equal(voxels.palette[WEIR_VOX_MATERIAL(WEIR_LAVA)], none, 4);
+    weir_voxels_free(&voxels);
+    weir_world_destroy(world);
+}
+
 // ---- What the format can say -----------------------------------------------------------------------------------------------
 
 static const uint8_t ONE[1][4] = {{0, 0, 0, 7}};
@@ -558,6 +580,7 @@ int main(void)
         cmocka_unit_test(larger_worlds_are_made_of_several_models),
         cmocka_unit_test(the_header_is_as_the_format_says),
         cmocka_unit_test(a_world_becomes_water_and_terrain),
+        cmocka_unit_test(other_materials_have_their_colours),
         cmocka_unit_test(a_model_alone_lies_at_the_origin_with_z_up_turned_to_y_up),
         cmocka_unit_test(rotations_are_read_as_the_format_says),
         cmocka_unit_test(turns_keep_the_middle_of_models_that_are_no_cubes),

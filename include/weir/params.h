@@ -36,6 +36,11 @@ extern "C" {
     PARAM(int32_t, substeps, 1, 8, 8, "most moves per update; each carries water a cell far at most")                        \
     PARAM(float, max_flow, 0, 8, 8, "largest flow, cells per update; no more than there may be substeps")
 
+// Laws that are off unless a world asks for them. Where they are off the state hash knows nothing of them.
+#define WEIR_MOMENTUM_OPTIONS(PARAM) \
+    PARAM(float, gas, 0, 0.2f, 0,    \
+          "pressure of a full cell of gas, in cells per update squared: the world is of smoke; 0: of water")
+
 #define WEIR_CLASSIC_PARAMS(PARAM)                                           \
     PARAM(float, damping, 0, 1, 0.01, "share of flow lost per update")       \
     PARAM(int32_t, iterations, 1, 1024, 8, "pressure iterations per update") \
@@ -58,6 +63,7 @@ extern "C" {
 
 typedef struct weir_momentum_params {
     WEIR_MOMENTUM_PARAMS(WEIR_PARAM_FIELD)
+    WEIR_MOMENTUM_OPTIONS(WEIR_PARAM_FIELD)
 } weir_momentum_params;
 
 typedef struct weir_classic_params {

@@ -33,7 +33,7 @@ weir_status cells_create(fluid_cells *c, weir_world *world, const weir_world_def
     uint8_t bytes[CHANNEL_MAX];
     c->world = world;
     c->layout = layout;
-    c->material = WEIR_WATER;
+    c->material = solver_material(world->solver, &world->params);
     c->reported = CHANNEL_NONE;
     if (layout->count > CHANNEL_MAX)
         return status_fail(WEIR_ERROR_LIMIT, "a world of %d channels; there is room for %d", layout->count, CHANNEL_MAX);

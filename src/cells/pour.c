@@ -14,6 +14,7 @@ typedef struct pour {
     weir_box box;
     int32_t sign;            // -1: taken out
     weir_material material;  // of what is poured in; whatever there is is taken out
+    int32_t most;            // drops that a cell is filled to, where no store tells
 } pour;
 
 // What a cell can take in or give away: a cell that holds another material takes nothing.
@@ -24,7 +25,7 @@ static int32_t capacity(const pour *p, int32_t brick, int32_t cell, int32_t drop
     if (store && store->room) return store->room(p->cells, brick, cell, p->sign < 0 ? WEIR_NOTHING : p->material);
     if (p->sign < 0) return drops / unit;
     if (materials && materials[cell] && materials[cell] != p->material) return 0;
-    const int32_t full = cells_full(p->cells, brick, cell);
+    const int32_t full = store ? cells_full(p->cells, brick, cell) : p->most;
     return drops < full ? (full - drops) / unit : 0;
 }
 
@@ -81,6 +82,7 @@ void cells_pour(fluid_cells *c, const world_edit *edit)
     brick_pool *pool = &c->pool;
     const int32_t unit = world->solver->unit;
     pour p = {.cells = c, .box = edit->place.box, .sign = edit->amount < 0 ? -1 : 1, .material = edit->material};
+    p.most = (int32_t)(solver_fill_max(world) * WEIR_FULL);
     cells_view(c, false, &p.view);
     region_fetch(&p.view, p.box);
     int64_t rest, level = find_level(&p, p.sign * edit->amount / unit, &rest);

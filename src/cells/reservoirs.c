@@ -122,5 +122,6 @@ void cells_params_change(void *state, const weir_params *next)
 {
     fluid_cells *c = state;
     const weir_vec now = c->world->params.gravity, then = next->gravity;
+    c->material = solver_material(c->world->solver, next);
     c->pool.topology_dirty |= now.x != then.x || now.y != then.y || now.z != then.z;
 }

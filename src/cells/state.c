@@ -277,8 +277,9 @@ static weir_status load_bricks(fluid_cells *c, snapshot_reader *r, const terrain
     if (!a) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while loading %s", snapshot_name(r));
     weir_status status = get_names(c, r, a);
     if (status == WEIR_OK) status = get_bricks(c, r, t, box, a);
-    for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[c->material] += cells_count_brick(c, &a->pool, b);
-    if (status == WEIR_OK && a->pool.end > 0) held[c->material] += cells_owed(&a->pool);
+    const weir_material material = snapshot_material(r, c->world);
+    for (int32_t b = 1; b < a->pool.end && status == WEIR_OK; b++) held[material] += cells_count_brick(c, &a->pool, b);
+    if (status == WEIR_OK && a->pool.end > 0) held[material] += cells_owed(&a->pool);
     return status;
 }
 
@@ -358,6 +359,7 @@ void cells_adopt(void *state, void *arrival)
 {
     fluid_cells *c = state;
     cells_adopt_pool(c, &((cells_arrival *)arrival)->pool);
+    c->material = solver_material(c->world->solver, &c->world->params);
     sleep_forget(c);
 }
 

@@ -202,16 +202,40 @@ weir_status weir_voxels_put(weir_world *world, const weir_voxels *voxels, weir_c
 
 // ---- Out of a world --------------------------------------------------------------------------------------------------------
 
-// A glass of blue for water, stone for terrain.
+// A glass of blue for water, stone for terrain. Other liquids and gases are glass of their colour, solids are not seen through.
 static const uint8_t WATER_COLOUR[4] = {40, 120, 220, 110}, TERRAIN_COLOUR[4] = {150, 140, 125, 255};
 
-static weir_status take_layer(const weir_world *world, weir_box layer, float *fill, uint8_t *values)
+// The colours of those that there are.
+static void colour_materials(const weir_world *world, weir_voxels *v)
+{
+    static const uint8_t alpha[WEIR_KIND_COUNT] = {[WEIR_KIND_LIQUID] = 110, [WEIR_KIND_GAS] = 60, [WEIR_KIND_SOLID] = 255};
+    const size_t count = (size_t)v->size.x * (size_t)v->size.y * (size_t)v->size.z;
+    bool used[256] = {false};
+    weir_material_def def;
+    for (size_t i = 0; i < count; i++) used[v->values[i]] = true;
+    for (weir_material m = WEIR_WATER + 1; weir_world_material(world, m, &def); m++) {
+        uint8_t *colour = v->palette[WEIR_VOX_MATERIAL(m)];
+        if (!used[WEIR_VOX_MATERIAL(m)]) continue;
+        for (int32_t i = 0; i < 3; i++) colour[i] = (uint8_t)(def.colour[i] * 255.0f + 0.5f);
+        colour[3] = alpha[def.kind];
+    }
+}
+
+static uint8_t value_of(uint8_t terrain, float fill, uint8_t material)
+{
+    if (terrain >= 128) return WEIR_VOX_TERRAIN;
+    if (fill < 0.5f) return 0;
+    return (uint8_t)(material == WEIR_WATER ? WEIR_VOX_WATER : WEIR_VOX_MATERIAL(material));
+}
+
+static weir_status take_layer(const weir_world *world, weir_box layer, float *fill, uint8_t *materials, uint8_t *values)
 {
     weir_status status = weir_world_read_fill(world, layer, fill);
+    if (status == WEIR_OK) status = weir_world_read_material(world, layer, materials);
     if (status == WEIR_OK) status = weir_world_read_terrain(world, layer, values);
     if (status != WEIR_OK) return status;
     size_t cells = (size_t)box_cells(layer);
-    for (size_t i = 0; i < cells; i++) values[i] = values[i] >= 128 ? WEIR_VOX_TERRAIN : fill[i] >= 0.5f ? WEIR_VOX_WATER : 0;
+    for (size_t i = 0; i < cells; i++) values[i] = value_of(values[i], fill[i], materials[i]);
     return WEIR_OK;
 }
 
@@ -230,15 +254,21 @@ weir_status weir_voxels_of_world(const weir_world *world, const weir_box *asked,
     memcpy(voxels->palette[WEIR_VOX_TERRAIN], TERRAIN_COLOUR, 4);
 
     // By layers of bricks, so that each brick is brought once and the fills take little room.
-    float *fill = malloc((size_t)x * (size_t)y * 8 * sizeof *fill);
-    if (!fill) status = format_fail(WEIR_ERROR_MEMORY, "memory ran out for a layer of %.0f x %.0f cells", x, y);
+    const size_t cells = (size_t)x * (size_t)y * 8;
+    float *fill = malloc(cells * sizeof *fill);
+    uint8_t *materials = malloc(cells);
+    if (!fill || !materials) status = format_fail(WEIR_ERROR_MEMORY, "memory ran out for a layer of %.0f x %.0f cells", x, y);
     for (int32_t at = box.min.z; at < box.max.z && status == WEIR_OK;) {
         int32_t end = (at & ~7) + 8;
         weir_box layer = {{box.min.x, box.min.y, at}, {box.max.x, box.max.y, end < box.max.z ? end : box.max.z}};
-        status = take_layer(world, layer, fill, voxels->values + voxels_place(voxels, 0, 0, at - box.min.z));
+        status = take_layer(world, layer, fill, materials, voxels->values + voxels_place(voxels, 0, 0, at - box.min.z));
         at = layer.max.z;
     }
     free(fill);
-    if (status != WEIR_OK) weir_voxels_free(voxels);
+    free(materials);
+    if (status == WEIR_OK)
+        colour_materials(world, voxels);
+    else
+        weir_voxels_free(voxels);
     return status;
 }

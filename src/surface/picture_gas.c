@@ -1,6 +1,6 @@
 // Gases: smoke and steam that a ray goes through on its way. Where there is more they hide more, and send back light of their own colour:
 // from the sky, and from the sun as far as the gas before it lets it through. Hot gas glows by itself. In the look of temperature they
-// have the colour of theirs.
+// have the colour of theirs, and a gas that is alone has that of its flow, pressure or fill in those looks.
 #include "surface/picture_scene.h"
 
 // Optical depth of as many cells as one sees through water, filled as gas usually fills them.
@@ -42,10 +42,11 @@ static weir_vec lit(const picture_scene *s, const double p[3], weir_vec light)
 // What gas of a block sends back, or gives off by itself.
 static weir_vec sent_back(const picture_scene *s, const grid_block *block, const double p[3], weir_vec light)
 {
-    if (!s->warm || block->brick == BRICK_NOTHING) return lit(s, p, light);
+    if ((!s->warm && !s->gas_map) || block->brick == BRICK_NOTHING) return lit(s, p, light);
     const int32_t x = (int32_t)p[0] & 7, y = (int32_t)p[1] & 7, z = (int32_t)p[2] & 7;
-    const float kelvins = picture_value(&s->grid.fluid, WEIR_LOOK_TEMPERATURE, block->brick, x + 8 * y + 64 * z);
-    if (s->look == WEIR_LOOK_TEMPERATURE) return picture_map_colour(s, kelvins);
+    const int32_t cell = x + 8 * y + 64 * z;
+    if (s->gas_map) return picture_map_colour(s, picture_value(&s->grid.fluid, s->look, block->brick, cell));
+    const float kelvins = picture_value(&s->grid.fluid, WEIR_LOOK_TEMPERATURE, block->brick, cell);
     return vec_mix(lit(s, p, light), HOT, smooth_step(GLOW_FROM, GLOW_WHOLLY, kelvins));
 }
 
@@ -84,5 +85,8 @@ void picture_set_gas(picture_scene *s, float clarity)
     s->gassy = false;
     for (int32_t i = 0; i < s->grid.kinds; i++) s->gassy |= s->materials[i].gas;
     s->warm = weir_world_knows_temperature(s->grid.world);
+    // Flow, pressure and fill are a gas's own where it is alone.
+    const bool alone = !s->grid.fluid.read_amounts && s->look != WEIR_LOOK_WATER && s->look != WEIR_LOOK_VOXEL;
+    s->gas_map = s->look == WEIR_LOOK_TEMPERATURE ? s->warm : alone;
     s->gas = GAS_DEPTH / clarity;
 }

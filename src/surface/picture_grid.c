@@ -380,7 +380,8 @@ static void find_shares(const picture_grid *g, grid_block *block, uint8_t *share
     block->shares = shares;
     for (int32_t k = 0; k < g->kinds; k++) {
         const bool gas = g->world->materials[g->kind[k]].def.kind == WEIR_KIND_GAS;
-        const float scale = gas ? 255.0f * SHOWN_GAS / (GRID_GAS_MOST * (float)WEIR_FULL) : 255.0f / WEIR_FULL;
+        const float usual = gas && g->fluid.read_amounts ? SHOWN_GAS : 1;
+        const float scale = usual * 255.0f / ((gas ? GRID_GAS_MOST : 1) * (float)WEIR_FULL);
         int32_t any = 0;
         fluid_amounts(&g->fluid, block->brick, g->kind[k], 0, BRICK_CELLS, drops);
         for (int32_t i = 0; i < BRICK_CELLS; i++) {
@@ -455,8 +456,8 @@ static void list_kinds(picture_grid *g)
     const weir_world *world = g->world;
     const world_ledger *ledger = world->busy ? world->frozen.ledger : world->ledger;
     bool several = false;
-    for (weir_material m = 1; m < world->material_count && g->fluid.read_materials; m++) {
-        if (world_ledger_held(&ledger[m]) == 0) continue;
+    for (weir_material m = 1; m < world->material_count; m++) {
+        if (world_ledger_held(&ledger[m]) == 0 || (!g->fluid.read_materials && m != g->fluid.material)) continue;
         g->kind[g->kinds++] = (uint8_t)m;
         several |= m != WEIR_WATER;
     }

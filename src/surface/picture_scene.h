@@ -54,6 +54,7 @@ typedef struct picture_scene {
     bool gassy;                                     // there are gases
     float gas;                                      // optical depth of a cell with as much gas as there usually is
     bool warm;                                      // the world knows temperature
+    bool gas_map;                                   // gases have the colours of the look's map
     float low, range;                               // values at the legend's lower and upper end
     weir_vec colours[PICTURE_COLOURS];              // looks of cubes: light of a cell by its value, from 0 to the range
 } picture_scene;

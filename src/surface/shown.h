@@ -4,7 +4,7 @@
 
 #include "world/world.h"
 
-enum { SHOWN_GAS = 16 };  // a cell of gas holds a 16th of the drops of a full one
+enum { SHOWN_GAS = 16 };  // a cell of gas holds a 16th of the drops of a full one, where it shares cells with liquids
 
 typedef struct shown_part {
     weir_material material;  // WEIR_NOTHING: all but gases

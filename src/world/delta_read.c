@@ -258,7 +258,7 @@ static weir_status check_cells(const weir_world *world, const fluid_view *view, 
     if (brick->material == WEIR_NOTHING) return WEIR_OK;
     find_open(world, view, brick->at, &open);
     for (int32_t i = 0; i < brick->shares && world->solver->put_fits; i++)
-        if (!materials_can_hold(world, world->materials, world->material_count, brick->share[i].material))
+        if (!materials_can_hold(world, &world->params, world->materials, world->material_count, brick->share[i].material))
             return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has material %d, which a world of %s cannot hold",
                                brick->share[i].material, world->solver->name);
     const char *wrong = brick->shares > 0 && world->solver->put_fits ? world->solver->put_fits(world->state, brick) : NULL;
@@ -274,7 +274,8 @@ static weir_status check_cells(const weir_world *world, const fluid_view *view, 
                                "the delta has %d drops in the cell (%d, %d, %d), and a cell of %s holds %d at most", drops, c.x,
                                c.y, c.z, world->solver->name, world->solver->cell_max);
         const weir_material material = brick->materials[cell];
-        if (drops > 0 && material != known && !materials_can_hold(world, world->materials, world->material_count, material))
+        if (drops > 0 && material != known &&
+            !materials_can_hold(world, &world->params, world->materials, world->material_count, material))
             return status_fail(WEIR_ERROR_UNSUPPORTED, "the delta has material %d, which a world of %s cannot hold", material,
                                world->solver->name);
         if (drops > 0) known = material;
@@ -362,8 +363,8 @@ static weir_status apply_bricks(delta_bricks *d, weir_coord *listed, fluid_brick
     d->listed = listed;
     world->change++;
     status = solver->put_prepare(world->state, listed, d->head.count);
-    for (weir_material m = 1; m < world->material_count && status == WEIR_OK; m++)
-        if (materials >> m & 1 && solver->material_prepare) status = solver->material_prepare(world->state, m);
+    if (status == WEIR_OK && solver->materials_prepare)
+        status = solver->materials_prepare(world->state, materials & ~(UINT32_C(1) << WEIR_NOTHING));
     if (status != WEIR_OK) return status;
     solver->put(world->state, next_brick, d, brick);
     world->delta_mark = d->head.to;

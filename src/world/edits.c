@@ -89,8 +89,11 @@ static int32_t drops_of(float fill)
 
 weir_status edit_check_fill(const weir_world *world, weir_material material, float fill)
 {
-    if (!(fill >= 0 && fill <= 1)) return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to 1", fill);
-    if (fill == 0 || materials_can_hold(world, world->materials, world->material_count, material)) return WEIR_OK;
+    const float most = solver_fill_max(world);
+    if (!(fill >= 0 && fill <= most))
+        return status_fail(WEIR_ERROR_ARGUMENT, "fill is %g; it must be a number from 0 to %g", (double)fill, (double)most);
+    if (fill == 0 || materials_can_hold(world, &world->params, world->materials, world->material_count, material))
+        return WEIR_OK;
     if (material <= WEIR_NOTHING || material >= world->material_count)
         return status_fail(WEIR_ERROR_ARGUMENT, "there is no material %d in this world; the last is %d, %s", material,
                            world->material_count - 1, world->materials[world->material_count - 1].name);

@@ -177,10 +177,11 @@ static weir_material_def whole_def(const world_material *material)
     return def;
 }
 
-bool materials_can_hold(const weir_world *world, const world_material *materials, int32_t count, weir_material material)
+bool materials_can_hold(const weir_world *world, const weir_params *params, const world_material *materials, int32_t count,
+                        weir_material material)
 {
     if (material <= WEIR_NOTHING || material >= count) return false;
-    if (!world->solver->can_hold) return material == WEIR_WATER;
+    if (!world->solver->can_hold) return material == solver_material(world->solver, params);
     const weir_material_def def = whole_def(&materials[material]);
     return world->solver->can_hold(world->state, material, &def);
 }
@@ -207,6 +208,11 @@ bool weir_world_material(const weir_world *world, weir_material material, weir_m
     if (material <= WEIR_NOTHING || material >= world->material_count) return false;
     *def = whole_def(&world->materials[material]);
     return true;
+}
+
+weir_material weir_world_fluid(const weir_world *world)
+{
+    return solver_material(world->solver, &world->params);
 }
 
 weir_material weir_world_find_material(const weir_world *world, const char *name)

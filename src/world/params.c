@@ -10,9 +10,9 @@
 enum { ALIASES = 1 };  // rows that come first and are another name for a field that has a row of its own
 
 #define PARAM(type, name, min, max, standard, help) PARAM_ROW(name, type, name, min, max, standard, help)
-#define GRAVITY(name, part, sign, standard, help)                                                                 \
-    {                                                                                                             \
-        name, PARAM_float, offsetof(weir_params, gravity) + offsetof(weir_vec, part), sign, -1, 1, standard, help \
+#define GRAVITY(name, part, sign, standard, help)                                                                        \
+    {                                                                                                                    \
+        name, PARAM_float, offsetof(weir_params, gravity) + offsetof(weir_vec, part), sign, -1, 1, standard, help, false \
     }
 
 static const param_def SHARED[] = {
@@ -67,6 +67,11 @@ uint32_t param_bits(const param_def *p, const weir_params *params)
     uint32_t bits;
     memcpy(&bits, (const char *)params + p->offset, sizeof bits);
     return bits;
+}
+
+bool param_is_off(const param_def *p, const weir_params *params)
+{
+    return p->option && param_bits(p, params) == 0;
 }
 
 void param_set_bits(const param_def *p, weir_params *params, uint32_t bits)
@@ -257,6 +262,19 @@ weir_params params_plain(const weir_params *params, const solver_table *solver)
     return plain;
 }
 
+// What a world is of can become something else while there is nothing of it.
+static weir_status check_material(const weir_world *world, const weir_params *next)
+{
+    const weir_material now = solver_material(world->solver, &world->params), then = solver_material(world->solver, next);
+    bool any = world->source_count > 0;
+    for (int32_t i = 1; i < world->material_count; i++) any |= world_ledger_held(&world->ledger[i]) != 0;
+    if (now == then || !any) return WEIR_OK;
+    return status_fail(
+        WEIR_ERROR_UNSUPPORTED,
+        "these parameters are of a world of %s, and this one has %s, or emitters, drains or forces; set them first",
+        world->materials[then].name, world->materials[now].name);
+}
+
 weir_status weir_world_set_params(weir_world *world, const weir_params *params)
 {
     assert(params);
@@ -264,6 +282,8 @@ weir_status weir_world_set_params(weir_world *world, const weir_params *params)
     weir_status status = params_check(params, world->solver);
     if (status != WEIR_OK) return status;
     const weir_params next = params_plain(params, world->solver);
+    status = check_material(world, &next);
+    if (status != WEIR_OK) return status;
     if (world->solver->params_change) world->solver->params_change(world->state, &next);
     world->params = next;
     return WEIR_OK;

@@ -3,6 +3,7 @@
 #ifndef WEIR_WORLD_PARAMS_H
 #define WEIR_WORLD_PARAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <weir/weir.h>
 
@@ -16,11 +17,15 @@ typedef struct param_def {
     double sign;    // what a caller says is this times what is stored: "gravity" pulls down, gravity.y points up
     double min, max, standard;
     const char *help;
+    bool option;  // of a law that is off at 0
 } param_def;
 
 // A row for the field at `place` in weir_params.
 #define PARAM_ROW(place, type, name, min, max, standard, help) \
-    {#name, PARAM_##type, offsetof(weir_params, place), 1, min, max, standard, help},
+    {#name, PARAM_##type, offsetof(weir_params, place), 1, min, max, standard, help, false},
+
+#define PARAM_OPTION_ROW(place, type, name, min, max, standard, help) \
+    {#name, PARAM_##type, offsetof(weir_params, place), 1, min, max, standard, help, true},
 
 typedef struct param_table {
     const param_def *list;
@@ -34,6 +39,8 @@ const param_def *params_field(const solver_table *solver, int32_t index);
 
 // Its four bytes as they lie there, for hash and snapshot; any bits may come from a file, and are checked afterwards.
 uint32_t param_bits(const param_def *p, const weir_params *params);
+// Whether it is an option that is off: the state hash and snapshots leave it out.
+bool param_is_off(const param_def *p, const weir_params *params);
 void param_set_bits(const param_def *p, weir_params *params, uint32_t bits);
 
 weir_status params_check(const weir_params *params, const solver_table *solver);

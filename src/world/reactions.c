@@ -178,7 +178,7 @@ const weir_reaction_def *reactions_find(const world_reactions *table, weir_mater
 
 weir_material reactions_product(const weir_world *world, weir_material to)
 {
-    if (to <= WEIR_NOTHING || materials_can_hold(world, world->materials, world->material_count, to)) return to;
+    if (to <= WEIR_NOTHING || materials_can_hold(world, &world->params, world->materials, world->material_count, to)) return to;
     return world->materials[to].def.kind == WEIR_KIND_SOLID ? WEIR_TERRAIN : WEIR_NOTHING;
 }
 

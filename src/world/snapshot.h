@@ -63,6 +63,8 @@ weir_status snapshot_get_terrain(snapshot_reader *r, const weir_world *world, co
 // With its length before it, in a byte. Empty past the end, or if it is no name or has no room.
 void snapshot_get_name(snapshot_reader *r, char *name, size_t room);
 bool snapshot_get_values(snapshot_reader *r, void *values, int32_t count, int32_t bytes);  // false past the end
+// What the fluid is of, where it is all of one material.
+weir_material snapshot_material(const snapshot_reader *r, const weir_world *world);
 size_t snapshot_left(const snapshot_reader *r);
 bool snapshot_ended(const snapshot_reader *r);
 const char *snapshot_name(const snapshot_reader *r);

@@ -31,6 +31,7 @@ struct snapshot_reader {
     const char *path;
     const uint8_t *at, *end;
     bool ended;
+    const weir_params *params;  // that came with it; NULL: it brings none
 };
 
 static uint64_t load_number(const uint8_t *from, int32_t bytes)
@@ -161,6 +162,11 @@ weir_status snapshot_ends_early(const snapshot_reader *r)
     return snapshot_damaged(r, "it ends too early");
 }
 
+weir_material snapshot_material(const snapshot_reader *r, const weir_world *world)
+{
+    return solver_material(world->solver, r->params ? r->params : &world->params);
+}
+
 // ---- What is read ----------------------------------------------------------------------------------------------------------
 
 // A world's state on its way in; it becomes the world's when all of it is there.
@@ -197,7 +203,7 @@ static int32_t find_param(const solver_table *solver, const char *name)
     return -1;
 }
 
-// Each by its name, in any order, none twice and none left out. What the world has for other solvers is not in the file, and
+// Each by its name, in any order, none twice and none left out but options, which are off then. What the world has for other solvers is not in the file, and
 // stays.
 static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_params *params)
 {
@@ -220,7 +226,10 @@ static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_
     if (r->ended) return snapshot_ends_early(r);
     const param_def *p;
     for (int32_t i = 0; (p = params_field(solver, i)); i++)
-        if (!(got >> i & 1)) return snapshot_damaged(r, "it lacks the parameter %s", p->name);
+        if (!(got >> i & 1) && p->option)
+            param_set_bits(p, params, 0);
+        else if (!(got >> i & 1))
+            return snapshot_damaged(r, "it lacks the parameter %s", p->name);
     return params_check(params, solver) == WEIR_OK ? WEIR_OK : snapshot_damaged(r, "%s", weir_error_message());
 }
 
@@ -351,7 +360,7 @@ static bool source_sound(const weir_world *world, const arrival *a, const world_
     const bool rated = s->kind != SOURCE_RESERVOIR && s->rate > 0 && s->rate <= (int64_t)1000000 * WEIR_FULL * 65536 &&
                        s->owed >= 0 && s->owed >> 16 < world->solver->unit;
     return (rated || held) && region_volume(s->box) <= WORLD_SOURCE_CELLS &&
-           (s->kind == SOURCE_DRAIN || materials_can_hold(world, a->materials, a->material_count, s->material));
+           (s->kind == SOURCE_DRAIN || materials_can_hold(world, &a->params, a->materials, a->material_count, s->material));
 }
 
 static weir_status get_sources(snapshot_reader *r, weir_world *world, arrival *a)
@@ -481,6 +490,7 @@ static weir_status get_forming(snapshot_reader *r, weir_world *world, arrival *a
 static weir_status get_fluid(snapshot_reader *r, weir_world *world, arrival *a)
 {
     int64_t held[WEIR_MATERIAL_MAX] = {0};
+    r->params = &a->params;
     weir_status status = world->solver->load(world->state, r, &a->terrain, held, &a->fluid);
     if (status != WEIR_OK) return status;
     if (snapshot_left(r) > 0) return snapshot_damaged(r, "%zu bytes follow its end", snapshot_left(r));

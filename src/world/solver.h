@@ -31,9 +31,13 @@ struct solver_table {
     // The largest flow that a cell may be given, in the solver's own measure; NULL where there is none to give.
     float (*flow_max)(const weir_params *params);
 
-    // Whether its fluid can be of a material, given what that is: it may come with a snapshot, and not be the world's yet. NULL: of water
-    // alone.
+    // Whether its fluid can be of a material, given what that is: it may come with a snapshot, and not be the world's yet. NULL: of one alone.
     bool (*can_hold)(const void *state, weir_material material, const weir_material_def *def);
+
+    // What its fluid is of, with these parameters; NULL: water, or what it can hold.
+    weir_material (*material)(const weir_params *params);
+    // The most that a fill can bring a cell to, in cells; NULL: 1.
+    float (*fill_max)(const weir_params *params);
 
     // ---- Life ----
     // Makes the state for a world that has everything else. On a failure *state is NULL.
@@ -53,8 +57,9 @@ struct solver_table {
     // the fluid and books what was added and removed.
     weir_status (*prepare)(void *state, const world_edit *edit);
     void (*apply)(void *state, const world_edit *edit);
-    // An emitter is about to be added, or a delta applied: room for a material that comes. NULL: none needs any.
-    weir_status (*material_prepare)(void *state, weir_material material);
+    // An emitter is about to be added, or a delta applied: room for the materials that come, as bits. On a failure nothing is changed. NULL: none
+    // needs any.
+    weir_status (*materials_prepare)(void *state, uint32_t materials);
     // The terrain of some bricks is about to change: all of that which can fail. NULL: nothing can.
     weir_status (*terrain_prepare)(void *state, weir_box bricks);
     // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
@@ -150,6 +155,16 @@ weir_status world_create_with(const weir_world_def *def, const solver_table *sol
 static inline float solver_flow_max(const weir_world *world)
 {
     return world->solver->flow_max ? world->solver->flow_max(&world->params) * world->solver->speed : 0;
+}
+
+static inline weir_material solver_material(const solver_table *solver, const weir_params *params)
+{
+    return solver->material ? solver->material(params) : WEIR_WATER;
+}
+
+static inline float solver_fill_max(const weir_world *world)
+{
+    return world->solver->fill_max ? world->solver->fill_max(&world->params) : 1.0f;
 }
 
 static inline fluid_view solver_view(const weir_world *world, bool frozen)

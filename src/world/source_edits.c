@@ -23,8 +23,8 @@ static weir_status fill_reservoir(weir_world *world, const world_source *source)
 // Room for the material that it will bring.
 static weir_status prepare_emitter(weir_world *world, const world_source *source)
 {
-    if (source->kind != SOURCE_EMITTER || !world->solver->material_prepare) return WEIR_OK;
-    return world->solver->material_prepare(world->state, source->material);
+    if (source->kind != SOURCE_EMITTER || !world->solver->materials_prepare) return WEIR_OK;
+    return world->solver->materials_prepare(world->state, UINT32_C(1) << source->material);
 }
 
 static weir_status apply_add(weir_world *world, const world_edit *edit)

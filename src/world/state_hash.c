@@ -27,6 +27,8 @@ static uint64_t chain_params(uint64_t hash, const weir_world *world)
     const param_def *p;
     for (int32_t i = 0; (p = params_field(world->solver, i)); i++) {
         uint32_t bits = param_bits(p, &world->params);
+        if (param_is_off(p, &world->params)) continue;
+        if (p->option) hash = hash_bytes(p->name, strlen(p->name), hash);
         hash = CHAIN(hash, bits);
     }
     return hash;

@@ -175,7 +175,8 @@ void materials_create(world_material materials[WEIR_MATERIAL_MAX], int32_t *coun
 weir_status materials_add(world_material materials[WEIR_MATERIAL_MAX], int32_t *count, const weir_material_def *def);
 
 // Whether the solver's fluid can be of a material of a table, of the world's or another; it need not be in it.
-bool materials_can_hold(const weir_world *world, const world_material *materials, int32_t count, weir_material material);
+bool materials_can_hold(const weir_world *world, const weir_params *params, const world_material *materials, int32_t count,
+                        weir_material material);
 // What a material should be held of, by its account.
 int64_t world_ledger_held(const world_ledger *ledger);
 

@@ -280,7 +280,8 @@ static void fill_shape(plain_world *w, plain_shape shape, plain_amount amount)
 {
     const plain_down down = plain_find_down(&w->params);
     plain_sleep_wake(w, shape.box);
-    if (w->solver != WEIR_SOLVER_MOMENTUM || down.sign == 0 || (amount.drops == 0 && !amount.reservoir)) {
+    if (w->solver != WEIR_SOLVER_MOMENTUM || w->params.momentum.gas > 0.0f || down.sign == 0 ||
+        (amount.drops == 0 && !amount.reservoir)) {
         fill_cells(w, shape, amount);
         return;
     }
@@ -326,7 +327,7 @@ bool plain_wants_water(const plain_world *w, const plain_source *reservoir, int6
 
 void plain_fill(plain_world *w, plain_shape shape, float fill)
 {
-    const plain_amount amount = {.drops = (int32_t)(fill * PLAIN_FULL + 0.5f)};
+    const plain_amount amount = {.drops = (int32_t)((double)fill * PLAIN_FULL + 0.5)};
     shape.box = clip(w, shape.box);
     if (amount.drops > 0) make_live(w, shape.box);
     fill_shape(w, shape, amount);
@@ -491,7 +492,8 @@ void plain_add_reservoir(plain_world *w, weir_box box, double level)
 static int32_t capacity(const plain_world *w, const plain_source *source, int64_t i)
 {
     if (source->kind == PLAIN_DRAIN) return w->mass[i];
-    return w->open[i] && w->mass[i] < PLAIN_FULL ? PLAIN_FULL - w->mass[i] : 0;
+    const int32_t full = w->params.momentum.gas > 0.0f ? (int32_t)(3.984375f * PLAIN_FULL) : PLAIN_FULL;
+    return w->open[i] && w->mass[i] < full ? full - w->mass[i] : 0;
 }
 
 static int64_t moved_at(const plain_world *w, const plain_source *source, int64_t level)

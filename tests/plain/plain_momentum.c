@@ -21,11 +21,26 @@ static float flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     return signbit(f) ? -crosses : crosses;
 }
 
+// Of a gas, which has no surface.
+static float gas_flux(float f, float m_l, float m_r)
+{
+    return f * (f > 0.0f ? m_l : m_r);
+}
+
+static bool is_gas(const plain_world *w)
+{
+    return w->params.momentum.gas > 0.0f;
+}
+
 static void flux_everywhere(plain_world *w, float *const flow[3], const float *m)
 {
     for (int axis = 0; axis < 3; axis++) {
         const int64_t A = w->grid.step[axis];
-        EACH_CELL(&w->grid, i) w->F[axis][i] = flux(flow[axis][i], m[i - 2 * A], m[i - A], m[i], m[i + A]);
+        EACH_CELL(&w->grid, i)
+        {
+            w->F[axis][i] = is_gas(w) ? gas_flux(flow[axis][i], m[i - A], m[i])
+                                      : flux(flow[axis][i], m[i - 2 * A], m[i - A], m[i], m[i + A]);
+        }
     }
 }
 
@@ -62,6 +77,7 @@ static void find_shares(plain_world *w, float dust)
         float q = out > m ? 0.999999f * m / out : 1.0f;
         w->q[i] = m < dust ? 0.0f : rounded_down(q);
         float room = m < 2.0f - dust ? positive(w->params.momentum.fill_cap - m) + plain_least(out, m) : 0.0f;
+        if (is_gas(w)) room = positive(3.984375f - m);
         w->h[i] = rounded_down(in > room ? room / in : 1.0f);
     }
 }
@@ -120,6 +136,7 @@ static float corner(float u, float flux, float fills)
 // R4: the flow that a flux carries from face `from` to face `to`, A being the axis of both; `across`: they do not lie behind each other on it.
 static float carried_from(const plain_world *w, const float *u, float flux, int64_t from, int64_t to, int64_t A, bool across)
 {
+    if (is_gas(w)) return u[from];
     if (across && !face_open(w, from, A)) return corner(u[to], flux, w->m[to - A] + w->m[to]);
     // R4b: to second order inside the water, where it is fast.
     float behind = u[from + (from - to)], before = u[from] - behind, after = u[to] - u[from];
@@ -144,6 +161,7 @@ static float carried(const plain_world *w, const float *F, const float *u, int64
 static void carry_flow(plain_world *w)
 {
     const float gravity[3] = {w->params.gravity.x, w->params.gravity.y, w->params.gravity.z};
+    const float empty = is_gas(w) ? 1e-6f : w->params.empty;
     for (int axis = 0; axis < 3; axis++) {
         const int along = axis, across_1 = axis == 0 ? 1 : 0, across_2 = axis == 2 ? 1 : 2;
         const int64_t A = w->grid.step[axis];
@@ -155,7 +173,7 @@ static void carry_flow(plain_world *w)
             float sum = sides[along] + (sides[across_1] + sides[across_2]);
             float before = w->m[i - A] + w->m[i], after = w->m2[i - A] + w->m2[i];
             bool open = face_open(w, i, A);
-            w->flow2[axis][i] = open && after > w->params.empty ? ((before * u[i] + sum) / after + gravity[axis]) + 0.0f : 0.0f;
+            w->flow2[axis][i] = open && after > empty ? ((before * u[i] + sum) / after + gravity[axis]) + 0.0f : 0.0f;
         }
     }
 }
@@ -391,13 +409,40 @@ static void project(plain_world *w, plain_down down)
     }
 }
 
+// A gas: what cells hold presses.
+static void press(plain_world *w)
+{
+    const weir_momentum_params *p = &w->params.momentum;
+    const float inverse_calm = p->damping_flow > 0.0f ? 1.0f / p->damping_flow : 0.0f;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t A = w->grid.step[axis];
+        EACH_CELL(&w->grid, i)
+        {
+            const float low = w->m2[i - A], high = w->m2[i], sum = low + high;
+            const float push = sum > 1e-6f ? 2.0f * p->gas * (low - high) / sum : 0.0f;
+            const float f = w->flow2[axis][i] + (float)face_open(w, i, A) * push;
+            const float damped = f * (1.0f - p->damping * plain_most(0.0f, 1.0f - fabsf(f) * inverse_calm));
+            const float kept = plain_still(plain_most(-p->max_flow, plain_least(p->max_flow, damped)));
+            w->flow[axis][i] = sum > 1e-6f ? kept : 0.0f;
+        }
+    }
+    EACH_CELL(&w->grid, i) w->pressure[i] = plain_still(p->gas * w->m2[i]);
+    w->cycles_next = 0;
+}
+
 // An update takes as many substeps as carry what crosses all but a few faces 0.92 cells far at most, and half that out of over-full cells.
 static const int32_t rungs[] = {1, 2, 3, 4, 6, 8};
+
+// Of a gas less, and there more of it counts.
+static float one_substep(const plain_world *w)
+{
+    return is_gas(w) ? 0.5f : 0.92f;
+}
 
 int32_t plain_substeps(const plain_world *w, float flow)
 {
     int32_t k = 0;
-    while (k < 5 && flow > (float)rungs[k] * 0.92f) k++;
+    while (k < 5 && flow > (float)rungs[k] * one_substep(w)) k++;
     return rungs[k] < w->params.momentum.substeps ? rungs[k] : w->params.momentum.substeps;
 }
 
@@ -411,7 +456,8 @@ static int32_t needed_substeps(const plain_world *w, float share)
             float f = w->flow[axis][i];
             float donor = (float)w->mass[f > 0.0f ? i - w->grid.step[axis] : i] / DROPS;
             float counts = donor < 0.5f ? 0.0f : donor > 1.1f ? 2.0f * fabsf(f) : fabsf(f);
-            for (int r = 0; r < 5; r++) fast[r] += counts > (float)rungs[r] * (0.92f * share);
+            if (is_gas(w)) counts = donor < 1.0f / 64.0f ? 0.0f : fabsf(f);
+            for (int r = 0; r < 5; r++) fast[r] += counts > (float)rungs[r] * (one_substep(w) * share);
         }
     }
     while (k < 5 && fast[k] >= 16) k++;
@@ -421,16 +467,20 @@ static int32_t needed_substeps(const plain_world *w, float share)
 static void substep(plain_world *w)
 {
     const plain_down down = plain_find_down(&w->params);
-    const float dust = down.sign != 0 ? w->params.momentum.dust : 0.0f;
+    const float dust = down.sign != 0 && !is_gas(w) ? w->params.momentum.dust : 0.0f;
     EACH_CELL(&w->grid, i) w->m[i] = (float)w->mass[i] / DROPS;
     flux_everywhere(w, w->flow, w->m);
     find_shares(w, dust);
     limit_everywhere(w);
-    let_dust_fall(w, down, dust);
+    if (!is_gas(w)) let_dust_fall(w, down, dust);
     move_mass(w);
     carry_flow(w);
     plain_sleep_book(w);
     plain_after_move(w);
+    if (is_gas(w)) {
+        press(w);
+        return;
+    }
     find_divergence(w, down);
     solve_pressure(w);
     project(w, down);
@@ -452,6 +502,7 @@ void plain_momentum_update(plain_world *w)
     const float share = 1.0f / (float)n, square = share * share;
     w->params.gravity = (weir_vec){all.gravity.x * square, all.gravity.y * square, all.gravity.z * square};
     w->params.noise *= share;
+    w->params.momentum.gas *= square;
     w->params.momentum.damping *= share;
     w->params.momentum.damping_flow *= share;
     w->params.momentum.viscosity *= share;

@@ -319,30 +319,6 @@ static void change_between(mixture_tile *t, int a, int b, pair *p, int at)
 
 // ---- Reactions -----------------------------------------------------------------------------------------------------------------
 
-static inline bool is_gas(const mixture_order *order, int place)
-{
-    return place >= order->liquids && place < order->liquids + order->gases;
-}
-
-// How much more gas there is for a unit of a material that becomes another.
-static inline int more_gas(const mixture_order *order, int from, int to)
-{
-    return (to >= 0 && is_gas(order, to)) - is_gas(order, from);
-}
-
-static rule_reaction reaction_of(const mixture_order *order, const mixture_reaction *r)
-{
-    return (rule_reaction){.rate = r->rate,
-                           .taken = r->taken,
-                           .out_first = order->fluid[r->first].heat,
-                           .out_second = order->fluid[r->second].heat,
-                           .in_first = r->first_to < 0 ? 0 : r->first_weight,
-                           .in_second = r->second_to < 0 ? 0 : r->second_weight,
-                           .gas_first = more_gas(order, r->first, r->first_to),
-                           .gas_second = more_gas(order, r->second, r->second_to),
-                           .weight = r->first_weight + r->second_weight};
-}
-
 // Adds to a part what became of so many units.
 static void put_product(mixture_tile *t, int part, int from, int to, const int32_t *restrict units)
 {
@@ -360,7 +336,7 @@ static void put_product(mixture_tile *t, int part, int from, int to, const int32
 static void react_between(mixture_tile *t, int a, int b, pair *p, int at)
 {
     const mixture_reaction r = t->order.reaction[at];
-    const rule_reaction law = reaction_of(&t->order, &r);
+    const rule_reaction law = r.law;
     const int32_t *restrict passes = p->passes, *restrict first_a = t->amount[r.first][a],
                             *restrict second_a = t->amount[r.second][a], *restrict first_b = t->amount[r.first][b],
                             *restrict second_b = t->amount[r.second][b];
@@ -372,8 +348,8 @@ static void react_between(mixture_tile *t, int a, int b, pair *p, int at)
     lanes forth, back, taken;
     OVER_LANES
     {
-        const int32_t wish_forth = rule_mixture_reacts(first_a[k], second_b[k], r.rate) & passes[k];
-        const int32_t wish_back = rule_mixture_reacts(first_b[k], second_a[k], r.rate) & passes[k];
+        const int32_t wish_forth = rule_mixture_reacts(first_a[k], second_b[k], law.rate) & passes[k];
+        const int32_t wish_back = rule_mixture_reacts(first_b[k], second_a[k], law.rate) & passes[k];
         const rule_reacting done = rule_mixture_reacts_between(law, wish_forth, wish_back, heat_a[k], heat_b[k], weight_a[k],
                                                                weight_b[k], gas_a[k], gas_b[k]);
         forth[k] = done.forth;
@@ -399,7 +375,7 @@ static void react_between(mixture_tile *t, int a, int b, pair *p, int at)
 static void react_within(mixture_tile *t, int part, part_sums *s, int at)
 {
     const mixture_reaction r = t->order.reaction[at];
-    const rule_reaction law = reaction_of(&t->order, &r);
+    const rule_reaction law = r.law;
     const int32_t *restrict first = t->amount[r.first][part], *restrict second = t->amount[r.second][part];
     int32_t *restrict heat = t->heat[part], *restrict weight = s->weight, *restrict gas = s->gas;
     int32_t any = 0;
@@ -408,7 +384,7 @@ static void react_within(mixture_tile *t, int part, part_sums *s, int at)
     lanes units, taken;
     OVER_LANES
     {
-        const int32_t wish = rule_mixture_reacts(first[k], second[k], r.rate);
+        const int32_t wish = rule_mixture_reacts(first[k], second[k], law.rate);
         const rule_reacting done = rule_mixture_reacts_within(law, wish, heat[k], weight[k], gas[k]);
         units[k] = done.forth;
         taken[k] = done.taken;

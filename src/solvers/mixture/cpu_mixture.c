@@ -56,7 +56,7 @@ weir_status mixture_reserve(void *state)
     weir_status status = mixture_know_products(s);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
         if (world->sources[i].kind == SOURCE_EMITTER || world->sources[i].kind == SOURCE_RESERVOIR)
-            status = mixture_know(s, world->sources[i].material);
+            status = mixture_know(s, UINT32_C(1) << world->sources[i].material);
     if (status == WEIR_OK) status = cells_reserve(state);
     if (status == WEIR_OK) status = mixture_reserve_tables(s);
     return status == WEIR_OK ? reserve_hardened(s) : status;

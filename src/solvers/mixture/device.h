@@ -5,6 +5,7 @@
 #ifndef __OPENCL_VERSION__
 #include "cells/forces.h"
 #include "compute/opencl_shared.h"
+#include "solvers/mixture/laws.h"
 #endif
 
 #define DEVICE_FLUIDS 16  // materials that a tile can hold, and those that one with few can
@@ -26,8 +27,7 @@ typedef struct device_change {
 // What two materials become. All are places in the order; of what leaves the world -1, of terrain DEVICE_HARDENS.
 typedef struct device_reaction {
     int first, second, first_to, second_to;
-    int rate, taken;
-    int out_first, out_second, in_first, in_second, gas_first, gas_second, weight;  // as in rule_reaction
+    rule_reaction law;
 } device_reaction;
 
 #define DEVICE_REACTIONS 64

@@ -239,9 +239,9 @@ static void apply_to_cells(mixture *s, const world_edit *edit)
     }
 }
 
-weir_status mixture_material_prepare(void *state, weir_material material)
+weir_status mixture_materials_prepare(void *state, uint32_t materials)
 {
-    return mixture_know(state, material);
+    return mixture_know(state, materials);
 }
 
 weir_status mixture_prepare(void *state, const world_edit *edit)
@@ -249,7 +249,7 @@ weir_status mixture_prepare(void *state, const world_edit *edit)
     mixture *s = state;
     weir_status status = WEIR_OK;
     if (edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0))
-        status = mixture_know(s, edit->material);
+        status = mixture_know(s, UINT32_C(1) << edit->material);
     if (status == WEIR_OK) status = cells_prepare(state, edit);
     return status == WEIR_OK ? mixture_reserve_tables(s) : status;
 }

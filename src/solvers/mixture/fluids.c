@@ -85,6 +85,12 @@ static bool place_product(const mixture_order *order, weir_material to, int32_t 
     return to <= WEIR_NOTHING || *place >= 0;
 }
 
+// How much more gas there is for a unit of a material that becomes another.
+static int32_t more_gas(const mixture_order *order, int32_t from, int32_t to)
+{
+    return (to >= 0 && order->fluid[to].kind == WEIR_KIND_GAS) - (order->fluid[from].kind == WEIR_KIND_GAS);
+}
+
 // What leaves takes along what its material was.
 static void add_reaction(mixture_order *order, const weir_reaction_def *def)
 {
@@ -94,12 +100,18 @@ static void add_reaction(mixture_order *order, const weir_reaction_def *def)
         !place_product(order, def->second_to, &r.second_to))
         return;
     const int32_t first = r.first_to < 0 ? r.first : r.first_to, second = r.second_to < 0 ? r.second : r.second_to;
-    r.first_weight = order->fluid[first].heat;
-    r.second_weight = order->fluid[second].heat;
-    r.rate = whole(def->rate, 256, 1, 256);
+    const int32_t first_weight = order->fluid[first].heat, second_weight = order->fluid[second].heat;
+    r.law.rate = whole(def->rate, 256, 1, 256);
+    r.law.out_first = order->fluid[r.first].heat;
+    r.law.out_second = order->fluid[r.second].heat;
+    r.law.in_first = r.first_to < 0 ? 0 : first_weight;
+    r.law.in_second = r.second_to < 0 ? 0 : second_weight;
+    r.law.gas_first = more_gas(order, r.first, r.first_to);
+    r.law.gas_second = more_gas(order, r.second, r.second_to);
+    r.law.weight = first_weight + second_weight;
     const int32_t most = whole(def->heat < 0 ? -def->heat : def->heat, 32, 0, HEAT_MOST);
-    r.taken = heat_of_forming(order, first) + heat_of_forming(order, second) - heat_of_forming(order, r.first) -
-              heat_of_forming(order, r.second) - (def->heat < 0 ? -most : most);
+    r.law.taken = heat_of_forming(order, first) + heat_of_forming(order, second) - heat_of_forming(order, r.first) -
+                  heat_of_forming(order, r.second) - (def->heat < 0 ? -most : most);
     order->hardens |= r.first_to == MIXTURE_HARDENS || r.second_to == MIXTURE_HARDENS;
     order->reaction[order->reactions++] = r;
 }
@@ -277,15 +289,16 @@ static weir_status know_all(mixture *s, uint32_t wanted)
     return status;
 }
 
-weir_status mixture_know(mixture *s, weir_material material)
+weir_status mixture_know(mixture *s, uint32_t materials)
 {
     const weir_world *world = s->cells.world;
-    if (s->known >> material & 1) return WEIR_OK;
-    const uint32_t wanted = with_products(world, s->known | UINT32_C(1) << material);
+    const uint32_t fresh = materials & ~s->known;
+    if (fresh == 0) return WEIR_OK;
+    const uint32_t wanted = with_products(world, s->known | fresh);
     if (__builtin_popcount(wanted) > MIXTURE_FLUIDS)
         return status_fail(WEIR_ERROR_LIMIT,
                            "a world of mixture holds %d materials at most; %s, with what it turns into, would make them %d",
-                           MIXTURE_FLUIDS, world->materials[material].name, __builtin_popcount(wanted));
+                           MIXTURE_FLUIDS, world->materials[__builtin_ctz(fresh)].name, __builtin_popcount(wanted));
     return know_all(s, wanted);
 }
 
@@ -296,7 +309,7 @@ weir_status mixture_know_products(mixture *s)
         const weir_material_def *def = &world->materials[m].def;
         const uint32_t parts = UINT32_C(1) << def->freezes_to | UINT32_C(1) << def->boils_to;
         if (s->known >> m & 1 || !(s->known & parts & ~UINT32_C(1))) continue;
-        const weir_status status = mixture_know(s, m);
+        const weir_status status = mixture_know(s, UINT32_C(1) << m);
         if (status == WEIR_ERROR_MEMORY) return status;
     }
     return WEIR_OK;

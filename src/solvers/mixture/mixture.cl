@@ -333,13 +333,6 @@ INLINE void change_between(local tile_shared *t, local const device_change *c, l
 
 // ---- Reactions ---------------------------------------------------------------------------------------------------------------
 
-INLINE rule_reaction reaction_of(global const device_reaction *r)
-{
-    rule_reaction law = {r->rate,      r->taken,     r->out_first,  r->out_second, r->in_first,
-                         r->in_second, r->gas_first, r->gas_second, r->weight};
-    return law;
-}
-
 // Makes of units of a material in a cell what becomes of it.
 INLINE void put_product(local tile_shared *t, local const tile_order *order, local int *amount, local int *hardened, int at,
                         int from, int to, int units)
@@ -367,10 +360,11 @@ INLINE void react_between(local tile_shared *t, local const tile_order *order, g
               first_b = amount[order->place[r->first] * TILE_ROOM + b];
     const int second_a = amount[order->place[r->second] * TILE_ROOM + a],
               second_b = amount[order->place[r->second] * TILE_ROOM + b];
-    const int forth = rule_mixture_reacts(first_a, second_b, r->rate), back = rule_mixture_reacts(first_b, second_a, r->rate);
+    const int forth = rule_mixture_reacts(first_a, second_b, r->law.rate),
+              back = rule_mixture_reacts(first_b, second_a, r->law.rate);
     if ((forth | back) == 0) return;
-    const rule_reacting done = rule_mixture_reacts_between(reaction_of(r), forth, back, *heat_a, *heat_b, of_a->weight,
-                                                           of_b->weight, of_a->gas, of_b->gas);
+    const rule_reacting done =
+        rule_mixture_reacts_between(r->law, forth, back, *heat_a, *heat_b, of_a->weight, of_b->weight, of_a->gas, of_b->gas);
     if ((done.forth | done.back) == 0) return;
     put_product(t, order, amount, hardened, a, r->first, r->first_to, done.forth);
     put_product(t, order, amount, hardened, b, r->second, r->second_to, done.forth);
@@ -390,9 +384,9 @@ INLINE void react_within(local tile_shared *t, local const tile_order *order, gl
 {
     global const device_reaction *r = &all->reaction[number];
     const int wish = rule_mixture_reacts(amount[order->place[r->first] * TILE_ROOM + at],
-                                         amount[order->place[r->second] * TILE_ROOM + at], r->rate);
+                                         amount[order->place[r->second] * TILE_ROOM + at], r->law.rate);
     if (wish == 0) return;
-    const rule_reacting done = rule_mixture_reacts_within(reaction_of(r), wish, *heat, s->weight, s->gas);
+    const rule_reacting done = rule_mixture_reacts_within(r->law, wish, *heat, s->weight, s->gas);
     if (done.forth == 0) return;
     put_product(t, order, amount, hardened, at, r->first, r->first_to, done.forth);
     put_product(t, order, amount, hardened, at, r->second, r->second_to, done.forth);
@@ -489,7 +483,8 @@ INLINE void work_on_pair(local tile_shared *t, local const tile_order *order, gl
             flow_down(order, amount_a, amount_b, &of_a, &of_b, flows, u.pressure, moved, most);
         else
             flow_sideways(order, amount_a, amount_b, &of_a, &of_b, flows, u.pressure, moved, most);
-        if (order->moving > order->liquids) move_gas(order, amount_a, amount_b, &of_a, &of_b, passes, down, u.pressure, moved, most);
+        if (order->moving > order->liquids)
+            move_gas(order, amount_a, amount_b, &of_a, &of_b, passes, down, u.pressure, moved, most);
         move_heat(order, amount_a, amount_b, &of_a, &of_b, moved, &heat_a, &heat_b, most);
         FLUIDS(f, order->moving)
         {

@@ -58,10 +58,8 @@ typedef struct mixture_change {
 // What two materials become that meet. All are places in the order of the fluids.
 typedef struct mixture_reaction {
     int32_t first, second;
-    int32_t first_to, second_to;          // MIXTURE_LEAVES, MIXTURE_HARDENS: it is out of the world, or terrain
-    int32_t first_weight, second_weight;  // heat capacities of a unit of what they become; what leaves keeps its own
-    int32_t rate;                         // of 256
-    int32_t taken;                        // heat that a unit of each takes up
+    int32_t first_to, second_to;  // MIXTURE_LEAVES, MIXTURE_HARDENS: it is out of the world, or terrain
+    rule_reaction law;
 } mixture_reaction;
 
 // Liquids from the densest to the lightest, gases from the lightest to the densest, then solids. Of equals the lower number comes first.
@@ -143,8 +141,9 @@ uint32_t mixture_reach(const mixture_order *all, uint32_t materials, int32_t low
 void mixture_choose(const mixture_order *all, uint32_t materials, mixture_order *order);
 // Lists the next channel as one of amounts.
 void mixture_name_channel(mixture *s);
-// Makes channels for a material and all that it can turn into. Fails on memory, and when there are too many.
-weir_status mixture_know(mixture *s, weir_material material);
+// Makes channels for some materials, as bits, and all that they can turn into. Fails on memory, and when there are too many; none is known then that
+// was not.
+weir_status mixture_know(mixture *s, uint32_t materials);
 // The same for what may be made of the materials that are known: a game may add what they melt from, and reactions. What there is no
 // place for is left out.
 weir_status mixture_know_products(mixture *s);
@@ -162,7 +161,7 @@ extern const cell_store mixture_cell_store;
 weir_status mixture_prepare(void *state, const world_edit *edit);
 void mixture_apply(void *state, const world_edit *edit);
 void mixture_terrain_changed(void *state, weir_box bricks);
-weir_status mixture_material_prepare(void *state, weir_material material);
+weir_status mixture_materials_prepare(void *state, uint32_t materials);
 void mixture_drain_sides(mixture *s);
 // The materials in a brick, as bits.
 uint32_t mixture_holds(const mixture *s, int32_t brick);

@@ -187,29 +187,6 @@ static void find_channels(const mixture *s, cl_mem channels[DEVICE_FLUIDS])
     ARG(c[0]), ARG(c[1]), ARG(c[2]), ARG(c[3]), ARG(c[4]), ARG(c[5]), ARG(c[6]), ARG(c[7]), ARG(c[8]), ARG(c[9]), ARG(c[10]), \
         ARG(c[11]), ARG(c[12]), ARG(c[13]), ARG(c[14]), ARG(c[15])
 
-// How much more gas there is for a unit of a material that becomes another.
-static int more_gas(const mixture_order *order, int32_t from, int32_t to)
-{
-    return (to >= 0 && order->fluid[to].kind == WEIR_KIND_GAS) - (order->fluid[from].kind == WEIR_KIND_GAS);
-}
-
-static device_reaction reaction_of(const mixture_order *order, const mixture_reaction *r)
-{
-    return (device_reaction){.first = r->first,
-                             .second = r->second,
-                             .first_to = r->first_to,
-                             .second_to = r->second_to,
-                             .rate = r->rate,
-                             .taken = r->taken,
-                             .out_first = order->fluid[r->first].heat,
-                             .out_second = order->fluid[r->second].heat,
-                             .in_first = r->first_to < 0 ? 0 : r->first_weight,
-                             .in_second = r->second_to < 0 ? 0 : r->second_weight,
-                             .gas_first = more_gas(order, r->first, r->first_to),
-                             .gas_second = more_gas(order, r->second, r->second_to),
-                             .weight = r->first_weight + r->second_weight};
-}
-
 static void tell_order(mixture *s)
 {
     mixture_opencl *o = s->opencl;
@@ -231,7 +208,10 @@ static void tell_order(mixture *s)
     }
     to.reactions = from->reactions;
     to.hardens = from->hardens;
-    for (int32_t i = 0; i < from->reactions; i++) to.reaction[i] = reaction_of(from, &from->reaction[i]);
+    for (int32_t i = 0; i < from->reactions; i++) {
+        const mixture_reaction *r = &from->reaction[i];
+        to.reaction[i] = (device_reaction){r->first, r->second, r->first_to, r->second_to, r->law};
+    }
     if (memcmp(&to, &o->order_told, sizeof to) == 0) return;
     queue_write(&o->machine->queue, o->order, 0, &to, sizeof to);
     o->order_told = to;

@@ -70,14 +70,6 @@ void mixture_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX
 
 // ---- Coming back ---------------------------------------------------------------------------------------------------------------
 
-static weir_status know_all(mixture *s, uint32_t materials)
-{
-    weir_status status = WEIR_OK;
-    for (weir_material m = 1; m < WEIR_MATERIAL_MAX && status == WEIR_OK; m++)
-        if (materials >> m & 1) status = mixture_know(s, m);
-    return status;
-}
-
 weir_status mixture_region_load(void *state, snapshot_reader *r, weir_box bricks, const terrain *t,
                                 int64_t held[WEIR_MATERIAL_MAX], void **arrival)
 {
@@ -95,7 +87,7 @@ weir_status mixture_region_load(void *state, snapshot_reader *r, weir_box bricks
     if (wrong) return snapshot_damaged(r, "%s", wrong);
     status = bricks_reserve(&s->cells.pool, a->cells.pool.live);
     if (status == WEIR_OK) status = mixture_reserve_tables(s);
-    return status == WEIR_OK ? know_all(s, a->known) : status;
+    return status == WEIR_OK ? mixture_know(s, a->known) : status;
 }
 
 static void arrive(mixture *s, const mixture *a, int32_t from)

@@ -29,6 +29,7 @@ typedef struct momentum_args {
     float damping, inverse_calm;   // 1 over the flow from which on nothing is lost
     float max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, film, film_drag, friction;
     float thick;              // fill from which on R9, R9b and films have nothing to say
+    float gas;                // k of a gas; 0: it is water
     float scale, flow_limit;  // of a pass that brings flow into another measure
     int32_t smooths;
     float tolerance;
@@ -46,7 +47,7 @@ typedef struct momentum_args {
 typedef struct momentum_kernels {
     size_t scratch_size, tile_size;  // of a worker's scratch, and of a run tile
     column_kernel *move;
-    run_kernel *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient, *rest;
+    run_kernel *gas, *viscosity, *forces, *divergence, *smooth, *smooth_back, *gradient, *rest;
     // Over the bricks of level 1: residual of the live bricks below, and the first coarse operator. Gives the largest residual.
     brick_kernel *restrict_fine;
     // Smooths a live brick once more, from pressure to pressure_next, if it is unconverged. Gives the largest residual it had.

@@ -122,10 +122,16 @@ static bool has_corner(const float *restrict a, const float *restrict b, const i
 
 // Notes which rows of plane z have corners: `flat` of edges along z, below the row in y, and `deep` of edges along x and y, between
 // it and the plane before.
-static void find_corners(sweep_planes *s, const column_bricks *c, const float *before, const float *open, int z)
+static void find_corners(const momentum_args *a, sweep_planes *s, const column_bricks *c, const float *before,
+                         const float *open, int z)
 {
     bool *flat = RING(s->corners_flat, z), *deep = RING(s->corners_deep, z);
     const bool changed = before != open;
+    if (a->gas > 0.0f) {  // R4a has nothing to say of a gas
+        memset(flat, 0, sizeof *s->corners_flat);
+        memset(deep, 0, sizeof *s->corners_deep);
+        return;
+    }
     for (int y = 0; y <= 8 * c->y; y++) {
         const int i = SWEEP_AT(0, y), count = 8 * c->x + 1;
         flat[y] = changed ? has_corner(open + i, open + i - SY, 1, count) : RING(s->corners_flat, z - 1)[y];
@@ -141,9 +147,12 @@ static void count_fast(const momentum_args *a, const sweep_planes *s, int row, i
     const float *x = RING(s->flow_x, z) + row, *up = RING(s->flow_y, z) + row, *deep = RING(s->flow_z, z) + row;
     int32_t faces[SUBSTEP_RUNGS] = {0};
     for (int i = 0; i < count; i++) {
-        float on_x = rule_counting_flow(x[i], m[i - 1], m[i], 1.0f);
-        float on_y = rule_counting_flow(up[i], m[i - SY], m[i], 1.0f);
-        float on_z = rule_counting_flow(deep[i], m_z[i], m[i], 1.0f);
+        const bool gas = a->gas > 0.0f;
+        float on_x = gas ? rule_gas_counting_flow(x[i], m[i - 1], m[i], 1.0f) : rule_counting_flow(x[i], m[i - 1], m[i], 1.0f);
+        float on_y =
+            gas ? rule_gas_counting_flow(up[i], m[i - SY], m[i], 1.0f) : rule_counting_flow(up[i], m[i - SY], m[i], 1.0f);
+        float on_z =
+            gas ? rule_gas_counting_flow(deep[i], m_z[i], m[i], 1.0f) : rule_counting_flow(deep[i], m_z[i], m[i], 1.0f);
         for (int k = 0; k < SUBSTEP_RUNGS; k++) {
             const float most = (float)rule_rung(k) * a->too_fast;
             faces[k] += (on_x > most) + (on_y > most) + (on_z > most);
@@ -165,7 +174,7 @@ static void find_fast(const momentum_args *a, sweep_planes *s, const column_bric
         for (int i = 0; i < 8 * c->x + 8; i++)
             flow[i] = rule_most(rule_abs(x[i]), rule_most(rule_abs(up[i]), rule_abs(deep[i])));
         const row_pairs fast = pairs_above(flow, SECOND_ORDER_SLOW, c);
-        RING(s->fast, z)[y + 1] = fast;
+        RING(s->fast, z)[y + 1] = a->gas > 0.0f ? 0 : fast;  // R4b has nothing to say of a gas
         if (fast && a->fast_faces && y >= 0 && y < 8 * c->y && z >= 0 && z < 8 * c->z &&
             pairs_above(flow, a->too_fast * (1.0f / SUBSTEP_JAMMED), c))
             count_fast(a, s, row + 4, 8 * c->x, z);
@@ -327,6 +336,8 @@ KERNEL new_flow(const momentum_args *a, sweep_planes *s, const column_bricks *c,
             for (int axis = 0; axis < 3; axis++) clear_lanes(s->carried_up[axis], x0, x1);
         else if (piece[k].laws >= CARRY_FAST) {
             CARRY_UP(CARRY_ALL);
+        } else if (a->gas > 0.0f) {
+            CARRY_UP(CARRY_PLAIN);
         } else {
             CARRY_UP(CARRY_CORNERS);
         }

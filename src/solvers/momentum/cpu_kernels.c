@@ -1,6 +1,7 @@
 // The momentum solver's kernels for the CPU. This file is compiled once per width of SIMD with CPU_WIDTH as its name; the compiler turns
 // the rows into vector code. All widths give the same bits: no contraction, and sums written in a fixed order.
 #include "compute/cpu_forces.h"
+#include "solvers/momentum/cpu_gas.h"
 #include "solvers/momentum/cpu_gradient.h"
 #include "solvers/momentum/cpu_levels.h"
 #include "solvers/momentum/cpu_pressure.h"
@@ -27,6 +28,13 @@ static void viscosity(const void *args, void *scratch, const brick_run *r)
     const momentum_args *a = args;
     momentum_scratch *s = scratch;
     BY_LENGTH(viscosity_run, a, s, r);
+}
+
+static void gas(const void *args, void *scratch, const brick_run *r)
+{
+    const momentum_args *a = args;
+    momentum_scratch *s = scratch;
+    BY_LENGTH(gas_run, a, s, r);
 }
 
 static void gradient(const void *args, void *scratch, const brick_run *r)
@@ -116,6 +124,7 @@ const momentum_kernels TABLE(CPU_WIDTH) = {
     .move = move_kernel,
     .viscosity = viscosity,
     .forces = forces,
+    .gas = gas,
     .divergence = divergence,
     .smooth = smooth,
     .smooth_back = smooth_back,

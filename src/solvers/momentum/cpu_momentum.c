@@ -6,6 +6,8 @@
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/cycles.h"
 #include "solvers/momentum/film.h"
+#include "solvers/momentum/gas.h"
+#include "solvers/momentum/limit.h"
 #include "solvers/momentum/pressure.h"
 #include "solvers/momentum/substeps.h"
 #include <assert.h>
@@ -61,9 +63,10 @@ static void set_arguments(momentum *m)
         .damping = own->damping,
         .inverse_calm = own->damping_flow > 0.0f ? 1.0f / own->damping_flow : 0.0f,
         .max_flow = own->max_flow,
-        .dust = down.sign != 0 ? own->dust : 0.0f,
-        .fill_cap = own->fill_cap,
-        .empty = p->empty,
+        .dust = down.sign != 0 && own->gas == 0.0f ? own->dust : 0.0f,
+        .fill_cap = own->gas > 0.0f ? GAS_MOST : own->fill_cap,
+        .empty = own->gas > 0.0f ? GAS_FEW : p->empty,
+        .gas = own->gas,
         .excess_rate = own->excess_rate,
         .excess_cap = own->excess_cap,
         .viscosity = own->viscosity,
@@ -74,11 +77,11 @@ static void set_arguments(momentum *m)
         .smooths = own->smooths,
         .tolerance = own->tolerance,
         .forces = cpu_find_forces(cpu->machine, share * share),
-        .too_fast = SUBSTEP_FLOW * share,
+        .too_fast = momentum_substep_flow(m) * share,
         .near_all = (const int32_t(*)[27])cpu->machine->cells->pool.near,
         .rest = cpu->machine->cells->pool.rest,
         .motion = cpu->machine->cells->sleep->motion,
-        .rest_flux = own->sleep,
+        .rest_flux = m->sleep,
     };
     cpu->args.forces.noise = p->noise;
     point_channels(cpu);
@@ -270,6 +273,14 @@ void momentum_cpu_gradient(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     cpu_over_runs(cpu->machine, cpu->kernels->gradient, &cpu->args);
+    cpu_swap_mass(cpu->machine);
+    point_channels(cpu);
+}
+
+void momentum_cpu_gas(void *solver)
+{
+    momentum_cpu *cpu = ((momentum *)solver)->cpu;
+    cpu_over_runs(cpu->machine, cpu->kernels->gas, &cpu->args);
     cpu_swap_mass(cpu->machine);
     point_channels(cpu);
 }

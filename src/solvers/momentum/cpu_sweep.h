@@ -23,7 +23,7 @@
 // R1. The four cells around a face are m_ll | m_l | m_r | m_rr; wet_l and wet are of the rows of the middle ones.
 KERNEL flux_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l, const row_pairs *wet, float *restrict F,
                   const float *restrict f, const float *restrict m_ll, const float *restrict m_l, const float *restrict m_r,
-                  const float *restrict m_rr)
+                  const float *restrict m_rr, const bool gas)
 {
     for (int y = y0; y <= y1; y++) {
         const row_pairs crossed = wet_l[y] | wet[y];
@@ -34,8 +34,13 @@ KERNEL flux_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l
                 continue;
             }
             for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
-                LANES
-                for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+                if (gas) {
+                    LANES
+                    for (int i = v; i < v + GROUP; i++) F[i] = rule_gas_flux(f[i], m_l[i], m_r[i]);
+                } else {
+                    LANES
+                    for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
+                }
             }
         }
     }
@@ -44,7 +49,7 @@ KERNEL flux_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l
 // R2: each cell's shares.
 KERNEL shares_plane(const column_bricks *c, int y0, int y1, const row_pairs *near, float *restrict q, float *restrict h,
                     const float *restrict m, const float *restrict F_x, const float *restrict F_y, const float *restrict F_z,
-                    const float *restrict F_z_next, float dust, float cap)
+                    const float *restrict F_z_next, float dust, float cap, const bool gas)
 {
     const float full = rule_full(dust);
     for (int y = y0; y <= y1; y++) {
@@ -56,6 +61,16 @@ KERNEL shares_plane(const column_bricks *c, int y0, int y1, const row_pairs *nea
                 continue;
             }
             for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                if (gas) {
+                    LANES
+                    for (int i = v; i < v + GROUP; i++) {
+                        float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                        float in = rule_entering(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
+                        q[i] = rule_giving(m[i], out, 0.0f);
+                        h[i] = rule_gas_taking(m[i], in, cap);
+                    }
+                    continue;
+                }
                 LANES
                 for (int i = v; i < v + GROUP; i++) {
                     float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
@@ -192,16 +207,16 @@ KERNEL moved_faces(const momentum_args *a, sweep_planes *s, const column_bricks 
     moved_plane(c, -1, top - 1, wet, wet, F_x, q - 1, h - 1, q, h);
     moved_plane(c, -1, top, wet - 1, wet, F_y, q - SY, h - SY, q, h);
     moved_plane(c, -1, top - 1, wet_z, wet, F_z, RING(s->q, z - 1), RING(s->h, z - 1), q, h);
-    if (sign == 0) return;
+    if (sign == 0 || a->gas > 0.0f) return;
     if (a->down_axis == 0) dust_plane(c, -1, top - 1, wet, wet, F_x, m - 1, m, open - 1, open, sign, a->dust);
     if (a->down_axis == 1) dust_plane(c, -1, top, wet - 1, wet, F_y, m - SY, m, open - SY, open, sign, a->dust);
     if (a->down_axis == 2) dust_plane(c, -1, top - 1, wet_z, wet, F_z, RING(s->m, z - 1), m, open_l, open, sign, a->dust);
 }
 
-KERNEL flux_z_plane(sweep_planes *s, const column_bricks *c, int z)
+KERNEL flux_z_plane(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
 {
     flux_plane(c, -2, 8 * c->y, RING(s->wet, z - 1) + 4, RING(s->wet, z) + 4, RING(s->F_z, z), RING(s->flow_z, z),
-               RING(s->m, z - 2), RING(s->m, z - 1), RING(s->m, z), RING(s->m, z + 1));
+               RING(s->m, z - 2), RING(s->m, z - 1), RING(s->m, z), RING(s->m, z + 1), a->gas > 0.0f);
 }
 
 static void gather_mass(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
@@ -222,12 +237,13 @@ static void gather_flow(const momentum_args *a, sweep_planes *s, const column_br
 static void sweep_column(const momentum_args *a, sweep_planes *s, const column_bricks *c)
 {
     const int z0 = 0, z1 = 8 * c->z, top = 8 * c->y;
+    const bool gas = a->gas > 0.0f;
     assert(c->x >= 1 && c->x <= COLUMN_X && c->y >= 1 && c->y <= COLUMN_Y && c->z >= 1 && c->z <= COLUMN_Z);
     const float *open = NULL, *open_l = NULL, *open_ll = NULL;  // planes z, z-1, z-2
     int open_planes = 0;
     for (int z = z0 - 4; z < z0; z++) gather_mass(a, s, c, z);
     gather_flow(a, s, c, z0 - 2);
-    flux_z_plane(s, c, z0 - 2);
+    flux_z_plane(a, s, c, z0 - 2);
     for (int z = z0 - 2; z <= z1; z++) {
         prefetch_list list;
         list_step(&list, a, c, z, z >= z0 && z < z1);
@@ -240,15 +256,15 @@ static void sweep_column(const momentum_args *a, sweep_planes *s, const column_b
             gather_plane_open(fresh, a, c, z);
             open = fresh;
         }
-        find_corners(s, c, open_l, open, z);
+        find_corners(a, s, c, open_l, open, z);
         find_near(s, c, z);
         const float *m = RING(s->m, z);
         const row_pairs *wet = RING(s->wet, z) + 4;
-        flux_z_plane(s, c, z + 1);
-        flux_plane(c, -2, top, wet, wet, RING(s->F_x, z), RING(s->flow_x, z), m - 2, m - 1, m, m + 1);
-        flux_plane(c, -2, top + 1, wet - 1, wet, RING(s->F_y, z), RING(s->flow_y, z), m - 2 * SY, m - SY, m, m + SY);
+        flux_z_plane(a, s, c, z + 1);
+        flux_plane(c, -2, top, wet, wet, RING(s->F_x, z), RING(s->flow_x, z), m - 2, m - 1, m, m + 1, gas);
+        flux_plane(c, -2, top + 1, wet - 1, wet, RING(s->F_y, z), RING(s->flow_y, z), m - 2 * SY, m - SY, m, m + SY, gas);
         shares_plane(c, -2, top, RING(s->near, z) + 2, RING(s->q, z), RING(s->h, z), m, RING(s->F_x, z), RING(s->F_y, z),
-                     RING(s->F_z, z), RING(s->F_z, z + 1), a->dust, a->fill_cap);
+                     RING(s->F_z, z), RING(s->F_z, z + 1), a->dust, a->fill_cap, gas);
         if (z < z0 - 1) continue;
         moved_faces(a, s, c, open_l, open, z);
         if (z < z0) continue;

@@ -26,6 +26,12 @@ typedef struct device_finish {
     float film, film_drag, friction;
 } device_finish;
 
+// What a gas goes by.
+typedef struct device_gas {
+    float k, twice_k;
+    float damping, inverse_calm, max_flow;
+} device_gas;
+
 // What tells how many substeps the next update takes: a flow that is too fast for one, and where faces are counted that are too fast for each
 // rung; -1: nowhere. Two updates have their counts in turn.
 typedef struct device_fast {

@@ -31,6 +31,12 @@ RULE float rule_flux(float f, float m_ll, float m_l, float m_r, float m_rr)
     return rule_times_sign(size, f);
 }
 
+// R1 of a gas, which has no surface: the donor's fill as it is.
+RULE float rule_gas_flux(float f, float m_low, float m_high)
+{
+    return f * (f > 0.0f ? m_low : m_high);
+}
+
 #define DIVERGENCE_THIN 0.6f  // a donor that holds less counts as full where it gives to an over-full cell
 
 // R6: the flux that the divergence counts. What comes from a part-filled cell into an over-full one counts as if the cell were full: the

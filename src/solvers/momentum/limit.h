@@ -71,6 +71,23 @@ RULE int rule_limited(float m, float out, float in, float dust, float full, floa
     return ((out > m) & (m >= dust)) | (in > rule_room(m, out, full, cap));
 }
 
+// R2 of a gas, which fills a cell as full as whole drops can be counted, below 4. What leaves a cell may be held back elsewhere, and makes no room.
+#define GAS_MOST 3.984375f
+
+// h of a cell of gas that `in` enters.
+RULE float rule_gas_taking(float m, float in, float most)
+{
+    float room = rule_most(most - m, 0.0f);
+    float fit = room / rule_most(in, 1e-30f);
+    return rule_rounded_share(in > room ? fit : 1.0f);
+}
+
+// Whether any share of a cell of gas takes a division.
+RULE int rule_gas_limited(float m, float out, float in, float most)
+{
+    return (out > m) | (in > rule_most(most - m, 0.0f));
+}
+
 // Whether dust falls out of a cell into the one below: if it holds nothing more, and the cell below is not full.
 RULE int rule_dust_falls(float fill, float fill_below, float dust, float full)
 {

@@ -4,6 +4,7 @@
 
 #include "cells/flow_channels.h"
 #include "cells/sleep.h"
+#include "solvers/momentum/limit.h"
 #include "world/edits.h"
 #include "world/solver.h"
 #include <assert.h>
@@ -26,6 +27,7 @@ static const pass DOUBLE_VALUES = PASS("sleep", momentum, double_values);
 static const pass BOOK_RIM = PASS("sleep", momentum, book_rim);
 static const pass TRIM_RIM = PASS("sleep", momentum, trim_rim);
 static const pass REST = PASS("sleep", momentum, rest);
+static const pass GAS = PASS("gas pressure", momentum, gas);
 static const pass GRADIENT = PASS("pressure gradient", momentum, gradient);
 
 static void run(momentum *m, const pass *p)
@@ -71,6 +73,12 @@ static void run_substep(momentum *m)
     backend_rules(&m->base, WEIR_PLACE_AFTER_MOVE);
     if (m->params.momentum.viscosity > 0.0f) run(m, &VISCOSITY);
     if (backend_pushes(world)) run(m, &FORCES);
+    if (momentum_is_gas(m)) {
+        run(m, &GAS);
+        m->cycles = m->cycles_next = 0;
+        m->residual = 0.0f;
+        return;
+    }
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
@@ -109,6 +117,7 @@ static weir_params params_of_substep(const weir_params *all, int32_t n)
     weir_params p = *all;
     p.gravity = (weir_vec){all->gravity.x * square, all->gravity.y * square, all->gravity.z * square};
     p.noise *= share;
+    p.momentum.gas *= square;
     p.momentum.damping *= share;
     p.momentum.damping_flow *= share;
     p.momentum.viscosity *= share;
@@ -131,6 +140,7 @@ static weir_status reserve(void *state)
     const weir_params *params = &m->base.cells.world->params;
     const int32_t most = params->momentum.substeps;
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
+    m->sleep = momentum_is_gas(m) ? 0.0f : params->momentum.sleep;
     m->params = params_of_substep(params, m->substep_count);
     weir_status status = cells_reserve(state);
     set_laws_of_sleep(m);
@@ -152,7 +162,7 @@ static void set_flow(momentum *m, const world_edit *edit)
         most = rule_max(most, rule_max(rule_abs(flows[i].x), rule_max(rule_abs(flows[i].y), rule_abs(flows[i].z))));
     const int32_t allowed = m->base.cells.world->params.momentum.substeps;
     int k = 0;
-    while (k < SUBSTEP_RUNGS && most > (float)rule_rung(k) * SUBSTEP_FLOW) k++;
+    while (k < SUBSTEP_RUNGS && most > (float)rule_rung(k) * momentum_substep_flow(m)) k++;
     const int32_t needed = rule_rung(k) < allowed ? rule_rung(k) : allowed;
     if (needed > m->substeps_next) m->substeps_next = needed;
     m->flow_bound = MOMENTUM_FLOW_MAX;
@@ -261,7 +271,7 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
     const solver_part *on_opencl = NULL;
 #endif
     weir_status status = solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, on_opencl, state);
-    if (status != WEIR_OK || sleep_create(*state, &world->params.momentum.sleep)) return status;
+    if (status != WEIR_OK || sleep_create(*state, &((momentum *)*state)->sleep)) return status;
     solver_state_free(*state, sizeof(momentum));
     *state = NULL;
     return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
@@ -281,7 +291,7 @@ static void stats(const void *state, weir_stats *all)
     all->substeps = m->substeps;
     all->cycles = m->cycles;
     all->residual = m->residual;
-    all->solved = m->residual < m->base.cells.world->params.momentum.tolerance;
+    all->solved = momentum_is_gas(m) || m->residual < m->base.cells.world->params.momentum.tolerance;
 }
 
 // Two numbers in one.
@@ -302,11 +312,23 @@ static void set_carried(void *state, int32_t carried)
 // ---- Parameters ------------------------------------------------------------------------------------------------------------
 
 #define PARAM(type, name, min, max, standard, help) PARAM_ROW(momentum.name, type, name, min, max, standard, help)
-static const param_def PARAMS[] = {WEIR_MOMENTUM_PARAMS(PARAM)};
+#define OPTION(type, name, min, max, standard, help) PARAM_OPTION_ROW(momentum.name, type, name, min, max, standard, help)
+static const param_def PARAMS[] = {WEIR_MOMENTUM_PARAMS(PARAM) WEIR_MOMENTUM_OPTIONS(OPTION)};
 
 static float flow_max(const weir_params *params)
 {
     return least(params->momentum.max_flow, (float)params->momentum.substeps);
+}
+
+static weir_material material(const weir_params *params)
+{
+    return params->momentum.gas > 0.0f ? WEIR_SMOKE : WEIR_WATER;
+}
+
+// What is more in a cell of gas than fits one of water is pressure.
+static float fill_max(const weir_params *params)
+{
+    return params->momentum.gas > 0.0f ? GAS_MOST : 1.0f;
 }
 
 extern const solver_table solver_momentum;
@@ -317,6 +339,8 @@ const solver_table solver_momentum = {
     .unit = 1,
     .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
     .flow_max = flow_max,
+    .material = material,
+    .fill_max = fill_max,
     .speed = 1.0f,
     .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
     SOLVER_STATE_TABLE,

@@ -34,6 +34,7 @@ typedef struct momentum {
     int32_t substep_count;    // of the update
     weir_params params;       // as they count for a substep
     int32_t substep;          // from 0 on
+    float sleep;              // flow below which water falls asleep; a gas never does
     float scale, flow_limit;  // of the pass that brings flow into another measure
 } momentum;
 
@@ -44,6 +45,18 @@ bool momentum_fill(momentum *m, const world_edit *edit);
 
 extern const solver_part momentum_on_cpu;     // cpu_momentum.c
 extern const solver_part momentum_on_opencl;  // opencl_momentum.c
+
+// Whether what it moves is a gas.
+static inline bool momentum_is_gas(const momentum *m)
+{
+    return m->base.cells.world->params.momentum.gas > 0.0f;
+}
+
+// Flow that one substep takes.
+static inline float momentum_substep_flow(const momentum *m)
+{
+    return momentum_is_gas(m) ? SUBSTEP_GAS_FLOW : SUBSTEP_FLOW;
+}
 
 // The passes, one list for both machines: its name in the code.
 #define MOMENTUM_PASSES(ITEM) \
@@ -60,6 +73,7 @@ extern const solver_part momentum_on_opencl;  // opencl_momentum.c
     ITEM(local_relax)         \
     ITEM(gradient)            \
     ITEM(rescale)             \
+    ITEM(gas)                 \
     ITEM(double_values)       \
     ITEM(book_rim)            \
     ITEM(trim_rim)            \

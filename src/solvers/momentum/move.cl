@@ -338,12 +338,16 @@ inline uint corner_sides(local const move_tile *t, int2 cell, int z)
 }
 
 // Substeps: counts the lower faces of a cell that are too fast for so many. `fill` points to its fill m.
-inline void count_fast(global int *counts, local const float *fill, float m_below, float m, float3 u, float too_fast)
+inline void count_fast(const bool gas, global int *counts, local const float *fill, float m_below, float m, float3 u,
+                       float too_fast)
 {
     if (!(SUBSTEP_JAMMED * fmax(fmax(fabs(u.x), fabs(u.y)), fabs(u.z)) > too_fast)) return;
-    const float on_x = rule_counting_flow(u.x, fill[-1], m, RULE_DROPS);
-    const float on_y = rule_counting_flow(u.y, fill[-FILL_WIDTH], m, RULE_DROPS);
-    const float on_z = rule_counting_flow(u.z, m_below, m, RULE_DROPS);
+    const float on_x =
+        gas ? rule_gas_counting_flow(u.x, fill[-1], m, RULE_DROPS) : rule_counting_flow(u.x, fill[-1], m, RULE_DROPS);
+    const float on_y = gas ? rule_gas_counting_flow(u.y, fill[-FILL_WIDTH], m, RULE_DROPS)
+                           : rule_counting_flow(u.y, fill[-FILL_WIDTH], m, RULE_DROPS);
+    const float on_z =
+        gas ? rule_gas_counting_flow(u.z, m_below, m, RULE_DROPS) : rule_counting_flow(u.z, m_below, m, RULE_DROPS);
     for (int k = 0; k < SUBSTEP_RUNGS; k++) {
         const float most = (float)rule_rung(k) * too_fast;
         const int faces = (on_x > most) + (on_y > most) + (on_z > most);
@@ -373,10 +377,12 @@ inline void put_flow(local float *x, local float *y, float3 u)
 
 // R1 on the faces of a plane: x and y point to the fill of the cells behind the faces on x and y, m is that of the column's cells.
 // `apart`: the cell behind the face on y is not the column's.
-inline float3 fluxes(local const float *x, local const float *y, float3 u, float4 m, bool apart)
+inline float3 fluxes(const bool gas, local const float *x, local const float *y, float3 u, float4 m, bool apart)
 {
     float m_y = m.z;
     if (apart) m_y = y[0];
+    if (gas)
+        return (float3)(rule_gas_flux(u.x, x[-1], m.z), rule_gas_flux(u.y, y[-FILL_WIDTH], m_y), rule_gas_flux(u.z, m.y, m.z));
     return (float3)(rule_flux(u.x, x[-2], x[-1], m.z, x[1]),
                     rule_flux(u.y, y[-2 * FILL_WIDTH], y[-FILL_WIDTH], m_y, y[FILL_WIDTH]), rule_flux(u.z, m.x, m.y, m.z, m.w));
 }
@@ -387,8 +393,9 @@ inline float2 turnover(float3 low, float x1, float y1, float z1)
     return (float2)(rule_leaving(low.x, x1, low.y, y1, low.z, z1), rule_entering(low.x, x1, low.y, y1, low.z, z1));
 }
 
-inline bool is_limited(float m, float2 turns, device_limits limits)
+inline bool is_limited(const bool gas, float m, float2 turns, device_limits limits)
 {
+    if (gas) return rule_gas_limited(m, turns.x, turns.y, limits.fill_cap);
     return rule_limited(m, turns.x, turns.y, limits.dust, limits.full, limits.fill_cap);
 }
 
@@ -398,8 +405,9 @@ inline float2 plain_shares(float m, device_limits limits)
     return (float2)(rule_giving_freely(m, limits.dust), 1.0f);
 }
 
-inline float2 shares(float m, float2 turns, device_limits limits)
+inline float2 shares(const bool gas, float m, float2 turns, device_limits limits)
 {
+    if (gas) return (float2)(rule_giving(m, turns.x, limits.dust), rule_gas_taking(m, turns.y, limits.fill_cap));
     return (float2)(rule_giving(m, turns.x, limits.dust), rule_taking(m, turns.x, turns.y, limits.full, limits.fill_cap));
 }
 
@@ -567,17 +575,16 @@ inline void carry_closely(local const move_tile *t, int2 cell, int z, uint fast,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(DEVICE_MOVE_GROUP, 1, 1))) void
-move(global const device_run *restrict runs, global const int *restrict near, global const uint *restrict open,
-     global const uchar *restrict clear, global const int *restrict mass, global const float *restrict flow_x,
-     global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,
-     global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,
-     global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z,
-     global int *restrict tables, device_numbers n, device_limits limits, device_fast fast)
+// The march of a group, of water or of a gas.
+inline void march(const bool gas, local move_tile *t, global const device_run *restrict runs, global const int *restrict near,
+                  global const uint *restrict open, global const uchar *restrict clear, global const int *restrict mass,
+                  global const float *restrict flow_x, global const float *restrict flow_y, global const float *restrict flow_z,
+                  global int *restrict mass_next, global float *restrict next_x, global float *restrict next_y,
+                  global float *restrict next_z, global float *restrict moved_x, global float *restrict moved_y,
+                  global float *restrict moved_z, global int *restrict tables, device_numbers n, device_limits limits,
+                  device_fast fast)
 {
     global uchar *brick_flags = TABLE(tables, uchar, DEVICE_BRICK_FLAGS);
-    local move_tile tile;
-    local move_tile *t = &tile;
     global const device_run *run = runs + get_group_id(0);
     const int me = (int)get_local_id(0), end = 8 * run->count;
     begin_run(t, run, near, clear);
@@ -640,17 +647,17 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         if (rises) {
             local const float *m_x = fill + RING_FILL(z), *m_y = m_x + (fill_y - fill_x);
             local float *here_y = here + (y - x);
-            flux = fluxes(m_x, m_y, c.u, (float4)(c.m_low, c.m_below, c.m, c.m_above), apart);
+            flux = fluxes(gas, m_x, m_y, c.u, (float4)(c.m_low, c.m_below, c.m, c.m_above), apart);
             flux_above =
-                fluxes(m_x + FILL_CELLS, m_y + FILL_CELLS, c.u_above, (float4)(c.m_below, c.m, c.m_above, m_high), apart);
+                fluxes(gas, m_x + FILL_CELLS, m_y + FILL_CELLS, c.u_above, (float4)(c.m_below, c.m, c.m_above, m_high), apart);
             here[FLUX_X] = flux.x;
             here_y[FLUX_Y] = flux.y;
             here[FLUX_X + PLANE_CELLS] = flux_above.x;
             here_y[FLUX_Y + PLANE_CELLS] = flux_above.y;
-            if (is_fast(c.m, c.u) | is_fast(c.m_above, c.u_above)) t->fast_last = z + 1;
+            if (!gas && (is_fast(c.m, c.u) | is_fast(c.m_above, c.u_above))) t->fast_last = z + 1;
             if (fast.counts >= 0 && me < OWN_END && z >= 0 && z < end) {
-                count_fast(tables + fast.counts, m_x, c.m_below, c.m, c.u, fast.too_fast);
-                count_fast(tables + fast.counts, m_x + FILL_CELLS, c.m, c.m_above, c.u_above, fast.too_fast);
+                count_fast(gas, tables + fast.counts, m_x, c.m_below, c.m, c.u, fast.too_fast);
+                count_fast(gas, tables + fast.counts, m_x + FILL_CELLS, c.m, c.m_above, c.u_above, fast.too_fast);
             }
         }
         SYNC;
@@ -740,9 +747,9 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
             const float2 turns = turnover(flux, here[FLUX_X + 1], here[FLUX_Y + WIDTH], flux_above.z);
             share_below = plain_shares(c.m_below, limits);
             share = plain_shares(c.m, limits);
-            if (is_limited(c.m_below, turns_below, limits) | is_limited(c.m, turns, limits)) {
-                share_below = shares(c.m_below, turns_below, limits);
-                share = shares(c.m, turns, limits);
+            if (is_limited(gas, c.m_below, turns_below, limits) | is_limited(gas, c.m, turns, limits)) {
+                share_below = shares(gas, c.m_below, turns_below, limits);
+                share = shares(gas, c.m, turns, limits);
             }
             t->shares[x] = share;
             t->shares[x + PLANE_CELLS] = share_below;
@@ -753,7 +760,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         if (rises && crosses) {
             moved = crossed_faces(flux, t->shares + x, share_below, share);
             moved_below = crossed_faces(c.flux, t->shares + x + PLANE_CELLS, c.share, share_below);
-            if (dust_falls(c.m, limits) | dust_falls(c.m_below, limits)) {
+            if (!gas && (dust_falls(c.m, limits) | dust_falls(c.m_below, limits))) {
                 moved += fallen(t, fill + RING_FILL(z), c.m_below, c.m, z, n, limits);
                 moved_below += fallen(t, fill + RING_FILL(z - 1), c.m_low, c.m_below, z - 1, n, limits);
             }
@@ -765,7 +772,7 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         }
         if (!all_clear && me >= OPEN_ROW_BEGIN) put_open_row(t, z);
         SYNC;
-        if (!all_clear && me >= OPEN_ROW_BEGIN) note_corner(t, z);
+        if (!gas && !all_clear && me >= OPEN_ROW_BEGIN) note_corner(t, z);
         if (fast_ahead && me >= FAR_FLOW_BEGIN) {
             const far_flow f = find_far_flow(self_again(t), z);
             t->flow[FLOW_CELLS * f.axis + PLANE_AT(f.at) + RING_FLOW(f.plane)] = far_u;
@@ -788,3 +795,20 @@ move(global const device_run *restrict runs, global const int *restrict near, gl
         brick_flags[run->brick[j]] = (uchar)(t->found[j] | before);
     }
 }
+
+#define MOVE_KERNEL(name, gas)                                                                                               \
+    kernel __attribute__((reqd_work_group_size(DEVICE_MOVE_GROUP, 1, 1))) void name(                                         \
+        global const device_run *restrict runs, global const int *restrict near, global const uint *restrict open,           \
+        global const uchar *restrict clear, global const int *restrict mass, global const float *restrict flow_x,            \
+        global const float *restrict flow_y, global const float *restrict flow_z, global int *restrict mass_next,            \
+        global float *restrict next_x, global float *restrict next_y, global float *restrict next_z,                         \
+        global float *restrict moved_x, global float *restrict moved_y, global float *restrict moved_z,                      \
+        global int *restrict tables, device_numbers n, device_limits limits, device_fast fast)                               \
+    {                                                                                                                        \
+        local move_tile tile;                                                                                                \
+        march(gas, &tile, runs, near, open, clear, mass, flow_x, flow_y, flow_z, mass_next, next_x, next_y, next_z, moved_x, \
+              moved_y, moved_z, tables, n, limits, fast);                                                                    \
+    }
+
+MOVE_KERNEL(move, false)
+MOVE_KERNEL(move_gas, true)

@@ -7,6 +7,7 @@
 
 #include "solvers/momentum/coarse.h"
 #include "solvers/momentum/film.h"
+#include "solvers/momentum/gas.h"
 #include "solvers/momentum/limit.h"
 #include "solvers/momentum/pressure.h"
 #include <assert.h>
@@ -261,13 +262,14 @@ static void set_numbers(const momentum *m)
     const float share = 1.0f / (float)m->substep_count;
     device_numbers n = opencl_find_numbers(o->machine, &m->params, 1.0f);
     n.force_scale = share * share;
-    const float dust = n.down_sign != 0 ? p->dust : 0.0f;
+    const bool gas = momentum_is_gas(m);
+    const float dust = n.down_sign != 0 && !gas ? p->dust : 0.0f;
     n.max_flow = p->max_flow;
     o->machine->numbers = n;
     o->limits = (device_limits){
         .dust = dust * RULE_DROPS,
-        .fill_cap = p->fill_cap * RULE_DROPS,
-        .empty = n.empty * RULE_DROPS,
+        .fill_cap = (gas ? GAS_MOST : p->fill_cap) * RULE_DROPS,
+        .empty = (gas ? GAS_FEW : n.empty) * RULE_DROPS,
         .full = rule_full(dust) * RULE_DROPS,
         .falls_above = n.down_sign > 0 ? -1.0f : 0.0f,
         .falls_below = n.down_sign > 0 ? 4.0f * RULE_DROPS : dust * RULE_DROPS,
@@ -281,7 +283,7 @@ static void set_numbers(const momentum *m)
         .friction = n.down_sign != 0 ? p->friction : 0.0f,
     };
     o->fast = (device_fast){
-        .too_fast = SUBSTEP_FLOW * share,
+        .too_fast = momentum_substep_flow(m) * share,
         .counts = DEVICE_FAST_FACES(o->counted),
         .clears = DEVICE_FAST_FACES(o->counted + 1),
     };
@@ -306,6 +308,10 @@ static weir_status reserve(void *solver)
 
 #define CYCLE ARG(d->tables), ARG(o->cycle)
 
+#define MOVE_ARGS                                                                                                       \
+    ARG(d->runs), ARG(d->near), ARG(d->open), ARG(d->clear), ARG(c.mass), FLOW_ARGS(c), ARG(c.mass_next), NEXT_ARGS(c), \
+        MOVED_ARGS(c), ARG(d->tables), ARG(machine->numbers), ARG(o->limits), ARG(fast)
+
 void momentum_opencl_move(void *solver)
 {
     const momentum *m = solver;
@@ -315,9 +321,11 @@ void momentum_opencl_move(void *solver)
     opencl_machine *machine = o->machine;
     device_bricks *d = &machine->bricks;
     opencl_channels c = opencl_find_channels(machine);
-    LAUNCH_ITEMS(&machine->queue, move, (size_t)d->run_count * DEVICE_MOVE_GROUP, DEVICE_MOVE_GROUP, ARG(d->runs), ARG(d->near),
-                 ARG(d->open), ARG(d->clear), ARG(c.mass), FLOW_ARGS(c), ARG(c.mass_next), NEXT_ARGS(c), MOVED_ARGS(c),
-                 ARG(d->tables), ARG(machine->numbers), ARG(o->limits), ARG(fast));
+    const size_t items = (size_t)d->run_count * DEVICE_MOVE_GROUP;
+    if (momentum_is_gas(m))
+        LAUNCH_ITEMS(&machine->queue, move_gas, items, DEVICE_MOVE_GROUP, MOVE_ARGS);
+    else
+        LAUNCH_ITEMS(&machine->queue, move, items, DEVICE_MOVE_GROUP, MOVE_ARGS);
 }
 
 void momentum_opencl_open_sides(void *solver)
@@ -546,6 +554,22 @@ void momentum_opencl_gradient(void *solver)
                    ARG(c.pressure), NEXT_ARGS(c), FLOW_ARGS(c), ARG(d->tables), ARG(o->machine->numbers), ARG(o->finish),
                    ARG(d->room), ARG(d->worked));
     if (o->cycle.speculative) prefetch_stats(o, false, false);
+    opencl_swap_mass(o->machine);
+}
+
+// The flags of bricks are all that the host waits for.
+void momentum_opencl_gas(void *solver)
+{
+    const momentum *m = solver;
+    momentum_opencl *o = m->opencl;
+    device_bricks *d = &o->machine->bricks;
+    opencl_channels c = opencl_find_channels(o->machine);
+    const float k = m->params.momentum.gas;
+    const device_gas law = {k, 2.0f * k, o->finish.damping, o->finish.inverse_calm, o->machine->numbers.max_flow};
+    o->cycle.speculative = 0;
+    device_bricks_prefetch_flags(d, uses_transfer_queue(o));
+    LAUNCH(&o->machine->queue, gas, d->worked, ARG(d->tables), ARG(o->fast), ARG(d->list), ARG(d->near), ARG(d->open),
+           ARG(c.mass_next), NEXT_ARGS(c), FLOW_ARGS(c), ARG(c.pressure), ARG(law));
     opencl_swap_mass(o->machine);
 }
 

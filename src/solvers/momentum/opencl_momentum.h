@@ -9,6 +9,8 @@
 
 #define MOMENTUM_KERNELS(ITEM) \
     ITEM(move)                 \
+    ITEM(move_gas)             \
+    ITEM(gas)                  \
     ITEM(viscosity)            \
     ITEM(divergence)           \
     ITEM(smooth)               \

@@ -26,11 +26,13 @@ static void set_part(weir_coord *c, int32_t axis, int32_t value)
     *(axis == 0 ? &c->x : axis == 1 ? &c->y : &c->z) = value;
 }
 
-// False without gravity, or if nothing is filled in.
+// False without gravity, if nothing is filled in, and for gas.
 static bool find_columns(const momentum *m, const world_edit *edit, fill_columns *f)
 {
     const backend_down down = backend_find_down(&m->base.cells.world->params);
-    if (edit->kind != EDIT_FILL || down.sign == 0 || (!edit->values && edit->surface.up == 0 && edit->drops == 0)) return false;
+    if (edit->kind != EDIT_FILL || down.sign == 0 || momentum_is_gas(m) ||
+        (!edit->values && edit->surface.up == 0 && edit->drops == 0))
+        return false;
     *f = (fill_columns){.box = edit->place.box, .axis = down.axis, .down = down.sign};
     f->across = down.axis == 0 ? 1 : 0;
     f->further = down.axis == 2 ? 1 : 2;

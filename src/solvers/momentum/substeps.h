@@ -23,6 +23,16 @@ RULE float rule_counting_flow(float f, float m_low, float m_high, float full)
     return donor >= SUBSTEP_FILL * full ? counts : 0.0f;
 }
 
+// Of a gas, which thins out as it goes: less in a substep, since it goes to all sides and sound goes further.
+#define SUBSTEP_GAS_FLOW 0.5f
+#define SUBSTEP_GAS_FILL 0.015625f
+
+RULE float rule_gas_counting_flow(float f, float m_low, float m_high, float full)
+{
+    float donor = f > 0.0f ? m_low : m_high;
+    return donor >= SUBSTEP_GAS_FILL * full ? rule_abs(f) : 0.0f;
+}
+
 // How many substeps an update may take: 1, 2, 3, 4, 6 or 8, by their number.
 #define SUBSTEP_RUNGS 5  // but for the last
 
