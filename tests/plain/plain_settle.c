@@ -598,6 +598,7 @@ void plain_settle_step(plain_settle *w)
     plain_settle_update_free(w);
     for (size_t b = 0; b < bricks; b++) w->stirred[b] &= !w->worked[b];
     plain_settle_commit(w);
+    w->applied = true;
     plain_settle_level_bodies(w);
     for (int32_t n = 0; n < w->grid.bricks; n++)
         if (w->worked[plain_brick_of(&w->grid, w->grid.brick[n])])
@@ -609,6 +610,7 @@ void plain_settle_step(plain_settle *w)
     plain_settle_wake_beside_changes(w);
     plain_settle_rest(w);
     memset(w->worked, 0, bricks);
+    w->applied = false;
     w->update++;
 }
 

@@ -281,17 +281,17 @@ static bool cut_nodes(settle *s)
             q->lacking = q->count;
             return false;
         }
-        if (!settle_look_on(s)) return false;
+        if (!settle_look_on(s, SETTLE_COST_LOOK)) return false;
         cut_node(s, q->node);
         q->node = node_at(s, q->node)->next;
     }
 }
 
 // Goes on with what is done to each part. False if the next update does.
-static bool walk_parts(settle *s, int32_t *part, void (*visit)(settle *s, int32_t part))
+static bool walk_parts(settle *s, int32_t *part, int64_t cost, void (*visit)(settle *s, int32_t part))
 {
     for (; *part < s->search.count; ++*part) {
-        if (!settle_look_on(s)) return false;
+        if (!settle_look_on(s, cost)) return false;
         visit(s, *part);
     }
     *part = 0;
@@ -313,16 +313,16 @@ static bool find_pieces(settle *s, int32_t body)
         q->stage = STAGE_TIE;
     }
     if (q->stage == STAGE_TIE) {
-        if (!walk_parts(s, &q->part, tie_part)) return false;
+        if (!walk_parts(s, &q->part, SETTLE_COST_AROUND, tie_part)) return false;
         q->stage = q->roots > 1 ? STAGE_WEIGH : STAGE_FOUND;
     }
     if (q->stage == STAGE_WEIGH) {
         if (q->roots - 1 > s->bodies.budget) return false;  // the next update has room for them
-        if (!walk_parts(s, &q->part, weigh_part)) return false;
+        if (!walk_parts(s, &q->part, SETTLE_COST_LOOK, weigh_part)) return false;
         q->stage = STAGE_FIT;
     }
     if (q->stage == STAGE_FIT) {
-        if (!walk_parts(s, &q->part, fit_part)) return false;
+        if (!walk_parts(s, &q->part, SETTLE_COST_LOOK, fit_part)) return false;
         q->stage = STAGE_FOUND;
     }
     return true;

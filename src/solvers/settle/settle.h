@@ -64,7 +64,9 @@ typedef struct settle_brick {
     uint8_t outcome;   // what came of it: see OUTCOME_CHANGED
     uint8_t stirred;   // something changed in it or beside it since it was worked on
     uint8_t touching;  // bodies may touch in it
-    uint8_t queued;    // of a flood under way
+    uint8_t queued;    // for a moment, where bricks are listed once
+    uint8_t joins;     // it is in the queue of the flood
+    uint8_t fresh;     // it woke because it is newborn, and the generation has not begun yet
     uint8_t
         liquid;  // in an update, of a worked one: the material that it and the 26 around it hold; 0: none, or SETTLE_SEVERAL
 } settle_brick;
@@ -160,6 +162,9 @@ typedef enum settle_stage {
     STAGE_COUNT
 } settle_stage;
 
+// Why bricks have come to be: but for water that is near they may go again.
+typedef enum settle_birth { BORN_OF_EDIT, BORN_OF_WATER, BORN_OF_SOURCE } settle_birth;
+
 // Numbered things in one array, some of them free.
 typedef struct settle_store {
     void *items;
@@ -171,12 +176,14 @@ typedef struct settle_store {
 
 // What the parts of an update cost, about in proportion to their time: a budget of one brick pays for one that goes through all stages.
 enum {
-    SETTLE_COST_WORK = 32,    // the laws
-    SETTLE_COST_MIXED = 128,  // where several liquids are near
-    SETTLE_COST_VISIT = 4,    // a stage after them
+    SETTLE_COST_WORK = 128,   // the laws
+    SETTLE_COST_MIXED = 512,  // where several liquids are near
+    SETTLE_COST_VISIT = 8,    // a stage after them
+    SETTLE_COST_JOIN = 48,    // of a brick in which water joins a body
     SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
-    SETTLE_COST_CHANGE = 1,   // of a node of a body
-    SETTLE_COST_BRICK = SETTLE_COST_WORK + 4 * SETTLE_COST_VISIT
+    SETTLE_COST_AROUND = 4,   // and at those beside it
+    SETTLE_COST_CHANGE = 2,   // of a node of a body
+    SETTLE_COST_BRICK = SETTLE_COST_WORK + 8 * SETTLE_COST_VISIT
 };
 
 // What is found out about a body over as many updates as that takes, before anything of it changes (layers.c, parts.c). It counts nothing:
@@ -212,6 +219,21 @@ typedef struct settle_step {
     uint64_t cells;
     uint32_t flags;
 } settle_step;
+
+// Free water that joins a body, from brick to brick (join.c). It may take several updates.
+typedef struct settle_flood {
+    int32_t body;          // that gets it
+    int32_t first, count;  // bricks that are to be looked at, in `joining`
+    // Bodies that get some of the last brick that was come to, after this one.
+    int32_t bodies[64];
+    int32_t next, left;
+    // Or those that begin in it: where it is looked for the next, and how many more there may be.
+    bool seeding;
+    int32_t layer, tries, face;
+    uint64_t seeds;
+} settle_flood;
+
+enum { FLOOD_FACES = 7 };  // from which a body that begins is flooded, one after the other: of the brick and of those around
 
 // Levels that are being found (bodies.c).
 typedef struct settle_levels {
@@ -254,7 +276,9 @@ typedef struct settle {
     int32_t *touching;
     int32_t touching_count;
     int32_t *order;    // of bricks by coordinate; room for every one
-    int32_t *queue;    // of floods; room for every brick
+    int32_t *queue;    // of bricks that are gone through; room for every one
+    int32_t *joining;  // of the flood; room for every one
+    settle_flood flood;
     int32_t *changed;  // bodies of which something changed
     int32_t changed_count, changed_room;
     settle_cut *cuts;  // of bodies, while a region leaves
@@ -277,6 +301,10 @@ typedef struct settle {
     uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
     // The generation under way.
     settle_stage stage;
+    bool edited;    // something changed since the bricks of reservoirs were looked for
+    bool failed;    // the last update was not run, for want of memory
+    bool growing;   // it has not begun, since bricks are still to come or go
+    bool striking;  // bricks end that the list of active ones still has
     int32_t
         work_count;  // of the active ones, the first ones, that it works on: in the order of coordinates, 0 for one that rests
     int32_t cursor;  // as far as the stage has come with them
@@ -317,6 +345,12 @@ static inline settle_body *body_at(const settle *s, int32_t body)
 static inline settle_outlet *outlet_at(const settle *s, int32_t outlet)
 {
     return (settle_outlet *)s->outlets.items + outlet;
+}
+
+// Whether a generation is under way.
+static inline bool settle_goes_on(const settle *s)
+{
+    return s->stage != STAGE_BEGIN || s->growing;
 }
 
 static inline bool several_liquids(const settle *s)
@@ -497,9 +531,9 @@ void settle_begin(settle *s, weir_world *world);
 // ---- tables.c: bricks, pages, and stores of numbered things ----
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
-weir_status settle_sync(settle *s);
-// Takes back that newborn bricks woke, all behind the first `awake` active ones, so that a step made again finds them newborn.
-void settle_forget_newborn(settle *s, int32_t awake);
+weir_status settle_sync(settle *s, settle_birth births);
+// Bricks that ended leave the list of active ones.
+void settle_strike_ended(settle *s);
 weir_status settle_grow(settle *s, int32_t room);
 void settle_free_tables(settle *s);
 int64_t settle_bytes(const settle *s);
@@ -611,8 +645,10 @@ weir_status settle_update(void *state);
 bool settle_sources_wait(const void *state);
 // Whether there is time for so much more work; it is spent then.
 bool settle_spend(settle *s, int64_t cost);
+// What has been done costs more, as far as there is any left.
+void settle_charge(settle *s, int64_t cost);
 // The same for a node of a search; free where that was done before and lost.
-bool settle_look_on(settle *s);
+bool settle_look_on(settle *s, int64_t cost);
 // The same for what has been found, of so many nodes, to be done: in an update that has as much left as that takes, or has done nothing
 // else.
 bool settle_may_change(settle *s, int32_t nodes);
@@ -745,10 +781,14 @@ int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK
 
 // ---- join.c: free water that becomes still ----
 
-// Lets the free water around a brick join bodies.
+// Lets the free water around a brick join bodies, the one before the cursor, and goes on with that: false if the next update does.
 void settle_join(settle *s, int32_t brick);
+bool settle_join_on(settle *s);
 // Lets bodies begin in it.
 void settle_begin_bodies(settle *s, int32_t brick);
+bool settle_begin_on(settle *s);
+// Before anything changes outside of an update.
+void settle_end_flood(settle *s);
 // The bodies that have cells in a brick or at its faces. Returns how many there are, of which the first 64 are listed.
 int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64]);
 // The cells of a brick that lie beside a body's cells in the bricks around it.
