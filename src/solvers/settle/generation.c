@@ -358,8 +358,12 @@ void settle_params_change(void *state, const weir_params *next)
 {
     settle *s = state;
     const weir_settle_params *old = &s->cells.world->params.settle, *new = &next->settle;
-    if (old->film != new->film || old->calm != new->calm || old->patience != new->patience)
-        for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK; i++) settle_undo(s, s->active[i]);
+    const bool same = old->film == new->film && old->calm == new->calm && old->patience == new->patience;
+    for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK && !same; i++) settle_undo(s, s->active[i]);
+    // What rested by the old ones looks whether it still does.
+    for (int32_t b = 1; b < s->cells.pool.end && b < s->brick_room && !(same && old->body_cells == new->body_cells); b++)
+        if (s->cells.pool.alive[b] && (s->bricks[b].outlet || (s->bricks[b].page && !layers_empty(&s->bricks[b].page->wet))))
+            settle_wake(s, b);
     if (old->patience != new->patience) settle_note_settled(s, new->patience);
 }
 

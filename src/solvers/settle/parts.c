@@ -71,7 +71,8 @@ weir_status settle_reserve_parts(settle *s)
 int32_t settle_parts_wanted(const settle *s)
 {
     const settle_search *q = &s->search;
-    return q->kind == SEARCH_PARTS ? q->loose + q->lacking + q->roots : 0;
+    if (q->kind != SEARCH_PARTS) return 0;
+    return q->owed > 0 ? q->wanted : q->loose + q->lacking + q->roots;
 }
 
 int64_t settle_search_bytes(const settle *s)
@@ -304,8 +305,13 @@ static bool find_pieces(settle *s, int32_t body)
     settle_search *q = &s->search;
     const settle_body *b = body_at(s, body);
     if (q->kind != SEARCH_PARTS || q->body != body) {
-        const int64_t owed = q->kind == SEARCH_PARTS && q->body == 0 ? q->owed : 0;
-        *q = (settle_search){.kind = SEARCH_PARTS, .body = body, .top = b->top, .node = b->first[0], .owed = owed};
+        const bool lost = q->kind == SEARCH_PARTS && q->body == 0;
+        *q = (settle_search){.kind = SEARCH_PARTS,
+                             .body = body,
+                             .top = b->top,
+                             .node = b->first[0],
+                             .owed = lost ? q->owed : 0,
+                             .wanted = lost ? q->wanted : 0};
     }
     if (q->stage == STAGE_CUT) {
         if (!cut_nodes(s)) return false;

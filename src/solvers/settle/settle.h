@@ -198,7 +198,8 @@ typedef struct settle_search {
     int32_t part;        // or the part at which it does
     int32_t count;       // of steps, or of parts
     int64_t spent;
-    int64_t owed;  // that was spent before a snapshot, which knows nothing of what it was spent on
+    int64_t owed;    // that was spent before a snapshot, which knows nothing of what it was spent on
+    int32_t wanted;  // room for parts that was asked for then
     // Of a layer: what it would count for.
     int64_t room;
     int32_t area, partly;

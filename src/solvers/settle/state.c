@@ -163,7 +163,8 @@ weir_status settle_freeze(void *state)
         copy->search = s->search;
         copy->flood = s->flood;
         enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
-                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->histograms, &copy->histograms);
+                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->outlets, &copy->outlets) &&
+                 copy_store(mem, &s->histograms, &copy->histograms);
     }
     for (int32_t b = 1; b < s->brick_room && enough; b++) enough = copy_brick(copy, b, &s->bricks[b]);
     if (enough) return WEIR_OK;
@@ -209,13 +210,39 @@ static int64_t found_so_far(const settle *s)
     return s->search.kind == SEARCH_NOTHING ? 0 : s->search.spent + s->search.owed;
 }
 
-// A dry brick at rest counts nothing.
+static bool is_first_of_body(const settle *s, int32_t brick, int32_t outlet)
+{
+    int32_t o = s->bricks[brick].outlet;
+    while (outlet_at(s, o)->body != outlet_at(s, outlet)->body) o = outlet_at(s, o)->next_in_brick;
+    return o == outlet;
+}
+
+// When a brick at rest wakes. It may have been beside several bodies that have become one.
+static uint64_t hash_outlets(const settle *s, int32_t brick)
+{
+    uint64_t sum = 0;
+    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) {
+        int64_t heights[2] = {INT64_MAX, INT64_MIN};
+        for (int32_t k = o; k && is_first_of_body(s, brick, o); k = outlet_at(s, k)->next_in_brick) {
+            const settle_outlet *outlet = outlet_at(s, k);
+            if (outlet->body != outlet_at(s, o)->body) continue;
+            if (outlet->up < heights[0]) heights[0] = outlet->up;
+            if (outlet->down > heights[1]) heights[1] = outlet->down;
+        }
+        if (heights[0] < INT64_MAX || heights[1] > INT64_MIN) sum += hash_bytes(heights, sizeof heights, 2);
+    }
+    return sum;
+}
+
+// A dry brick at rest counts nothing, unless it waits for a body.
 static uint64_t hash_brick(const settle *s, int32_t brick)
 {
     const settle_brick *b = &s->bricks[brick];
     const bool free = b->page && !layers_empty(&b->page->wet);
-    if (!b->active && !free && !b->node) return 0;
-    uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active | (uint64_t)place_of(s, b) << 1);
+    if (!b->active && !free && !b->node && !b->outlet) return 0;
+    const uint64_t outlets = hash_outlets(s, brick);
+    uint64_t hash =
+        hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), outlets + (b->active | (uint64_t)place_of(s, b) << 1));
     hash = hash_bytes(&b->open, sizeof b->open, hash);
     if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
     if (!free) return hash;
@@ -228,7 +255,8 @@ static uint64_t hash_brick(const settle *s, int32_t brick)
 static uint64_t hash_body(const settle *s, int32_t body)
 {
     const settle_body *b = body_at(s, body);
-    uint64_t cells = body_may_be_split(b) | (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8;
+    uint64_t cells = body_may_be_split(b) | (uint64_t)b->closed << 1 |
+                     (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8 | (uint64_t)b->level << 16;
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             const settle_node *node = node_at(s, n);
@@ -396,6 +424,7 @@ static void save_levels(const settle *s, snapshot_writer *w, const body_numbers 
     snapshot_put_number(w, (uint32_t)l->held, 4);
     snapshot_put_number(w, s->search.kind, 1);
     snapshot_put_number(w, (uint64_t)found_so_far(s), 8);
+    snapshot_put_number(w, (uint32_t)settle_parts_wanted(s), 4);
 }
 
 // Of the flood: the body that grows, those that come after it, and where others may begin.
@@ -701,11 +730,12 @@ static weir_status load_levels(settle *a, snapshot_reader *r)
     l->held = (int32_t)snapshot_get_number(r, 4);
     const int32_t kind = (int32_t)snapshot_get_number(r, 1);
     const int64_t spent = (int64_t)snapshot_get_number(r, 8);
+    const int32_t wanted = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     const bool levels = a->stage == STAGE_LEVEL_FIRST || a->stage == STAGE_LEVEL_MET || a->stage == STAGE_LEVEL ||
                         a->stage == STAGE_LEVEL_AGAIN;
     if (!levels || body < 1 || body >= a->bodies.end || !body_at(a, body)->dirty || l->round < 1 || kind >= SEARCH_COUNT ||
-        spent < 0 || flags > FLAG_AGAIN + FLAG_APART)
+        spent < 0 || wanted < 0 || wanted / BRICK_CELLS > store_used(&a->nodes) || flags > FLAG_AGAIN + FLAG_APART)
         return snapshot_damaged(r, "body %d of water is being levelled in round %d", body, l->round);
     // It is not among those of the round any more.
     const bool clean = body_at(a, body)->cut_clean;
@@ -715,7 +745,7 @@ static weir_status load_levels(settle *a, snapshot_reader *r)
     l->body = body;
     l->begun = true;
     l->apart = flags & FLAG_APART;
-    a->search = (settle_search){.kind = (settle_search_kind)kind, .owed = spent};
+    a->search = (settle_search){.kind = (settle_search_kind)kind, .owed = spent, .wanted = wanted};
     return WEIR_OK;
 }
 
@@ -862,12 +892,12 @@ void settle_adopt(void *state, void *arrival)
     SWAP(changed_count)
     SWAP(changed_room)
     SWAP(parts)
-    SWAP(part_room) SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search)
-        SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage) SWAP(growing)
-            SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice)
-                SWAP(lost)
+    SWAP(part_room)
+    SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count)
+        SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited)
+            SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
-                    atomic_store(&s->gain_count, 0);
+                atomic_store(&s->gain_count, 0);
     // It was read while the world had the patience of before.
     settle_note_settled(s, settle_get_limits(s).patience);
 }
