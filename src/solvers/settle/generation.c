@@ -209,15 +209,15 @@ static weir_status reserve_pages(settle *s)
 }
 
 // What the laws cost in a brick.
-static int64_t cost_of(const settle *s, int32_t brick)
+static int64_t cost_of(settle *s, int32_t brick)
 {
     if (!several_liquids(s)) return SETTLE_COST_WORK;
-    const uint32_t liquids = settle_liquids_around(s, brick);
+    const uint32_t liquids = settle_liquids_noted(s, brick);
     return liquids & (liquids - 1) ? SETTLE_COST_MIXED : SETTLE_COST_WORK;
 }
 
 // As many of some bricks as units pay for, and one at least; takes the units.
-static int32_t count_paid(const settle *s, const int32_t *bricks, int32_t count, int64_t *units)
+static int32_t count_paid(settle *s, const int32_t *bricks, int32_t count, int64_t *units)
 {
     int32_t paid = 0;
     while (paid < count) {
@@ -279,7 +279,7 @@ static weir_status reserve_meeting(settle *s)
     const int32_t count = s->stage == STAGE_BEGIN ? s->active_count : s->work_count;
     int32_t several = 0, forming = 0;
     for (int32_t i = 0; i < count && s->liquids & (s->liquids - 1); i++) {
-        const uint32_t liquids = s->active[i] ? settle_liquids_around(s, s->active[i]) : 0;
+        const uint32_t liquids = s->active[i] ? settle_liquids_noted(s, s->active[i]) : 0;
         several += (liquids & (liquids - 1)) != 0;
         forming += settle_may_form(s, liquids);
     }
@@ -322,6 +322,7 @@ weir_status settle_reserve(void *state)
     settle *s = state;
     const bool begins = s->stage == STAGE_BEGIN;
     begin_update(s);
+    s->note++;
     settle_learn_liquids(s);
     weir_status status = begins ? grow(s) : settle_sync(s, BORN_OF_EDIT);
     if (status == WEIR_OK && !s->growing) status = reserve_rest(s);
@@ -626,10 +627,11 @@ static bool walk_where_several(settle *s, void (*visit)(settle *s, int32_t brick
 {
     if (!(s->liquids & (s->liquids - 1))) return true;
     for (; s->cursor < s->work_count; s->cursor++) {
-        const uint32_t liquids = settle_liquids_around(s, s->active[s->cursor]);
-        if (!(liquids & (liquids - 1))) continue;
-        if (!settle_spend(s, SETTLE_COST_VISIT)) return false;
-        visit(s, s->active[s->cursor]);
+        if (s->left.units < SETTLE_COST_SORT) return false;
+        const uint32_t liquids = settle_liquids_beside(s, s->active[s->cursor]);
+        const bool several = liquids & (liquids - 1);
+        if (!settle_spend(s, several ? SETTLE_COST_SORT : SETTLE_COST_VISIT)) return false;
+        if (several) visit(s, s->active[s->cursor]);
     }
     return true;
 }

@@ -66,6 +66,8 @@ typedef struct settle_brick {
     uint8_t touching;  // bodies may touch in it
     uint8_t queued;    // for a moment, where bricks are listed once
     uint8_t joins;     // it is in the queue of the flood
+    uint32_t noted;    // when its liquids were, of `note`
+    uint32_t liquids;  // the materials in it then, as bits
     uint8_t fresh;     // it woke because it is newborn, and the generation has not begun yet
     uint8_t
         liquid;  // in an update, of a worked one: the material that it and the 26 around it hold; 0: none, or SETTLE_SEVERAL
@@ -177,9 +179,11 @@ typedef struct settle_store {
 // What the parts of an update cost, about in proportion to their time: a budget of one brick pays for one that goes through all stages.
 enum {
     SETTLE_COST_WORK = 128,   // the laws
-    SETTLE_COST_MIXED = 512,  // where several liquids are near
+    SETTLE_COST_MIXED = 768,  // where several liquids are near
     SETTLE_COST_VISIT = 8,    // a stage after them
     SETTLE_COST_JOIN = 48,    // of a brick in which water joins a body
+    SETTLE_COST_SORT = 384,   // of one in which liquids find their order, or react
+    SETTLE_COST_MOVE = 16,    // and of each cell that does
     SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
     SETTLE_COST_AROUND = 4,   // and at those beside it
     SETTLE_COST_CHANGE = 2,   // of a node of a body
@@ -297,6 +301,7 @@ typedef struct settle {
     char *mixed_scratch;  // and one for mixed bricks, from the second material on
     int32_t workers;
     int64_t page_count, share_count, pending_count, mixed_count;  // that there are; mixed: pages with materials
+    uint32_t note;                    // how often liquids of bricks have begun to be noted, for as long as nothing changes
     uint32_t liquids;                 // bit 1 << material of each that it has held since it was empty
     bool climbed;                     // a body has risen into other bricks since the liquids of bricks were noted
     uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
@@ -545,6 +550,8 @@ weir_status settle_need_pending(settle *s, int32_t brick);
 void settle_drop_page(settle *s, int32_t brick);
 // Notes anew which free cells are wet, full and settled.
 void settle_look_at_page(settle *s, int32_t brick);
+// The same of one cell.
+void settle_look_at_cell(settle *s, int32_t brick, int32_t cell);
 // Which ones of all pages have been calm for so many updates.
 void settle_note_settled(settle *s, int32_t patience);
 // Room for the shares of a brick's cells, which may be between.
@@ -584,8 +591,13 @@ weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t cou
 // Whether what was noted then still holds of the bricks that are worked on, bodies having risen.
 bool settle_liquids_hold(settle *s);
 
-// The materials in a brick and the 26 around it, as bits.
+// The materials in a brick and the 26 around it, as bits; the same of the first half of an update, which looks at each brick once; and those in
+// it and at its faces.
 uint32_t settle_liquids_around(const settle *s, int32_t brick);
+uint32_t settle_liquids_noted(settle *s, int32_t brick);
+uint32_t settle_liquids_beside(const settle *s, int32_t brick);
+// The cells of a brick that may have another liquid at a face: those towards bricks with others, or all if it has several itself.
+layer_mask settle_meeting_cells(const settle *s, int32_t brick);
 // Notes the materials of a page's cells in a room of SETTLE_MIXED_BYTES.
 void settle_note_materials(settle *s, settle_page *page, void *room);
 // A body has got cells in a brick: liquids beside it that are others wake.

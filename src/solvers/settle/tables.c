@@ -120,6 +120,18 @@ void settle_look_at_page(settle *s, int32_t brick)
     note_settled(page, settle_get_limits(s).patience);
 }
 
+void settle_look_at_cell(settle *s, int32_t brick, int32_t cell)
+{
+    settle_brick *b = &s->bricks[brick];
+    settle_page *page = b->page;
+    if (!page) return;
+    const int32_t fill = page_fill(page)[cell], y = layer_of(cell);
+    const uint64_t bit = bit_of(cell);
+    page->wet.layer[y] = fill > 0 ? page->wet.layer[y] | bit : page->wet.layer[y] & ~bit;
+    page->full.layer[y] = fill > 0 && fill >= cell_capacity(b, cell) ? page->full.layer[y] | bit : page->full.layer[y] & ~bit;
+    if (fill == 0 || page->calm[cell] < settle_get_limits(s).patience) page->settled.layer[y] &= ~bit;
+}
+
 void settle_note_settled(settle *s, int32_t patience)
 {
     for (int32_t b = 1; b < s->brick_room; b++)
