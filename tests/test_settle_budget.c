@@ -12,7 +12,7 @@
 #include "solvers/settle/settle.h"
 #include "test_world.h"
 
-enum { HALF = 24, SIZE = 2 * HALF };
+enum { HALF = 24, SIZE = 2 * HALF, LAKE_HALF = 40 };
 
 typedef struct way {
     int32_t budget;
@@ -21,13 +21,13 @@ typedef struct way {
     int32_t reload_every;  // updates; 0: never
 } way;
 
-static weir_world *make_way(const way *w, uint32_t seed, test_memory *hooks)
+static weir_world *make_wide(const way *w, uint32_t seed, test_memory *hooks, int32_t half)
 {
     weir_params params = weir_params_default();
     params.settle.budget = w->budget;
     weir_world_def def = weir_world_def_default();
     def.solver = WEIR_SOLVER_SETTLE;
-    if (seed % 3 != 0) def.bounds = test_box(-HALF, -HALF, -HALF, HALF, HALF, HALF);
+    if (seed % 3 != 0) def.bounds = test_box(-half, -HALF, -half, half, HALF, half);
     if (seed % 3 == 1) def.open_sides = WEIR_SIDE_X_MAX | WEIR_SIDE_Y_MIN;
     def.params = &params;
     def.simd = w->simd;
@@ -36,6 +36,11 @@ static weir_world *make_way(const way *w, uint32_t seed, test_memory *hooks)
     weir_world *world = test_make(&def);
     if (seed % 3 == 0) assert_ok(weir_world_build(world, test_box(-HALF, -HALF - 1, -HALF, HALF, -HALF, HALF), 255));
     return world;
+}
+
+static weir_world *make_way(const way *w, uint32_t seed, test_memory *hooks)
+{
+    return make_wide(w, seed, hooks, HALF);
 }
 
 // Of the water alone: not of the budget and the number of the update.
@@ -238,13 +243,19 @@ static void the_state_says_how_far_behind_the_water_is(void **state)
     const way w = {8, WEIR_SIMD_AUTO, 1, 0};
     weir_world *world = make_way(&w, 2, NULL);
     test_fill(world, test_box(-20, 0, -20, 20, 12, 20), 0.7f);
-    test_step(world, 1);
+    // Bricks beside it come first.
+    int32_t updates = 0;
+    do {
+        test_step(world, 1);
+        assert_int_equal(weir_world_stats(world).behind_updates, ++updates);
+        assert_true(weir_world_stats(world).behind_bricks > 0);
+    } while (inside(world)->stage == STAGE_BEGIN);
+    assert_true(updates > 1);
     const int32_t all = weir_world_stats(world).behind_bricks;
     assert_true(all >= 25);
-    assert_int_equal(weir_world_stats(world).behind_updates, 1);
     test_step(world, 1);
     assert_int_equal(weir_world_stats(world).behind_bricks, all - 12);
-    assert_int_equal(weir_world_stats(world).behind_updates, 2);
+    assert_int_equal(weir_world_stats(world).behind_updates, updates + 1);
     assert_true(finish_turn(world) > all / 12);
     weir_world_destroy(world);
 }
@@ -309,8 +320,8 @@ static void a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has(void 
 static weir_world *make_lake(const way *w)
 {
     const way hasty = {0, w->simd, w->threads, 0};
-    weir_world *world = make_way(&hasty, 2, NULL);
-    test_fill(world, test_box(-HALF, -HALF, -HALF, HALF, -4, HALF), 1.0f);
+    weir_world *world = make_wide(&hasty, 2, NULL, LAKE_HALF);
+    test_fill(world, test_box(-LAKE_HALF, -HALF, -LAKE_HALF, LAKE_HALF, -4, LAKE_HALF), 1.0f);
     for (int32_t i = 0; i < 3000 && weir_world_stats(world).awake_bricks > 0; i++) test_step(world, 1);
     assert_int_equal(weir_world_stats(world).awake_bricks, 0);
     weir_params params = weir_world_params(world);
@@ -321,7 +332,7 @@ static weir_world *make_lake(const way *w)
 
 static void change_lake(weir_world *world, int32_t turn)
 {
-    const weir_box dam = test_box(2, -HALF, -HALF, 3, 2, HALF), hole = test_box(-20, -10, -20, -12, -4, -12);
+    const weir_box dam = test_box(2, -HALF, -LAKE_HALF, 3, 2, LAKE_HALF), hole = test_box(-20, -10, -20, 0, -4, -12);
     if (turn % 60 == 0) assert_ok(weir_world_build(world, dam, 255));
     if (turn % 60 == 15) test_fill(world, test_box(-20, 4, -20, 10, 8, 20), 1.0f);
     if (turn % 60 == 30) assert_ok(weir_world_drain(world, hole));
@@ -381,14 +392,14 @@ static void a_snapshot_after_terrain_took_a_top_layer_has_the_same_cells(void **
     weir_world *world[2] = {make_lake(&hasty), make_lake(&hasty)};
     int32_t lost = 0;
     for (int32_t i = 0; i < 2; i++) {
-        test_fill(world[i], test_box(-HALF, -4, -HALF, HALF, -3, HALF), 0.4f);
+        test_fill(world[i], test_box(-LAKE_HALF, -4, -LAKE_HALF, LAKE_HALF, -3, LAKE_HALF), 0.4f);
         test_step(world[i], 100);
         weir_params params = weir_world_params(world[i]);
         params.settle.budget = w.budget;
         assert_ok(weir_world_set_params(world[i], &params));
     }
     for (int32_t turn = 0; turn < 4; turn++) {
-        const weir_box top = test_box(-HALF, -4 - turn % 2, -HALF, HALF, -2, HALF);
+        const weir_box top = test_box(-LAKE_HALF, -4 - turn % 2, -LAKE_HALF, LAKE_HALF, -2, LAKE_HALF);
         for (int32_t i = 0; i < 2; i++) test_step(world[i], 1 + turn);
         for (int32_t i = 0; i < 2; i++) assert_ok(weir_world_build(world[i], top, 255));
         lost += has_lost_its_top(world[0]);

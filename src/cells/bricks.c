@@ -204,32 +204,67 @@ static bool comes_before(const brick_pool *pool, int32_t a, int32_t b)
     return coord_compare(pool->coord[a], pool->coord[b]) < 0;
 }
 
-static void sift_down(const brick_pool *pool, int32_t *order, int32_t at, int32_t count)
+static int32_t part_of(weir_coord c, int32_t axis)
 {
-    int32_t brick = order[at];
-    for (int32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && comes_before(pool, order[child], order[child + 1])) child++;
-        if (!comes_before(pool, brick, order[child])) break;
-        order[at] = order[child];
-        at = child;
-    }
-    order[at] = brick;
+    return axis == 0 ? c.x : axis == 1 ? c.y : c.z;
 }
 
-// Heap sort: needs no memory, which a query must not ask for, and has no bad case.
+// By z, then y, then x: into 256 parts by the uppermost bits in which any differ, in place, and then each of these.
+static void sort_by(const brick_pool *pool, int32_t *order, int32_t count, int32_t axis)
+{
+    enum { PARTS = 256, SHORT = 16 };
+    int32_t low, high, shift = 0;
+    if (count <= SHORT) {
+        for (int32_t i = 1; i < count; i++) {
+            const int32_t brick = order[i];
+            int32_t k = i;
+            for (; k > 0 && comes_before(pool, brick, order[k - 1]); k--) order[k] = order[k - 1];
+            order[k] = brick;
+        }
+        return;
+    }
+    for (;; axis--) {
+        low = high = part_of(pool->coord[order[0]], axis);
+        for (int32_t i = 1; i < count; i++) {
+            const int32_t at = part_of(pool->coord[order[i]], axis);
+            if (at < low) low = at;
+            if (at > high) high = at;
+        }
+        if (low != high) break;
+        if (axis == 0) return;
+    }
+    while ((int64_t)high - low >= (int64_t)PARTS << shift) shift++;
+    int32_t first[PARTS + 1] = {0}, next[PARTS];
+#define PART(brick) (((int64_t)part_of(pool->coord[brick], axis) - low) >> shift)
+    for (int32_t i = 0; i < count; i++) first[PART(order[i]) + 1]++;
+    for (int32_t part = 0; part < PARTS; part++) {
+        next[part] = first[part];
+        first[part + 1] += first[part];
+    }
+    for (int32_t part = 0; part < PARTS; part++) {
+        while (next[part] < first[part + 1]) {
+            int32_t brick = order[next[part]];
+            for (int64_t to; (to = PART(brick)) != part;) {
+                const int32_t there = order[next[to]];
+                order[next[to]++] = brick;
+                brick = there;
+            }
+            order[next[part]++] = brick;
+        }
+    }
+#undef PART
+    for (int32_t part = 0; part < PARTS; part++) {
+        const int32_t length = first[part + 1] - first[part];
+        if (length > 1) sort_by(pool, order + first[part], length, shift > 0 || axis == 0 ? axis : axis - 1);
+    }
+}
+
+// Needs no memory, which a query must not ask for, and has no bad case.
 void bricks_sort(const brick_pool *pool, int32_t *order, int32_t count)
 {
     bool sorted = true;
     for (int32_t i = 1; i < count && sorted; i++) sorted = !comes_before(pool, order[i], order[i - 1]);
-    if (sorted) return;
-
-    for (int32_t i = count / 2 - 1; i >= 0; i--) sift_down(pool, order, i, count);
-    for (int32_t last = count - 1; last > 0; last--) {
-        int32_t greatest = order[0];
-        order[0] = order[last];
-        order[last] = greatest;
-        sift_down(pool, order, 0, last);
-    }
+    if (!sorted) sort_by(pool, order, count, 2);
 }
 
 void bricks_sorted(const brick_pool *pool, int32_t *order)
@@ -571,7 +606,7 @@ static const char *validate_counts(const brick_pool *pool)
 {
     int32_t live = 0;
     for (int32_t b = 1; b < pool->end; b++) {
-        if (pool->alive[b] > 1 || pool->wet[b] > pool->alive[b] || pool->wet_seen[b] > pool->alive[b])
+        if (pool->alive[b] > 1 || pool->wet[b] > pool->alive[b] || (pool->wet_seen[b] && !pool->alive[b]))
             return broken("brick %d is neither alive nor dead: alive %d, wet %d, seen wet %d", b, pool->alive[b], pool->wet[b],
                           pool->wet_seen[b]);
         live += pool->alive[b];

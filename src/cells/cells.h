@@ -198,6 +198,23 @@ weir_status cells_reserve(void *state);
 // throughout are not kept. May fail on memory, leaving everything as it was.
 weir_status cells_topology(fluid_cells *c);
 
+// And those that sources need: of reservoirs only if asked for.
+weir_status cells_touch_sources(fluid_cells *c, bool reservoirs);
+
+// As cells_topology, in parts: looks at bricks that turned wet or dry in the order of coordinates, until it has spent all
+// units. `turned` has room for every brick. Without memory some may be there, and the rest is done the next time.
+enum {
+    TOPOLOGY_LOOK = 4,
+    TOPOLOGY_BIRTH = 24,
+    TOPOLOGY_DEATH = 16,
+    TOPOLOGY_LOOK_AGAIN = 4  // in wet_seen: as if it had turned
+};
+weir_status cells_topology_some(fluid_cells *c, int32_t *turned, int64_t *units);
+// Whether nothing is left to be done by it.
+bool cells_topology_holds(const fluid_cells *c);
+// A brick that has not turned is to be looked at, since something else changed.
+void cells_look_again(fluid_cells *c, int32_t brick);
+
 // Makes sure that all bricks of a box that are not solid throughout are there. Fails without changing any water.
 weir_status cells_touch(fluid_cells *c, weir_box box);
 

@@ -321,18 +321,101 @@ void cells_terrain_changed_brick(fluid_cells *c, weir_coord brick)
     pool->topology_dirty = true;
 }
 
-weir_status cells_reserve(void *state)
+weir_status cells_touch_sources(fluid_cells *c, bool reservoirs)
 {
-    fluid_cells *c = state;
     const weir_world *world = c->world;
-    const bool changed = has_changed(&c->pool);  // otherwise the bricks of reservoirs are there
-    weir_status status = cells_topology(c);
+    weir_status status = WEIR_OK;
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++) {
         const world_source *source = &world->sources[i];
         if (source->kind == SOURCE_EMITTER && world_source_acts(world, source)) status = cells_touch(c, source->box);
-        if (source->kind == SOURCE_RESERVOIR && changed) status = cells_touch_reservoir(c, source);
+        if (source->kind == SOURCE_RESERVOIR && reservoirs) status = cells_touch_reservoir(c, source);
     }
-    // Only sources make bricks after the topology.
-    assert(status != WEIR_OK || !c->pool.topology_dirty || world->source_count > 0);
     return status;
+}
+
+weir_status cells_reserve(void *state)
+{
+    fluid_cells *c = state;
+    const bool changed = has_changed(&c->pool);  // otherwise the bricks of reservoirs are there
+    weir_status status = cells_topology(c);
+    if (status == WEIR_OK) status = cells_touch_sources(c, changed);
+    // Only sources make bricks after the topology.
+    assert(status != WEIR_OK || !c->pool.topology_dirty || c->world->source_count > 0);
+    return status;
+}
+
+// ---- In parts --------------------------------------------------------------------------------------------------------------
+
+// The bricks that cells_topology would look at, in coordinate order.
+static int32_t list_turned(const brick_pool *pool, int32_t *turned)
+{
+    int32_t count = 0;
+    for (int32_t b = next_turned(pool, 1); b < pool->end; b = next_turned(pool, b + 1))
+        if (pool->alive[b]) turned[count++] = b;
+    bricks_sort(pool, turned, count);
+    return count;
+}
+
+static void bear_beside(fluid_cells *c, int32_t brick, int64_t *units)
+{
+    brick_pool *pool = &c->pool;
+    for (int32_t k = 0; k < 27; k++) {
+        birth one = {.coord = brick_neighbour(pool->coord[brick], k)};
+        if (pool->near[brick][k] != BRICK_NOTHING || pool->closed[brick] >> k & 1) continue;
+        if (!terrain_open(&c->world->terrain, one.coord, &one.open)) {
+            remember_closed(pool, one.coord);
+            continue;
+        }
+        bear_all(c, &(birth_list){.items = &one, .count = 1});
+        *units -= TOPOLOGY_BIRTH;
+    }
+}
+
+static void end_beside(fluid_cells *c, int32_t brick, int64_t *units)
+{
+    brick_pool *pool = &c->pool;
+    int32_t near[27];
+    memcpy(near, pool->near[brick], sizeof near);
+    for (int32_t k = 0; k < 27; k++) {
+        if (near[k] == BRICK_NOTHING || !unwanted(pool, near[k])) continue;
+        deaths_add(&c->deaths, &c->world->mem, pool->coord[near[k]], c->world->change);
+        if (c->ended) c->ended(c, near[k]);
+        bricks_die(pool, near[k]);
+        *units -= TOPOLOGY_DEATH;
+    }
+}
+
+bool cells_topology_holds(const fluid_cells *c)
+{
+    return !has_changed(&c->pool);
+}
+
+weir_status cells_topology_some(fluid_cells *c, int32_t *turned, int64_t *units)
+{
+    brick_pool *pool = &c->pool;
+    const int32_t count = list_turned(pool, turned);
+    weir_status status = WEIR_OK;
+    for (int32_t i = 0; i < count && pool->topology_dirty; i++)
+        if (pool->wet_seen[turned[i]] == pool->wet[turned[i]]) pool->wet_seen[turned[i]] = TOPOLOGY_LOOK_AGAIN;
+    pool->topology_dirty = false;
+    for (int32_t i = 0; i<count && * units> 0; i++) {
+        const int32_t brick = turned[i];
+        // It may have ended meanwhile, and its number be a newborn's.
+        if (pool->wet[brick] == pool->wet_seen[brick]) continue;
+        status = bricks_reserve(pool, 26);
+        if (status != WEIR_OK) break;
+        *units -= TOPOLOGY_LOOK;
+        pool->wet_seen[brick] = pool->wet[brick];
+        if (pool->wet[brick])
+            bear_beside(c, brick, units);
+        else
+            end_beside(c, brick, units);
+        pool->topology_dirty = false;
+    }
+    return status;
+}
+
+void cells_look_again(fluid_cells *c, int32_t brick)
+{
+    if (brick != BRICK_NOTHING) c->pool.wet_seen[brick] = TOPOLOGY_LOOK_AGAIN;
 }

@@ -433,7 +433,12 @@ void plain_settle_build(plain_settle *w, plain_shape shape, uint8_t share, const
 void plain_settle_set(plain_settle *w, const char *name, double value)
 {
     weir_params params = w->params;
-    if (weir_params_set(&params, WEIR_SOLVER_SETTLE, name, value) == WEIR_OK) w->params = params;
+    if (weir_params_set(&params, WEIR_SOLVER_SETTLE, name, value) != WEIR_OK) return;
+    const weir_settle_params old = w->params.settle, new = params.settle;
+    w->params = params;
+    if (old.film == new.film && old.calm == new.calm && old.patience == new.patience && old.body_cells == new.body_cells) return;
+    EACH_CELL(&w->grid, i) if (is_free(w, i) && w->fill[i] > 0) plain_settle_wake(w, brick_of(w, i));
+    while (w->shore_count > 0) plain_settle_wake(w, w->shores[0].brick);
 }
 
 // ---- Emitters and drains ---------------------------------------------------------------------------------------------------
@@ -598,6 +603,7 @@ void plain_settle_step(plain_settle *w)
     plain_settle_update_free(w);
     for (size_t b = 0; b < bricks; b++) w->stirred[b] &= !w->worked[b];
     plain_settle_commit(w);
+    w->applied = true;
     plain_settle_level_bodies(w);
     for (int32_t n = 0; n < w->grid.bricks; n++)
         if (w->worked[plain_brick_of(&w->grid, w->grid.brick[n])])
@@ -609,6 +615,7 @@ void plain_settle_step(plain_settle *w)
     plain_settle_wake_beside_changes(w);
     plain_settle_rest(w);
     memset(w->worked, 0, bricks);
+    w->applied = false;
     w->update++;
 }
 

@@ -65,6 +65,7 @@ typedef struct plain_settle {
     int64_t added, removed, drained, turned;  // drops
     int32_t phase;                            // of evaporation
     int64_t update;
+    bool applied;  // the laws have been applied in the update under way
     plain_settle_counts counts;
     // Scratch of an update, by cell: what is seen, what crosses faces, and what is there then.
     int32_t *F, *C, *down, *up, *moved, *moved_below, *next, *most;

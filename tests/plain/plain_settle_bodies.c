@@ -134,7 +134,8 @@ void plain_settle_end_body(plain_settle *w, int32_t body)
     w->bodies[body] = (plain_pool){0};
 }
 
-// Less than a unit per cell, and nothing below: it becomes free again, a unit per cell from the first on, once its bricks are worked on.
+// Less than a unit per cell, and nothing below: it becomes free again, a unit per cell from the first on, once the laws
+// have been applied to its bricks.
 static void dissolve(plain_settle *w, int32_t body)
 {
     plain_pool *b = &w->bodies[body];
@@ -142,8 +143,8 @@ static void dissolve(plain_settle *w, int32_t body)
     EACH_CELL(&w->grid, i)
     {
         const int64_t brick = brick_of(w, i);
-        if (w->body[i] != body || w->worked[brick] || b->volume == 0) continue;
-        plain_settle_wake(w, brick);
+        if (w->body[i] != body || (w->worked[brick] && w->applied) || b->volume == 0) continue;
+        if (!w->worked[brick]) plain_settle_wake(w, brick);
         waits = true;
     }
     if (waits) {

@@ -377,7 +377,8 @@ int32_t settle_release(settle *s, int32_t brick, int32_t cell)
     return units;
 }
 
-// Whether the bricks of a body's cells have pages that can hold its water. If not they are to have them in the next update.
+// Whether the bricks of a body's cells have pages that can hold its water: they do once the laws have been applied to them. If not they are to have
+// them in the next update.
 static bool can_dissolve(settle *s, const settle_body *b)
 {
     bool can = true;
@@ -386,6 +387,10 @@ static bool can_dissolve(settle *s, const settle_body *b)
             const settle_brick *brick = &s->bricks[node_at(s, n)->brick];
             const settle_page *page = brick->page;
             if (b->volume == 0) continue;
+            if (brick->worked && s->stage < STAGE_WORK) {
+                can = false;
+                continue;
+            }
             if (brick->worked && (page->materials || page->material == b->material || layers_empty(&page->wet))) continue;
             settle_wake(s, node_at(s, n)->brick);
             can = false;

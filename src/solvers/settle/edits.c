@@ -101,8 +101,12 @@ weir_status settle_need_pages(settle *s, weir_box box, int32_t material, bool bo
 weir_status settle_prepare(void *state, const world_edit *edit)
 {
     settle *s = state;
+    const bool dirty = s->cells.pool.topology_dirty;
     weir_status status = cells_prepare(state, edit);
-    if (status == WEIR_OK) status = settle_sync(s);
+    // What is born of it is looked at by itself.
+    s->cells.pool.topology_dirty &= dirty || edit->kind == EDIT_FLOW;
+    s->edited = true;
+    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
     if (status == WEIR_OK && s->share_count > 0)
         status = store_reserve(s, &s->histograms, s->changed_count + 1);  // of bodies that fall
     if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0)) {
@@ -116,6 +120,7 @@ void settle_apply(void *state, const world_edit *edit)
 {
     // The update keeps reservoirs at their level.
     if (edit->kind == EDIT_KEEP) return;
+    ((settle *)state)->edited = true;
     settle_follow_volumes(state);
     cells_apply(state, edit);
     if (edit->surface.up != 0) settle_note_box(state, edit->place.box);
@@ -213,7 +218,11 @@ static void refresh_brick(settle *s, weir_coord coord)
     fluid_cells *c = &s->cells;
     brick_pool *pool = &c->pool;
     const int32_t brick = bricks_find(pool, coord);
+    const bool dirty = pool->topology_dirty;
     cells_terrain_changed_brick(c, coord);
+    pool->topology_dirty = dirty;
+    for (int32_t k = 0; k < 27; k++)
+        cells_look_again(c, brick ? pool->near[brick][k] : bricks_find(pool, brick_neighbour(coord, k)));
     if (!brick) {
         for (int32_t k = 0; k < 27; k++) {
             const int32_t near = bricks_find(pool, brick_neighbour(coord, k));
@@ -271,7 +280,7 @@ weir_status settle_terrain_prepare(void *state, weir_box bricks)
     const brick_pool *pool = &s->cells.pool;
     const bool small = is_small(s, bricks);
     int32_t nodes = 0;
-    weir_status status = settle_sync(s);
+    weir_status status = settle_sync(s, BORN_OF_EDIT);
     for (int32_t b = 1; b < pool->end && status == WEIR_OK && !small; b++)
         if (pool->alive[b] && region_holds(bricks, pool->coord[b])) status = prepare_brick(s, b, &nodes);
     for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z && small; at.z++) {
@@ -292,7 +301,7 @@ void settle_terrain_changed(void *state, weir_box bricks)
     settle *s = state;
     brick_pool *pool = &s->cells.pool;
     settle_end_search(s);
-    pool->topology_dirty = true;
+    s->edited = true;
     if (is_small(s, bricks)) {
         for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z; at.z++)
             for (at.y = bricks.min.y; at.y < bricks.max.y; at.y++)
@@ -308,6 +317,7 @@ void settle_terrain_changed(void *state, weir_box bricks)
     for (int32_t i = 0; i < count; i++) {
         const int32_t brick = s->order[i];
         pool->closed[brick] = 0;
+        cells_look_again(&s->cells, brick);
         settle_wake(s, brick);
         if (region_holds(bricks, pool->coord[brick])) refresh_brick(s, pool->coord[brick]);
     }

@@ -46,11 +46,12 @@ static int64_t times_more(const settle *s)
     return s->undone && s->late > LATE_PATIENCE ? s->late - LATE_PATIENCE : 0;
 }
 
+// One that is made again, since memory ran out, goes on with what it had left.
 static void begin_update(settle *s)
 {
     const weir_world *world = s->cells.world;
-    s->left = (settle_work_left){.units = budget_units(s)};
-    if (s->left.units < INT64_MAX) s->left.more = times_more(s) * s->left.units;
+    if (!s->failed) s->left = (settle_work_left){.units = budget_units(s)};
+    if (!s->failed && s->left.units < INT64_MAX) s->left.more = times_more(s) * s->left.units;
     if (world->update_microseconds > 0) s->left.until = clock_seconds() + 1e-6 * world->update_microseconds;
 }
 
@@ -67,19 +68,26 @@ bool settle_spend(settle *s, int64_t cost)
     return true;
 }
 
+void settle_charge(settle *s, int64_t cost)
+{
+    const int64_t left = s->left.units < cost ? s->left.units : cost;
+    s->left.units -= left;
+    s->left.spent += left;
+}
+
 // Where edits in every update end what was being found, an update may do more of it each time, so that it comes to an end.
-bool settle_look_on(settle *s)
+bool settle_look_on(settle *s, int64_t cost)
 {
     enum { LOOKS_AT_ONCE = 32 };
     settle_search *q = &s->search;
     if (q->owed > 0) {
         q->owed--;
-    } else if (s->left.units >= SETTLE_COST_LOOK) {
+    } else if (s->left.units >= cost) {
         if (q->spent % LOOKS_AT_ONCE == 0 && time_is_over(s)) return false;
-        s->left.units -= SETTLE_COST_LOOK;
-        s->left.spent += SETTLE_COST_LOOK;
-    } else if (s->left.more >= SETTLE_COST_LOOK) {
-        s->left.more -= SETTLE_COST_LOOK;
+        s->left.units -= cost;
+        s->left.spent += cost;
+    } else if (s->left.more >= cost) {
+        s->left.more -= cost;
     } else {
         return false;
     }
@@ -91,13 +99,13 @@ bool settle_may_change(settle *s, int32_t nodes)
 {
     const int64_t cost = (int64_t)nodes * SETTLE_COST_CHANGE, left = s->left.units < cost ? s->left.units : cost;
     if (s->left.spent > 0 && s->left.more < cost && (left < cost || time_is_over(s))) return false;
-    s->left.units -= left;
-    s->left.spent += left;
+    settle_charge(s, left);
     return true;
 }
 
 void settle_end_search(settle *s)
 {
+    settle_end_flood(s);
     if (s->levels.body == 0) return;
     if (s->search.kind != SEARCH_NOTHING && s->search.spent + s->search.owed > 0) {
         s->late++;
@@ -126,21 +134,27 @@ static weir_status reserve_lists(settle *s)
     return WEIR_OK;
 }
 
+// Whether the update may apply the laws to all bricks at once. Otherwise those of a slice get their pages with it.
+static bool may_work_at_once(const settle *s)
+{
+    return (int64_t)s->active_count * SETTLE_COST_WORK <= s->left.units;
+}
+
 // In how many bricks bodies may begin in the next update. One that goes on with a generation begins none before all bricks of it have been
 // worked on, and comes no further than its budget.
 static int32_t count_seeding(const settle *s)
 {
     const int32_t patience = s->cells.world->params.settle.patience;
+    const int64_t most = budget_units(s) / SETTLE_COST_VISIT;
     int32_t count = 0;
-    for (int32_t i = 0; i < s->active_count && s->stage == STAGE_BEGIN; i++) {
+    for (int32_t i = 0; i < s->active_count && count < most && s->stage == STAGE_BEGIN && may_work_at_once(s); i++) {
         const settle_page *page = s->bricks[s->active[i]].page;
         uint8_t calmest = 0;
-        for (int32_t cell = 0; cell < BRICK_CELLS && page; cell++)
+        for (int32_t cell = 0; cell < BRICK_CELLS && page && !layers_empty(&page->wet); cell++)
             calmest = page->calm[cell] > calmest ? page->calm[cell] : calmest;
         count += page && calmest + 1 >= patience;
     }
-    const int32_t first = s->stage == STAGE_SEED ? s->cursor : 0;
-    const int64_t most = budget_units(s) / SETTLE_COST_VISIT;
+    const int32_t first = s->stage == STAGE_SEED ? s->cursor - s->flood.seeding : 0;
     for (int32_t i = first; i < s->work_count && i - first < most && s->stage > STAGE_WORK && s->stage <= STAGE_SEED; i++)
         count += !layers_empty(&s->bricks[s->active[i]].page->settled);
     return count;
@@ -164,6 +178,18 @@ weir_status settle_reserve_stores(settle *s)
     return status == WEIR_OK ? reserve_lists(s) : status;
 }
 
+// Pages for the bricks that a reservoir fills.
+static weir_status reserve_kept(settle *s, weir_box box)
+{
+    fluid_view view;
+    weir_status status = WEIR_OK;
+    cells_view(&s->cells, false, &view);
+    region_walk walk = region_walk_live(&view, box);
+    for (int32_t b; status == WEIR_OK && (b = region_walk_next(&walk)) != BRICK_NOTHING;)
+        if (s->bricks[b].active) status = settle_need_page(s, b);
+    return status;
+}
+
 // Pages for the bricks that will be worked on, and for what is poured in.
 static weir_status reserve_pages(settle *s)
 {
@@ -171,24 +197,27 @@ static weir_status reserve_pages(settle *s)
     weir_status status = WEIR_OK;
     bool drains = false;
     for (int32_t i = 0; i < world->source_count; i++) drains |= world->sources[i].kind == SOURCE_DRAIN;
-    for (int32_t i = 0; i < s->active_count && status == WEIR_OK; i++) status = settle_need_page(s, s->active[i]);
+    const bool at_once = may_work_at_once(s);
+    for (int32_t i = 0; i < s->active_count && status == WEIR_OK && at_once; i++) status = settle_need_page(s, s->active[i]);
+    for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
+        if (world->sources[i].kind == SOURCE_RESERVOIR) status = reserve_kept(s, world->sources[i].box);
     for (int32_t i = 0; i < world->source_count && status == WEIR_OK; i++)
         if (world->sources[i].kind == SOURCE_EMITTER && world_source_acts(world, &world->sources[i]))
             status = settle_need_pages(s, world->sources[i].box, world->sources[i].material, drains);
-    if (status == WEIR_OK) status = settle_reserve_liquids(s, s->active, s->active_count, true);
+    if (status == WEIR_OK && at_once) status = settle_reserve_liquids(s, s->active, s->active_count, true);
     return status;
 }
 
 // What the laws cost in a brick.
-static int64_t cost_of(const settle *s, int32_t brick)
+static int64_t cost_of(settle *s, int32_t brick)
 {
     if (!several_liquids(s)) return SETTLE_COST_WORK;
-    const uint32_t liquids = settle_liquids_around(s, brick);
+    const uint32_t liquids = settle_liquids_noted(s, brick);
     return liquids & (liquids - 1) ? SETTLE_COST_MIXED : SETTLE_COST_WORK;
 }
 
 // As many of some bricks as units pay for, and one at least; takes the units.
-static int32_t count_paid(const settle *s, const int32_t *bricks, int32_t count, int64_t *units)
+static int32_t count_paid(settle *s, const int32_t *bricks, int32_t count, int64_t *units)
 {
     int32_t paid = 0;
     while (paid < count) {
@@ -227,7 +256,8 @@ static weir_status reserve_slice(settle *s)
     int64_t gains = atomic_load(&s->gain_count);
     choose_slice(s);
     s->sliced = true;
-    status = settle_reserve_liquids(s, s->slice, s->slice_count, false);
+    for (int32_t i = 0; i < s->slice_count && status == WEIR_OK; i++) status = settle_need_page(s, s->slice[i]);
+    if (status == WEIR_OK) status = settle_reserve_liquids(s, s->slice, s->slice_count, false);
     for (int32_t i = 0; i < s->slice_count && status == WEIR_OK; i++) {
         status = settle_need_pending(s, s->slice[i]);
         gains += settle_count_gains(s, s->slice[i]);
@@ -249,7 +279,7 @@ static weir_status reserve_meeting(settle *s)
     const int32_t count = s->stage == STAGE_BEGIN ? s->active_count : s->work_count;
     int32_t several = 0, forming = 0;
     for (int32_t i = 0; i < count && s->liquids & (s->liquids - 1); i++) {
-        const uint32_t liquids = s->active[i] ? settle_liquids_around(s, s->active[i]) : 0;
+        const uint32_t liquids = s->active[i] ? settle_liquids_noted(s, s->active[i]) : 0;
         several += (liquids & (liquids - 1)) != 0;
         forming += settle_may_form(s, liquids);
     }
@@ -258,28 +288,53 @@ static weir_status reserve_meeting(settle *s)
     return world_forming_reserve(s->cells.world, forming > 0 ? times(forming, FACES_AND_SELF) + SPARE_LEAST : 0);
 }
 
+// Bricks come and go between generations, over several updates if they are many.
+static weir_status grow(settle *s)
+{
+    weir_status status = settle_sync(s, BORN_OF_EDIT);
+    s->edited |= !cells_topology_holds(&s->cells);  // otherwise the bricks of reservoirs are there
+    if (status != WEIR_OK) return status;
+    const int64_t before = s->left.units;
+    s->striking = true;
+    status = cells_topology_some(&s->cells, s->order, &s->left.units);
+    settle_strike_ended(s);
+    if (s->left.units < 0) s->left.units = 0;
+    s->left.spent += before - s->left.units;
+    s->growing = !cells_topology_holds(&s->cells);
+    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_WATER);
+    if (status != WEIR_OK || s->growing) return status;
+    status = cells_touch_sources(&s->cells, s->edited);
+    if (status == WEIR_OK) s->edited = false;
+    return status == WEIR_OK ? settle_sync(s, BORN_OF_SOURCE) : status;
+}
+
+static weir_status reserve_rest(settle *s)
+{
+    const bool begins = s->stage == STAGE_BEGIN;
+    weir_status status = begins ? reserve_pages(s) : WEIR_OK;
+    if (status == WEIR_OK) status = settle_reserve_stores(s);
+    if (status == WEIR_OK && s->stage == STAGE_WORK) status = reserve_slice(s);
+    return status == WEIR_OK ? reserve_meeting(s) : status;
+}
+
 weir_status settle_reserve(void *state)
 {
     settle *s = state;
     const bool begins = s->stage == STAGE_BEGIN;
-    // Bricks come and go between generations.
-    weir_status status = begins ? cells_reserve(state) : WEIR_OK;
-    const int32_t awake = s->active_count;
+    begin_update(s);
+    s->note++;
     settle_learn_liquids(s);
-    if (status == WEIR_OK) status = settle_sync(s);
-    if (status == WEIR_OK && begins) status = reserve_pages(s);
-    if (status == WEIR_OK) status = settle_reserve_stores(s);
-    if (status == WEIR_OK && s->stage == STAGE_WORK) status = reserve_slice(s);
-    if (status == WEIR_OK) status = reserve_meeting(s);
-    if (status != WEIR_OK) settle_forget_newborn(s, awake);
+    weir_status status = begins ? grow(s) : settle_sync(s, BORN_OF_EDIT);
+    if (status == WEIR_OK && !s->growing) status = reserve_rest(s);
+    s->failed = status != WEIR_OK;
     // What wakes from here on is for the next generation.
-    if (begins) s->work_count = status == WEIR_OK ? s->active_count : 0;
+    if (begins) s->work_count = status == WEIR_OK && !s->growing ? s->active_count : 0;
     return status;
 }
 
 bool settle_sources_wait(const void *state)
 {
-    return ((const settle *)state)->stage != STAGE_BEGIN;
+    return settle_goes_on(state);
 }
 
 // ---- Work --------------------------------------------------------------------------------------------------------------------
@@ -304,8 +359,12 @@ void settle_params_change(void *state, const weir_params *next)
 {
     settle *s = state;
     const weir_settle_params *old = &s->cells.world->params.settle, *new = &next->settle;
-    if (old->film != new->film || old->calm != new->calm || old->patience != new->patience)
-        for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK; i++) settle_undo(s, s->active[i]);
+    const bool same = old->film == new->film && old->calm == new->calm && old->patience == new->patience;
+    for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK && !same; i++) settle_undo(s, s->active[i]);
+    // What rested by the old ones looks whether it still does.
+    for (int32_t b = 1; b < s->cells.pool.end && b < s->brick_room && !(same && old->body_cells == new->body_cells); b++)
+        if (s->cells.pool.alive[b] && (s->bricks[b].outlet || (s->bricks[b].page && !layers_empty(&s->bricks[b].page->wet))))
+            settle_wake(s, b);
     if (old->patience != new->patience) settle_note_settled(s, new->patience);
 }
 
@@ -325,7 +384,10 @@ static void forget_seen(settle *s)
 static bool begin(settle *s)
 {
     bricks_sort(&s->cells.pool, s->active, s->work_count);
-    for (int32_t i = 0; i < s->work_count; i++) s->bricks[s->active[i]].worked = 1;
+    for (int32_t i = 0; i < s->work_count; i++) {
+        s->bricks[s->active[i]].worked = 1;
+        s->bricks[s->active[i]].fresh = 0;
+    }
     settle_evaporate(s);
     settle_keep_free(s);
     return true;
@@ -534,14 +596,25 @@ static bool walk(settle *s, void (*visit)(settle *s, int32_t brick))
     return true;
 }
 
+// The same of what may stop within a brick. The cursor is one further then.
+static bool walk_within(settle *s, void (*visit)(settle *s, int32_t brick), bool (*goes_on)(settle *s))
+{
+    for (;;) {
+        if (!goes_on(s)) return false;
+        if (s->cursor == s->work_count) return true;
+        if (!settle_spend(s, SETTLE_COST_VISIT)) return false;
+        visit(s, s->active[s->cursor++]);
+    }
+}
+
 static bool join(settle *s)
 {
-    return walk(s, settle_join);
+    return walk_within(s, settle_join, settle_join_on);
 }
 
 static bool seed(settle *s)
 {
-    return walk(s, settle_begin_bodies);
+    return walk_within(s, settle_begin_bodies, settle_begin_on);
 }
 
 static bool wake(settle *s)
@@ -554,10 +627,11 @@ static bool walk_where_several(settle *s, void (*visit)(settle *s, int32_t brick
 {
     if (!(s->liquids & (s->liquids - 1))) return true;
     for (; s->cursor < s->work_count; s->cursor++) {
-        const uint32_t liquids = settle_liquids_around(s, s->active[s->cursor]);
-        if (!(liquids & (liquids - 1))) continue;
-        if (!settle_spend(s, SETTLE_COST_VISIT)) return false;
-        visit(s, s->active[s->cursor]);
+        if (s->left.units < SETTLE_COST_SORT) return false;
+        const uint32_t liquids = settle_liquids_beside(s, s->active[s->cursor]);
+        const bool several = liquids & (liquids - 1);
+        if (!settle_spend(s, several ? SETTLE_COST_SORT : SETTLE_COST_VISIT)) return false;
+        if (several) visit(s, s->active[s->cursor]);
     }
     return true;
 }
@@ -624,8 +698,8 @@ weir_status settle_update(void *state)
                                                             [STAGE_REST] = rest};
     settle *s = state;
     const settle_stage began = s->stage;
-    begin_update(s);
-    bool goes_on = true;
+    // Bricks are still to come or go.
+    bool goes_on = !s->growing;
     while (goes_on && stages[s->stage](s)) {
         s->stage++;
         s->cursor = 0;

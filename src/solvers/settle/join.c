@@ -6,6 +6,7 @@
 #include "solvers/settle/settle.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const uint64_t LOW_X = UINT64_C(0x0101010101010101);
 static const int32_t FACES[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0), NEAR(0, -1, 0), NEAR(0, 1, 0), NEAR(0, 0, -1), NEAR(0, 0, 1)};
@@ -121,27 +122,46 @@ static void take_cells(settle *s, int32_t brick, int32_t body, const layer_mask 
     cells_flags(&s->cells)[brick] = s->cells.world->change;
 }
 
-static void push(settle *s, int32_t brick, int32_t *end)
+static void push(settle *s, int32_t brick)
 {
-    if (!brick || s->bricks[brick].queued || !s->bricks[brick].page) return;
-    s->bricks[brick].queued = 1;
-    s->queue[(*end)++ % s->brick_room] = brick;
+    settle_flood *f = &s->flood;
+    const settle_page *page = s->bricks[brick].page;
+    if (!brick || s->bricks[brick].joins || !page || layers_empty(&page->wet)) return;
+    s->bricks[brick].joins = 1;
+    s->joining[(f->first + f->count++) % s->brick_room] = brick;
 }
 
-// Each brick is in the queue at most once, so that there is room for all.
-static void flood(settle *s, int32_t brick, int32_t body)
+static int32_t pop(settle *s)
 {
-    int32_t begin = 0, end = 0;
-    push(s, brick, &end);
-    while (begin < end) {
-        const int32_t here = s->queue[begin++ % s->brick_room];
-        s->bricks[here].queued = 0;
-        if (begin >= s->brick_room) begin -= s->brick_room, end -= s->brick_room;
-        const layer_mask cells = grow(s, here, body);
+    settle_flood *f = &s->flood;
+    const int32_t brick = s->joining[f->first];
+    f->first = (f->first + 1) % s->brick_room;
+    f->count--;
+    s->bricks[brick].joins = 0;
+    return brick;
+}
+
+// Each brick is in the queue at most once, so that there is room for all. In their order, since what joins gives others to stand on. False if the next update goes on.
+static bool flood_on(settle *s)
+{
+    settle_flood *f = &s->flood;
+    while (f->count > 0) {
+        if (!settle_spend(s, SETTLE_COST_VISIT)) return false;
+        const int32_t here = pop(s);
+        const layer_mask cells = grow(s, here, f->body);
         if (layers_empty(&cells) || s->nodes.budget == 0) continue;
-        take_cells(s, here, body, &cells);
-        for (int32_t f = 0; f < 6; f++) push(s, s->cells.pool.near[here][FACES[f]], &end);
+        settle_charge(s, SETTLE_COST_JOIN);
+        take_cells(s, here, f->body, &cells);
+        for (int32_t k = 0; k < 6; k++) push(s, s->cells.pool.near[here][FACES[k]]);
     }
+    return true;
+}
+
+// What an edit changes may be what is flooded. Water that would have joined does so in the next turn.
+void settle_end_flood(settle *s)
+{
+    while (s->flood.count > 0) settle_wake(s, pop(s));
+    s->flood = (settle_flood){0};
 }
 
 // ---- Joining -----------------------------------------------------------------------------------------------------------------
@@ -174,11 +194,22 @@ int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64])
 
 void settle_join(settle *s, int32_t brick)
 {
-    int32_t bodies[NEIGHBOURS_MAX];
+    settle_flood *f = &s->flood;
     const settle_page *page = s->bricks[brick].page;
     if (!page || layers_empty(&page->wet)) return;
-    const int32_t count = settle_bodies_near(s, brick, bodies);
-    for (int32_t i = 0; i < count; i++) flood(s, brick, bodies[i]);
+    f->left = settle_bodies_near(s, brick, f->bodies);
+    f->next = 0;
+}
+
+bool settle_join_on(settle *s)
+{
+    settle_flood *f = &s->flood;
+    for (;;) {
+        if (!flood_on(s)) return false;
+        if (f->next == f->left) return true;
+        f->body = f->bodies[f->next++];
+        push(s, s->active[s->cursor - 1]);
+    }
 }
 
 // ---- Beginning ---------------------------------------------------------------------------------------------------------------
@@ -226,30 +257,64 @@ static int32_t top_over(const settle *s, cell_place at, int32_t material)
     }
 }
 
-void settle_begin_bodies(settle *s, int32_t brick)
+// Where bodies of a layer may begin.
+static uint64_t seeds_of(const settle *s, int32_t brick, int32_t layer)
+{
+    const settle_page *page = s->bricks[brick].page;
+    const uint64_t seeds = page->settled.layer[layer];
+    return seeds && !page->materials ? seeds & firm_below(s, brick, layer, page->material) : seeds;
+}
+
+// Begins the next body of a brick, as far as its first cell. False if there is none.
+static bool begin_next(settle *s, int32_t brick)
 {
     const settle_limits limits = settle_get_limits(s);
-    int32_t tries = SETTLE_SEEDS;
     settle_page *page = s->bricks[brick].page;
-    for (int32_t y = 0; y < 8 && page && tries > 0; y++) {
-        uint64_t seeds = page->settled.layer[y];
-        if (seeds && !page->materials) seeds &= firm_below(s, brick, y, page->material);
-        while (seeds && tries > 0) {
-            const cell_place seed = {brick, cell_of(y, region_take(&seeds))};
-            const int32_t material = page_material(page, seed.cell);
-            if (page_fill(page)[seed.cell] < limits.least_fill || s->slow[material] >= SETTLE_STIFF) continue;
-            const int32_t top = top_over(s, seed, material);
-            if (page->materials && !can_join(s, seed, top, material)) continue;
-            tries--;
-            if (!can_join(s, seed, top, material) || s->bodies.budget == 0 || s->nodes.budget == 0) continue;
-            if (!is_enough(s, seed, top, material, limits.least_cells)) continue;
-            const int32_t body = settle_new_body(s, top, material);
-            layer_mask first = {{0}};
-            first.layer[y] = bit_of(seed.cell);
-            take_cells(s, brick, body, &first);
-            flood(s, brick, body);
-            for (int32_t f = 0; f < 6; f++) flood(s, s->cells.pool.near[brick][FACES[f]], body);
-            seeds &= page->settled.layer[y];
+    settle_flood *f = &s->flood;
+    while (f->tries > 0) {
+        if (!f->seeds) {
+            if (++f->layer == 8) return false;
+            f->seeds = seeds_of(s, brick, f->layer);
+            continue;
         }
+        const cell_place seed = {brick, cell_of(f->layer, region_take(&f->seeds))};
+        const int32_t material = page_material(page, seed.cell);
+        if (page_fill(page)[seed.cell] < limits.least_fill || s->slow[material] >= SETTLE_STIFF) continue;
+        const int32_t top = top_over(s, seed, material);
+        if (page->materials && !can_join(s, seed, top, material)) continue;
+        f->tries--;
+        if (!can_join(s, seed, top, material) || s->bodies.budget == 0 || s->nodes.budget == 0) continue;
+        if (!is_enough(s, seed, top, material, limits.least_cells)) continue;
+        layer_mask first = {{0}};
+        first.layer[f->layer] = bit_of(seed.cell);
+        f->body = settle_new_body(s, top, material);
+        take_cells(s, brick, f->body, &first);
+        f->face = 0;
+        return true;
     }
+    return false;
+}
+
+void settle_begin_bodies(settle *s, int32_t brick)
+{
+    if (s->bricks[brick].page)
+        s->flood = (settle_flood){.seeding = true, .layer = -1, .tries = SETTLE_SEEDS, .face = FLOOD_FACES};
+}
+
+bool settle_begin_on(settle *s)
+{
+    settle_flood *f = &s->flood;
+    if (!f->seeding) return true;
+    const int32_t brick = s->active[s->cursor - 1];
+    do {
+        for (;;) {
+            if (!flood_on(s)) return false;
+            if (f->face == FLOOD_FACES) break;
+            push(s, f->face > 0 ? s->cells.pool.near[brick][FACES[f->face - 1]] : brick);
+            f->face++;
+        }
+        if (f->layer >= 0) f->seeds &= s->bricks[brick].page->settled.layer[f->layer];
+    } while (begin_next(s, brick));
+    *f = (settle_flood){0};
+    return true;
 }

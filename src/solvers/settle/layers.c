@@ -246,7 +246,7 @@ bool settle_search_above(settle *s, int32_t body, bool all)
 {
     settle_search *q = search_of(s, SEARCH_ABOVE, body);
     while (q->node) {
-        if (!all && !settle_look_on(s)) return false;
+        if (!all && !settle_look_on(s, SETTLE_COST_AROUND)) return false;
         const int32_t node = q->node;
         q->node = node_at(s, node)->next;
         look_above(s, body, node);
@@ -259,7 +259,7 @@ bool settle_search_top(settle *s, int32_t body, bool all)
     settle_search *q = search_of(s, SEARCH_TOP, body);
     for (; q->stage < 2; q->stage++) {
         while (q->node) {
-            if (!all && !settle_look_on(s)) return false;
+            if (!all && !settle_look_on(s, SETTLE_COST_AROUND)) return false;
             const int32_t node = q->node;
             q->node = node_at(s, node)->next;
             if (q->stage == 0)

@@ -149,6 +149,48 @@ uint32_t settle_liquids_around(const settle *s, int32_t brick)
     return liquids;
 }
 
+uint32_t settle_liquids_beside(const settle *s, int32_t brick)
+{
+    static const int32_t faces[6] = {NEAR(-1, 0, 0), NEAR(1, 0, 0),  NEAR(0, -1, 0),
+                                     NEAR(0, 1, 0),  NEAR(0, 0, -1), NEAR(0, 0, 1)};
+    uint32_t liquids = liquids_in(s, brick);
+    for (int32_t f = 0; f < 6; f++) liquids |= liquids_in(s, s->cells.pool.near[brick][faces[f]]);
+    return liquids;
+}
+
+layer_mask settle_meeting_cells(const settle *s, int32_t brick)
+{
+    const uint64_t all = ~UINT64_C(0), low_x = UINT64_C(0x0101010101010101);
+    const uint32_t own = liquids_in(s, brick);
+    const int32_t *near = s->cells.pool.near[brick];
+    layer_mask cells = {{0}};
+    uint64_t sides = is_several(own) ? all : 0;
+    if (liquids_in(s, near[NEAR(-1, 0, 0)]) & ~own) sides |= low_x;
+    if (liquids_in(s, near[NEAR(1, 0, 0)]) & ~own) sides |= low_x << 7;
+    if (liquids_in(s, near[NEAR(0, 0, -1)]) & ~own) sides |= 0xff;
+    if (liquids_in(s, near[NEAR(0, 0, 1)]) & ~own) sides |= UINT64_C(0xff) << 56;
+    for (int32_t y = 0; y < 8; y++) cells.layer[y] = sides;
+    if (liquids_in(s, near[NEAR(0, -1, 0)]) & ~own) cells.layer[0] = all;
+    if (liquids_in(s, near[NEAR(0, 1, 0)]) & ~own) cells.layer[7] = all;
+    return cells;
+}
+
+uint32_t settle_liquids_noted(settle *s, int32_t brick)
+{
+    uint32_t liquids = 0;
+    for (int32_t k = 0; k < 27; k++) {
+        const int32_t near = s->cells.pool.near[brick][k];
+        settle_brick *b = &s->bricks[near];
+        if (!near) continue;
+        if (b->noted != s->note) {
+            b->noted = s->note;
+            b->liquids = liquids_in(s, near);
+        }
+        liquids |= b->liquids;
+    }
+    return liquids;
+}
+
 // And those that reservoirs keep there.
 static uint32_t liquids_kept(const settle *s, int32_t brick)
 {
@@ -221,7 +263,8 @@ weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t cou
     s->climbed = false;
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) {
         settle_brick *b = &s->bricks[bricks[i]];
-        b->liquid = is_several(liquids) ? find_liquid(s, bricks[i]) : one_of(liquids);
+        b->liquid =
+            is_several(liquids) ? one_of(settle_liquids_noted(s, bricks[i]) | liquids_kept(s, bricks[i])) : one_of(liquids);
         if (b->liquid == SETTLE_SEVERAL)
             status = settle_need_materials(s, bricks[i]);
         else

@@ -81,7 +81,7 @@ static void load_brick(const settle *s, settle_mixed *m, int32_t brick, weir_coo
         for (int32_t y = from(low.y); y < to(low.y); y++) {
             for (int32_t x = from(low.x); x < to(low.x); x++) {
                 const int32_t cell = x + 8 * y + 64 * z, i = MIXED_AT(low.x + x, low.y + y, low.z + z);
-                m->fill[i] = page_fill(b->page)[cell];
+                m->fill[i] = b->page ? page_fill(b->page)[cell] : 0;
                 m->capacity[i] = (uint16_t)cell_capacity(b, cell);
                 m->material[i] = (uint8_t)(m->fill[i] > 0 ? page_material(b->page, cell) : WEIR_NOTHING);
             }

@@ -71,7 +71,8 @@ weir_status settle_reserve_parts(settle *s)
 int32_t settle_parts_wanted(const settle *s)
 {
     const settle_search *q = &s->search;
-    return q->kind == SEARCH_PARTS ? q->loose + q->lacking + q->roots : 0;
+    if (q->kind != SEARCH_PARTS) return 0;
+    return q->owed > 0 ? q->wanted : q->loose + q->lacking + q->roots;
 }
 
 int64_t settle_search_bytes(const settle *s)
@@ -281,17 +282,17 @@ static bool cut_nodes(settle *s)
             q->lacking = q->count;
             return false;
         }
-        if (!settle_look_on(s)) return false;
+        if (!settle_look_on(s, SETTLE_COST_LOOK)) return false;
         cut_node(s, q->node);
         q->node = node_at(s, q->node)->next;
     }
 }
 
 // Goes on with what is done to each part. False if the next update does.
-static bool walk_parts(settle *s, int32_t *part, void (*visit)(settle *s, int32_t part))
+static bool walk_parts(settle *s, int32_t *part, int64_t cost, void (*visit)(settle *s, int32_t part))
 {
     for (; *part < s->search.count; ++*part) {
-        if (!settle_look_on(s)) return false;
+        if (!settle_look_on(s, cost)) return false;
         visit(s, *part);
     }
     *part = 0;
@@ -304,8 +305,13 @@ static bool find_pieces(settle *s, int32_t body)
     settle_search *q = &s->search;
     const settle_body *b = body_at(s, body);
     if (q->kind != SEARCH_PARTS || q->body != body) {
-        const int64_t owed = q->kind == SEARCH_PARTS && q->body == 0 ? q->owed : 0;
-        *q = (settle_search){.kind = SEARCH_PARTS, .body = body, .top = b->top, .node = b->first[0], .owed = owed};
+        const bool lost = q->kind == SEARCH_PARTS && q->body == 0;
+        *q = (settle_search){.kind = SEARCH_PARTS,
+                             .body = body,
+                             .top = b->top,
+                             .node = b->first[0],
+                             .owed = lost ? q->owed : 0,
+                             .wanted = lost ? q->wanted : 0};
     }
     if (q->stage == STAGE_CUT) {
         if (!cut_nodes(s)) return false;
@@ -313,16 +319,16 @@ static bool find_pieces(settle *s, int32_t body)
         q->stage = STAGE_TIE;
     }
     if (q->stage == STAGE_TIE) {
-        if (!walk_parts(s, &q->part, tie_part)) return false;
+        if (!walk_parts(s, &q->part, SETTLE_COST_AROUND, tie_part)) return false;
         q->stage = q->roots > 1 ? STAGE_WEIGH : STAGE_FOUND;
     }
     if (q->stage == STAGE_WEIGH) {
         if (q->roots - 1 > s->bodies.budget) return false;  // the next update has room for them
-        if (!walk_parts(s, &q->part, weigh_part)) return false;
+        if (!walk_parts(s, &q->part, SETTLE_COST_LOOK, weigh_part)) return false;
         q->stage = STAGE_FIT;
     }
     if (q->stage == STAGE_FIT) {
-        if (!walk_parts(s, &q->part, fit_part)) return false;
+        if (!walk_parts(s, &q->part, SETTLE_COST_LOOK, fit_part)) return false;
         q->stage = STAGE_FOUND;
     }
     return true;

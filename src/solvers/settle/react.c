@@ -83,7 +83,8 @@ static bool has_room(const settle *s, const side *of)
            world_can_form(world, s->cells.pool.coord[of->at.brick]);
 }
 
-static void react(settle *s, side *a, side *b, float rate)
+// False if nothing comes of it.
+static bool react(settle *s, side *a, side *b, float rate)
 {
     const bool liquid = makes_liquid(a) || makes_liquid(b);
     // A product that is a liquid needs a cell: then one of the two is used up at once.
@@ -95,10 +96,10 @@ static void react(settle *s, side *a, side *b, float rate)
             units = (int32_t)body_at(s, of->holds.body)->volume;
         if (of == b) break;
     }
-    if (units <= 0) return;
+    if (units <= 0) return false;
     if (!has_room(s, a) || !has_room(s, b)) {
         settle_wake(s, a->at.brick);
-        return;
+        return false;
     }
     for (side *of = a;; of = b) {
         if (!of->stays) take(s, of, units);
@@ -115,24 +116,25 @@ static void react(settle *s, side *a, side *b, float rate)
     }
     settle_stir(s, a->at);
     settle_stir(s, b->at);
+    return true;
 }
 
-static void try_face(settle *s, settle_place at, int32_t way)
+static bool try_face(settle *s, settle_place at, int32_t way)
 {
     side a = {.at = at}, b = {.at = settle_next(s, at, way)};
-    if (!b.at.brick) return;
+    if (!b.at.brick) return false;
     a.holds = settle_look_at(s, a.at);
     b.holds = settle_look_at(s, b.at);
     if (!a.holds.material || !b.holds.material || a.holds.material == b.holds.material || !a.holds.units || !b.holds.units)
-        return;
+        return false;
     const weir_reaction_def *def = reactions_find(&s->cells.world->reactions, a.holds.material, b.holds.material);
-    if (!def || share_of(s, a.at) == 255 || share_of(s, b.at) == 255) return;
+    if (!def || share_of(s, a.at) == 255 || share_of(s, b.at) == 255) return false;
     const bool swapped = def->first != a.holds.material;
     a.to = reactions_product(s->cells.world, swapped ? def->second_to : def->first_to);
     b.to = reactions_product(s->cells.world, swapped ? def->first_to : def->second_to);
     a.stays = a.to == a.holds.material;
     b.stays = b.to == b.holds.material;
-    react(s, &a, &b, def->rate);
+    return react(s, &a, &b, def->rate);
 }
 
 // ---- Bricks ------------------------------------------------------------------------------------------------------------------
@@ -153,16 +155,26 @@ static bool any_react(const settle *s, uint32_t liquids, bool hardens)
 
 void settle_react(settle *s, int32_t brick)
 {
-    if (!any_react(s, settle_liquids_around(s, brick), false)) return;
+    if (!any_react(s, settle_liquids_beside(s, brick), false)) return;
+    const layer_mask cells = settle_meeting_cells(s, brick);
+    bool any = false;
     for (int32_t y = 0; y < 8; y++) {
-        for (uint64_t left = s->bricks[brick].open.layer[y]; left;) {
-            const settle_place at = {brick, cell_of(y, region_take(&left))};
+        const uint64_t open = s->bricks[brick].open.layer[y];
+        for (uint64_t left = any ? open : open & cells.layer[y]; left;) {
+            const int32_t bit = region_take(&left);
+            const settle_place at = {brick, cell_of(y, bit)};
+            bool reacts = false;
             for (int32_t way = 0; way < 6; way++) {
                 if (!settle_look_at(s, at).material) break;
                 // Upper faces are the brick's own; a lower one only where the brick beyond is not worked on.
                 const settle_place next = settle_next(s, at, way);
-                if (way & 1 || (next.brick && next.brick != brick && !s->bricks[next.brick].worked)) try_face(s, at, way);
+                if (way & 1 || (next.brick && next.brick != brick && !s->bricks[next.brick].worked))
+                    reacts |= try_face(s, at, way);
             }
+            // From the first one on that reacts any cell may be beside another liquid.
+            if (reacts) settle_charge(s, SETTLE_COST_MOVE);
+            if (reacts && !any) left = bit < 63 ? open & ~UINT64_C(0) << (bit + 1) : 0;
+            any |= reacts;
         }
     }
 }

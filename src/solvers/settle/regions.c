@@ -136,11 +136,11 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
 {
     (void)bricks;
     settle *s = state;
-    if (s->stage != STAGE_BEGIN)
+    if (settle_goes_on(s))
         return status_fail(WEIR_ERROR_BUSY,
                            "an update is half done: a region can leave or come when it is finished, which steps do until "
                            "weir_stats.behind_updates is 0, the fewer the larger the budget");
-    weir_status status = settle_sync(s);
+    weir_status status = settle_sync(s, BORN_OF_EDIT);
     // Of bodies that are cut. For what comes back there may be room for more already.
     const int32_t bodies = store_used(&s->bodies), most = s->histograms.budget > bodies ? s->histograms.budget : bodies;
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, most);
@@ -198,9 +198,21 @@ static void cut_body(settle *s, int32_t body)
     b->cut_pieces++;
 }
 
+// Bricks at the border may be wanted, or not be any more.
+static void look_around(settle *s, weir_box bricks, bool dirty)
+{
+    fluid_view view;
+    cells_look_around(&s->cells, bricks);
+    s->cells.pool.topology_dirty = dirty;
+    s->edited = true;
+    region_walk walk = walk_box(s, bricks, 1, &view);
+    for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) cells_look_again(&s->cells, b);
+}
+
 void settle_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX])
 {
     settle *s = state;
+    const bool dirty = s->cells.pool.topology_dirty;
     fluid_view view;
     measure(s, bricks, s->cuts);
     region_walk walk = walk_box(s, bricks, 0, &view);
@@ -211,6 +223,7 @@ void settle_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]
         cut_body(s, body);
     }
     walk = walk_box(s, bricks, 0, &view);
+    s->striking = true;
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;) {
         const settle_page *page = s->bricks[b].page;
         for (int32_t cell = 0; cell < BRICK_CELLS && page; cell++)
@@ -218,7 +231,8 @@ void settle_unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX]
                 held[page_material(page, cell)] += (int64_t)page->fill[page->now][cell] * SETTLE_UNIT;
         cells_brick_leaves(&s->cells, b);
     }
-    cells_look_around(&s->cells, bricks);
+    settle_strike_ended(s);
+    look_around(s, bricks, dirty);
 }
 
 // ---- Loading -----------------------------------------------------------------------------------------------------------------
@@ -278,7 +292,7 @@ static weir_status make_room(settle *s, weir_box bricks, const settle *a)
     const int32_t nodes = store_used(&a->nodes), bodies = store_used(&a->bodies), outlets = store_used(&a->outlets);
     const int32_t histograms = plus(plus(bodies, bodies), store_used(&a->histograms));
     weir_status status = bricks_reserve(&s->cells.pool, a->cells.pool.live);
-    if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
     // Twice: what is left to the next update follows from what there is, and that has lists as long as the stores.
     for (int32_t i = 0; i < 2 && status == WEIR_OK; i++) {
         if (i == 1) status = settle_reserve_stores(s);
@@ -490,8 +504,9 @@ void settle_region_adopt(void *state, weir_box bricks, void *arrival, const regi
 {
     settle *s = state;
     const region_arrival *a = arrival;
+    const bool dirty = s->cells.pool.topology_dirty;
     if (a) arrive(s, a);
-    cells_look_around(&s->cells, bricks);
+    look_around(s, bricks, dirty);
     if (a) rejoin_all(s, a);
     tell_bodies(s, bricks);
     if (changes->held) stir_all(s, bricks);

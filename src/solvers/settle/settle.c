@@ -51,7 +51,7 @@ static weir_status make(settle *s, weir_world *world, const weir_world_def *def)
     s->workers = workers_count(world->workers);
     s->scratch = memory_alloc_zero(&world->mem, (size_t)s->workers * sizeof(settle_tile));
     if (!s->scratch) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    status = settle_sync(s);
+    status = settle_sync(s, BORN_OF_EDIT);
     return status == WEIR_OK ? settle_reserve_stores(s) : status;
 }
 
@@ -92,10 +92,13 @@ static void stats(const void *state, weir_stats *all)
 {
     const settle *s = state;
     cells_stats(state, all);
-    const bool goes_on = s->stage != STAGE_BEGIN;
+    const bool goes_on = settle_goes_on(s);
     all->awake_bricks = s->active_count + s->touching_count + goes_on;
     all->behind_updates = s->age;
-    if (goes_on) all->behind_bricks = s->work_count - (s->stage > STAGE_WORK ? 0 : s->cursor - s->redo_count);
+    if (s->growing)
+        all->behind_bricks = s->active_count;
+    else if (goes_on)
+        all->behind_bricks = s->work_count - (s->stage > STAGE_WORK ? 0 : s->cursor - s->redo_count);
     all->cell_bytes = (int32_t)(sizeof(settle_page) / BRICK_CELLS);
     all->cell_state_bytes = 3;
     all->solved = true;

@@ -64,7 +64,11 @@ typedef struct settle_brick {
     uint8_t outcome;   // what came of it: see OUTCOME_CHANGED
     uint8_t stirred;   // something changed in it or beside it since it was worked on
     uint8_t touching;  // bodies may touch in it
-    uint8_t queued;    // of a flood under way
+    uint8_t queued;    // for a moment, where bricks are listed once
+    uint8_t joins;     // it is in the queue of the flood
+    uint32_t noted;    // when its liquids were, of `note`
+    uint32_t liquids;  // the materials in it then, as bits
+    uint8_t fresh;     // it woke because it is newborn, and the generation has not begun yet
     uint8_t
         liquid;  // in an update, of a worked one: the material that it and the 26 around it hold; 0: none, or SETTLE_SEVERAL
 } settle_brick;
@@ -160,6 +164,9 @@ typedef enum settle_stage {
     STAGE_COUNT
 } settle_stage;
 
+// Why bricks have come to be: but for water that is near they may go again.
+typedef enum settle_birth { BORN_OF_EDIT, BORN_OF_WATER, BORN_OF_SOURCE } settle_birth;
+
 // Numbered things in one array, some of them free.
 typedef struct settle_store {
     void *items;
@@ -171,12 +178,16 @@ typedef struct settle_store {
 
 // What the parts of an update cost, about in proportion to their time: a budget of one brick pays for one that goes through all stages.
 enum {
-    SETTLE_COST_WORK = 32,    // the laws
-    SETTLE_COST_MIXED = 128,  // where several liquids are near
-    SETTLE_COST_VISIT = 4,    // a stage after them
+    SETTLE_COST_WORK = 128,   // the laws
+    SETTLE_COST_MIXED = 768,  // where several liquids are near
+    SETTLE_COST_VISIT = 8,    // a stage after them
+    SETTLE_COST_JOIN = 48,    // of a brick in which water joins a body
+    SETTLE_COST_SORT = 384,   // of one in which liquids find their order, or react
+    SETTLE_COST_MOVE = 16,    // and of each cell that does
     SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
-    SETTLE_COST_CHANGE = 1,   // of a node of a body
-    SETTLE_COST_BRICK = SETTLE_COST_WORK + 4 * SETTLE_COST_VISIT
+    SETTLE_COST_AROUND = 4,   // and at those beside it
+    SETTLE_COST_CHANGE = 2,   // of a node of a body
+    SETTLE_COST_BRICK = SETTLE_COST_WORK + 8 * SETTLE_COST_VISIT
 };
 
 // What is found out about a body over as many updates as that takes, before anything of it changes (layers.c, parts.c). It counts nothing:
@@ -191,7 +202,8 @@ typedef struct settle_search {
     int32_t part;        // or the part at which it does
     int32_t count;       // of steps, or of parts
     int64_t spent;
-    int64_t owed;  // that was spent before a snapshot, which knows nothing of what it was spent on
+    int64_t owed;    // that was spent before a snapshot, which knows nothing of what it was spent on
+    int32_t wanted;  // room for parts that was asked for then
     // Of a layer: what it would count for.
     int64_t room;
     int32_t area, partly;
@@ -212,6 +224,21 @@ typedef struct settle_step {
     uint64_t cells;
     uint32_t flags;
 } settle_step;
+
+// Free water that joins a body, from brick to brick (join.c). It may take several updates.
+typedef struct settle_flood {
+    int32_t body;          // that gets it
+    int32_t first, count;  // bricks that are to be looked at, in `joining`
+    // Bodies that get some of the last brick that was come to, after this one.
+    int32_t bodies[64];
+    int32_t next, left;
+    // Or those that begin in it: where it is looked for the next, and how many more there may be.
+    bool seeding;
+    int32_t layer, tries, face;
+    uint64_t seeds;
+} settle_flood;
+
+enum { FLOOD_FACES = 7 };  // from which a body that begins is flooded, one after the other: of the brick and of those around
 
 // Levels that are being found (bodies.c).
 typedef struct settle_levels {
@@ -254,7 +281,9 @@ typedef struct settle {
     int32_t *touching;
     int32_t touching_count;
     int32_t *order;    // of bricks by coordinate; room for every one
-    int32_t *queue;    // of floods; room for every brick
+    int32_t *queue;    // of bricks that are gone through; room for every one
+    int32_t *joining;  // of the flood; room for every one
+    settle_flood flood;
     int32_t *changed;  // bodies of which something changed
     int32_t changed_count, changed_room;
     settle_cut *cuts;  // of bodies, while a region leaves
@@ -272,11 +301,16 @@ typedef struct settle {
     char *mixed_scratch;  // and one for mixed bricks, from the second material on
     int32_t workers;
     int64_t page_count, share_count, pending_count, mixed_count;  // that there are; mixed: pages with materials
+    uint32_t note;                    // how often liquids of bricks have begun to be noted, for as long as nothing changes
     uint32_t liquids;                 // bit 1 << material of each that it has held since it was empty
     bool climbed;                     // a body has risen into other bricks since the liquids of bricks were noted
     uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
     // The generation under way.
     settle_stage stage;
+    bool edited;    // something changed since the bricks of reservoirs were looked for
+    bool failed;    // the last update was not run, for want of memory
+    bool growing;   // it has not begun, since bricks are still to come or go
+    bool striking;  // bricks end that the list of active ones still has
     int32_t
         work_count;  // of the active ones, the first ones, that it works on: in the order of coordinates, 0 for one that rests
     int32_t cursor;  // as far as the stage has come with them
@@ -317,6 +351,12 @@ static inline settle_body *body_at(const settle *s, int32_t body)
 static inline settle_outlet *outlet_at(const settle *s, int32_t outlet)
 {
     return (settle_outlet *)s->outlets.items + outlet;
+}
+
+// Whether a generation is under way.
+static inline bool settle_goes_on(const settle *s)
+{
+    return s->stage != STAGE_BEGIN || s->growing;
 }
 
 static inline bool several_liquids(const settle *s)
@@ -497,9 +537,9 @@ void settle_begin(settle *s, weir_world *world);
 // ---- tables.c: bricks, pages, and stores of numbered things ----
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
-weir_status settle_sync(settle *s);
-// Takes back that newborn bricks woke, all behind the first `awake` active ones, so that a step made again finds them newborn.
-void settle_forget_newborn(settle *s, int32_t awake);
+weir_status settle_sync(settle *s, settle_birth births);
+// Bricks that ended leave the list of active ones.
+void settle_strike_ended(settle *s);
 weir_status settle_grow(settle *s, int32_t room);
 void settle_free_tables(settle *s);
 int64_t settle_bytes(const settle *s);
@@ -510,6 +550,8 @@ weir_status settle_need_pending(settle *s, int32_t brick);
 void settle_drop_page(settle *s, int32_t brick);
 // Notes anew which free cells are wet, full and settled.
 void settle_look_at_page(settle *s, int32_t brick);
+// The same of one cell.
+void settle_look_at_cell(settle *s, int32_t brick, int32_t cell);
 // Which ones of all pages have been calm for so many updates.
 void settle_note_settled(settle *s, int32_t patience);
 // Room for the shares of a brick's cells, which may be between.
@@ -549,8 +591,13 @@ weir_status settle_reserve_liquids(settle *s, const int32_t *bricks, int32_t cou
 // Whether what was noted then still holds of the bricks that are worked on, bodies having risen.
 bool settle_liquids_hold(settle *s);
 
-// The materials in a brick and the 26 around it, as bits.
+// The materials in a brick and the 26 around it, as bits; the same of the first half of an update, which looks at each brick once; and those in
+// it and at its faces.
 uint32_t settle_liquids_around(const settle *s, int32_t brick);
+uint32_t settle_liquids_noted(settle *s, int32_t brick);
+uint32_t settle_liquids_beside(const settle *s, int32_t brick);
+// The cells of a brick that may have another liquid at a face: those towards bricks with others, or all if it has several itself.
+layer_mask settle_meeting_cells(const settle *s, int32_t brick);
 // Notes the materials of a page's cells in a room of SETTLE_MIXED_BYTES.
 void settle_note_materials(settle *s, settle_page *page, void *room);
 // A body has got cells in a brick: liquids beside it that are others wake.
@@ -611,8 +658,10 @@ weir_status settle_update(void *state);
 bool settle_sources_wait(const void *state);
 // Whether there is time for so much more work; it is spent then.
 bool settle_spend(settle *s, int64_t cost);
+// What has been done costs more, as far as there is any left.
+void settle_charge(settle *s, int64_t cost);
 // The same for a node of a search; free where that was done before and lost.
-bool settle_look_on(settle *s);
+bool settle_look_on(settle *s, int64_t cost);
 // The same for what has been found, of so many nodes, to be done: in an update that has as much left as that takes, or has done nothing
 // else.
 bool settle_may_change(settle *s, int32_t nodes);
@@ -745,10 +794,14 @@ int32_t settle_ordered_nodes(const settle *s, int32_t brick, int32_t nodes[BRICK
 
 // ---- join.c: free water that becomes still ----
 
-// Lets the free water around a brick join bodies.
+// Lets the free water around a brick join bodies, the one before the cursor, and goes on with that: false if the next update does.
 void settle_join(settle *s, int32_t brick);
+bool settle_join_on(settle *s);
 // Lets bodies begin in it.
 void settle_begin_bodies(settle *s, int32_t brick);
+bool settle_begin_on(settle *s);
+// Before anything changes outside of an update.
+void settle_end_flood(settle *s);
 // The bodies that have cells in a brick or at its faces. Returns how many there are, of which the first 64 are listed.
 int32_t settle_bodies_near(const settle *s, int32_t brick, int32_t bodies[64]);
 // The cells of a brick that lie beside a body's cells in the bricks around it.

@@ -58,7 +58,7 @@ bool settle_is_last(const settle *s, int32_t body)
 
 void settle_stir(settle *s, settle_place at)
 {
-    settle_look_at_page(s, at.brick);
+    settle_look_at_cell(s, at.brick, at.cell);
     s->cells.pool.wet[at.brick] = s->cells.store->wet(&s->cells, at.brick);
     cells_flags(&s->cells)[at.brick] = s->cells.world->change;
     settle_wake_around(s, at.brick);
@@ -431,20 +431,27 @@ static int32_t find_denser(const settle *s, settle_place at, settle_held holds, 
 
 void settle_sort_liquids(settle *s, int32_t brick)
 {
-    layer_mask moved = {{0}};
+    layer_mask moved = {{0}}, cells = settle_meeting_cells(s, brick);
     uint64_t risen = 0;  // columns out of which something has risen: one cell of each in an update
-    bool looked_far = false;
+    bool looked_far = false, any = false;
     for (int32_t y = 0; y < 8; y++) {
-        for (uint64_t left = s->bricks[brick].open.layer[y]; left;) {
+        const uint64_t open = s->bricks[brick].open.layer[y];
+        for (uint64_t left = any ? open : open & cells.layer[y]; left;) {
             const int32_t bit = region_take(&left);
             const settle_place at = {brick, cell_of(y, bit)};
             const settle_held holds = settle_look_at(s, at);
             settle_place from;
-            if (!holds.material || layers_have(&moved, at.cell) || swap_free(s, at, holds, &moved) ||
-                sink_through(s, at, holds))
-                continue;
-            const int32_t body = risen >> bit & 1 ? 0 : find_denser(s, at, holds, &from);
-            if (body && rise_through(s, at, holds, body, from, &looked_far)) risen |= UINT64_C(1) << bit;
+            if (!holds.material || layers_have(&moved, at.cell)) continue;
+            bool moves = swap_free(s, at, holds, &moved) || sink_through(s, at, holds);
+            const int32_t body = moves || risen >> bit & 1 ? 0 : find_denser(s, at, holds, &from);
+            if (body && rise_through(s, at, holds, body, from, &looked_far)) {
+                risen |= UINT64_C(1) << bit;
+                moves = true;
+            }
+            // From the first one on that moves any cell may be beside another liquid.
+            if (moves) settle_charge(s, SETTLE_COST_MOVE);
+            if (moves && !any) left = bit < 63 ? open & ~UINT64_C(0) << (bit + 1) : 0;
+            any |= moves;
         }
     }
 }

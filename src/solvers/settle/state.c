@@ -2,14 +2,14 @@
 //
 // In a snapshot: bricks in coordinate order, each as
 //
-//     coordinate | flags | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts, its material or 512 of them
+//     coordinate | flags of 2 bytes | number of nodes, of outlets | with free water: 512 fills of 2 bytes, 512 calm counts, its material or 512 of them
 //     | of the generation under way: what came of it, and whether several materials were around
 //     | each node, by its lowest cell: number of its body, eight layers of 8 bytes
 //     | each outlet: number of its body, the two heights of 8 bytes
 //
 // then the bodies, numbered in the order in which they come: material, volume of 8 bytes, level of 4, flags of 2, the top layer of 4 if terrain
 // took it, and what the laws see of it if that is something else: level and top layer of 4 bytes. Where a generation stands comes first, and
-// at the end the body that is being levelled, if there is one. All live bricks are there, also dry ones: one that comes to be is worked on if a
+// at the end the body that is being levelled, if there is one, and what of a flood is left. All live bricks are there, also dry ones: one that comes to be is worked on if a
 // neighbour is, so it matters which have been there before.
 #include "base/hash.h"
 #include "solvers/settle/settle.h"
@@ -26,7 +26,9 @@ enum {
     FLAG_DONE = 32,
     FLAG_STIRRED = 64,
     FLAG_MIXED = 128,  // its free water is of several materials
-    FLAG_CLOSED = 1,   // of a body
+    FLAG_LOOK = 256,   // the topology is to look at it again
+    FLAG_FRESH = 512,
+    FLAG_CLOSED = 1,  // of a body
     FLAG_DIRTY = 2,
     FLAG_SPLIT = 4,
     FLAG_SEEN = 8,
@@ -153,13 +155,16 @@ weir_status settle_freeze(void *state)
         copy->cells.pool = s->cells.frozen;
         copy->cells.material = s->cells.material;
         copy->stage = s->stage;
+        copy->growing = s->growing;
         copy->cursor = s->cursor;
         copy->late = s->late;
         copy->undone = s->undone;
         copy->levels = s->levels;
         copy->search = s->search;
+        copy->flood = s->flood;
         enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
-                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->histograms, &copy->histograms);
+                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->outlets, &copy->outlets) &&
+                 copy_store(mem, &s->histograms, &copy->histograms);
     }
     for (int32_t b = 1; b < s->brick_room && enough; b++) enough = copy_brick(copy, b, &s->bricks[b]);
     if (enough) return WEIR_OK;
@@ -189,7 +194,7 @@ static uint32_t place_of(const settle *s, const settle_brick *b)
     if (s->stage == STAGE_BEGIN) return 0;
     const int32_t outcome = b->worked && s->stage > STAGE_WORK ? b->outcome : 0;
     const bool several = b->worked && s->stage > STAGE_WORK && b->liquid == SETTLE_SEVERAL;
-    return (uint32_t)(several << 16 | (b->worked ? FLAG_WORKED : 0) | (b->done ? FLAG_DONE : 0) |
+    return (uint32_t)(several << 16 | b->joins << 17 | (b->worked ? FLAG_WORKED : 0) | (b->done ? FLAG_DONE : 0) |
                       (b->stirred && b->worked && s->stage >= STAGE_WORK ? FLAG_STIRRED : 0) | outcome << 8);
 }
 
@@ -205,13 +210,39 @@ static int64_t found_so_far(const settle *s)
     return s->search.kind == SEARCH_NOTHING ? 0 : s->search.spent + s->search.owed;
 }
 
-// A dry brick at rest counts nothing.
+static bool is_first_of_body(const settle *s, int32_t brick, int32_t outlet)
+{
+    int32_t o = s->bricks[brick].outlet;
+    while (outlet_at(s, o)->body != outlet_at(s, outlet)->body) o = outlet_at(s, o)->next_in_brick;
+    return o == outlet;
+}
+
+// When a brick at rest wakes. It may have been beside several bodies that have become one.
+static uint64_t hash_outlets(const settle *s, int32_t brick)
+{
+    uint64_t sum = 0;
+    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) {
+        int64_t heights[2] = {INT64_MAX, INT64_MIN};
+        for (int32_t k = o; k && is_first_of_body(s, brick, o); k = outlet_at(s, k)->next_in_brick) {
+            const settle_outlet *outlet = outlet_at(s, k);
+            if (outlet->body != outlet_at(s, o)->body) continue;
+            if (outlet->up < heights[0]) heights[0] = outlet->up;
+            if (outlet->down > heights[1]) heights[1] = outlet->down;
+        }
+        if (heights[0] < INT64_MAX || heights[1] > INT64_MIN) sum += hash_bytes(heights, sizeof heights, 2);
+    }
+    return sum;
+}
+
+// A dry brick at rest counts nothing, unless it waits for a body.
 static uint64_t hash_brick(const settle *s, int32_t brick)
 {
     const settle_brick *b = &s->bricks[brick];
     const bool free = b->page && !layers_empty(&b->page->wet);
-    if (!b->active && !free && !b->node) return 0;
-    uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active | (uint64_t)place_of(s, b) << 1);
+    if (!b->active && !free && !b->node && !b->outlet) return 0;
+    const uint64_t outlets = hash_outlets(s, brick);
+    uint64_t hash =
+        hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), outlets + (b->active | (uint64_t)place_of(s, b) << 1));
     hash = hash_bytes(&b->open, sizeof b->open, hash);
     if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
     if (!free) return hash;
@@ -224,7 +255,8 @@ static uint64_t hash_brick(const settle *s, int32_t brick)
 static uint64_t hash_body(const settle *s, int32_t body)
 {
     const settle_body *b = body_at(s, body);
-    uint64_t cells = body_may_be_split(b) | (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8;
+    uint64_t cells = body_may_be_split(b) | (uint64_t)b->closed << 1 |
+                     (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8 | (uint64_t)b->level << 16;
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             const settle_node *node = node_at(s, n);
@@ -260,10 +292,12 @@ uint64_t settle_hash(const void *state, bool frozen)
     uint64_t sum = atomic_load(&job.sum);
     for (int32_t body = 1; body < s->bodies.end; body++)
         if (body_at(s, body)->used) sum += hash_body(s, body);
-    if (s->stage != STAGE_BEGIN) {
+    if (settle_goes_on(s)) {
         const settle_levels *l = &s->levels;
-        const int32_t place[7] = {(int32_t)s->stage, cursor_of(s), s->late, s->undone, l->round, l->due, l->apart};
-        sum += hash_bytes(place, sizeof place, 1 + (uint64_t)found_so_far(s));
+        const settle_flood *f = &s->flood;
+        const int32_t place[13] = {(int32_t)s->stage, cursor_of(s), s->late,           s->undone, l->round, l->due,  l->apart,
+                                   f->seeding,        f->layer,     f->left - f->next, f->tries,  f->face,  f->count};
+        sum += hash_bytes(place, sizeof place, 1 + (uint64_t)found_so_far(s) + f->seeds);
     }
     return sum;
 }
@@ -321,9 +355,11 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
     snapshot_put_coord(w, s->cells.pool.coord[brick]);
     snapshot_put_number(w,
                         (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
-                            (s->cells.pool.wet_seen[brick] ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff) |
+                            (s->cells.pool.wet_seen[brick] == 1 ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff) |
+                            (s->cells.pool.wet_seen[brick] > 1 ? FLAG_LOOK : 0) | (b->fresh ? FLAG_FRESH : 0) |
+
                             (material == SETTLE_SEVERAL ? FLAG_MIXED : 0),
-                        1);
+                        2);
     snapshot_put_number(w, (uint32_t)count, 2);
     snapshot_put_number(w, (uint32_t)count_outlets(s, brick, box), 1);
     if (free) {
@@ -334,7 +370,7 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
         else
             snapshot_put_number(w, (uint32_t)material, 1);
     }
-    if (place_of(s, b) & FLAG_WORKED) snapshot_put_number(w, place_of(s, b) >> 8, 2);
+    if (place_of(s, b) & FLAG_WORKED) snapshot_put_number(w, place_of(s, b) >> 8 & 0x1ff, 2);
     for (int32_t i = 0; i < count; i++) {
         save_number(w, numbers, node_at(s, nodes[i])->body);
         for (int32_t y = 0; y < 8; y++) snapshot_put_number(w, node_at(s, nodes[i])->cells.layer[y], 8);
@@ -368,7 +404,8 @@ static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut
 static void save_stage(const settle *s, snapshot_writer *w)
 {
     snapshot_put_number(w, s->stage, 1);
-    if (s->stage == STAGE_BEGIN) return;
+    snapshot_put_number(w, s->growing, 1);
+    if (!settle_goes_on(s)) return;
     snapshot_put_number(w, (uint32_t)cursor_of(s), 4);
     snapshot_put_number(w, (uint32_t)s->late, 4);
     snapshot_put_number(w, s->undone, 1);
@@ -387,6 +424,26 @@ static void save_levels(const settle *s, snapshot_writer *w, const body_numbers 
     snapshot_put_number(w, (uint32_t)l->held, 4);
     snapshot_put_number(w, s->search.kind, 1);
     snapshot_put_number(w, (uint64_t)found_so_far(s), 8);
+    snapshot_put_number(w, (uint32_t)settle_parts_wanted(s), 4);
+}
+
+// Of the flood: the body that grows, those that come after it, and where others may begin.
+static void save_flood(const settle *s, snapshot_writer *w, const body_numbers *numbers)
+{
+    const settle_flood *f = &s->flood;
+    if (s->stage != STAGE_JOIN && s->stage != STAGE_SEED) return;
+    snapshot_put_number(w, (uint32_t)f->count, 4);
+    for (int32_t i = 0; i < f->count; i++)
+        snapshot_put_coord(w, s->cells.pool.coord[s->joining[(f->first + i) % s->brick_room]]);
+    if (f->count > 0) snapshot_put_number(w, (uint32_t)numbers->of[f->body], 4);
+    snapshot_put_number(w, (uint32_t)(f->left - f->next), 1);
+    for (int32_t i = f->next; i < f->left; i++) snapshot_put_number(w, (uint32_t)numbers->of[f->bodies[i]], 4);
+    snapshot_put_number(w, f->seeding, 1);
+    if (!f->seeding) return;
+    snapshot_put_number(w, (uint32_t)(f->layer + 1), 1);
+    snapshot_put_number(w, (uint32_t)f->tries, 1);
+    snapshot_put_number(w, (uint32_t)f->face, 1);
+    snapshot_put_number(w, f->seeds, 8);
 }
 
 static bool is_due(const settle *s, int32_t body)
@@ -415,6 +472,7 @@ void settle_save_bricks(const settle *s, snapshot_writer *w, const weir_box *box
         for (int32_t i = 0; i < pool->live; i++) known += is_saved(s, bricks[i], box);
         save_stage(s, w);
         snapshot_put_number(w, pool->topology_dirty, 1);
+        snapshot_put_number(w, s->edited, 1);
         snapshot_put_number(w, (uint32_t)known, 4);
         for (int32_t i = 0; i < pool->live; i++)
             if (is_saved(s, bricks[i], box)) save_brick(s, w, bricks[i], box, &numbers);
@@ -425,6 +483,7 @@ void settle_save_bricks(const settle *s, snapshot_writer *w, const weir_box *box
             save_body(w, body_at(s, by_number[i]), cuts ? &cuts[by_number[i]] : NULL, is_due(s, by_number[i]),
                       by_number[i] == s->levels.body);
         save_levels(s, w, &numbers);
+        save_flood(s, w, &numbers);
     }
     snapshot_scratch_free(w, by_number, bodies * sizeof *by_number);
     snapshot_scratch_free(w, bricks, (live + 1) * sizeof *bricks);
@@ -543,14 +602,14 @@ static weir_status load_node(settle *a, snapshot_reader *r, int32_t brick)
 static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, const weir_box *box, bool dirty)
 {
     const weir_coord at = snapshot_get_coord(r);
-    const int32_t flags = (int32_t)snapshot_get_number(r, 1), nodes = (int32_t)snapshot_get_number(r, 2),
+    const int32_t flags = (int32_t)snapshot_get_number(r, 2), nodes = (int32_t)snapshot_get_number(r, 2),
                   outlets = (int32_t)snapshot_get_number(r, 1);
     brick_mask open;
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (!snapshot_brick_sound(at) || (box && !region_holds(*box, at)))
         return snapshot_damaged(r, "the brick (%d, %d, %d) lies outside any %s", at.x, at.y, at.z, box ? "region" : "world");
     if (bricks_find(&a->cells.pool, at)) return snapshot_damaged(r, "the brick (%d, %d, %d) is there twice", at.x, at.y, at.z);
-    if (!terrain_open(t, at, &open) && !dirty)
+    if (!terrain_open(t, at, &open) && !dirty && !(flags & FLAG_LOOK))
         return snapshot_damaged(r, "the brick (%d, %d, %d) is solid throughout", at.x, at.y, at.z);
     const bool worked = flags & FLAG_WORKED;
     if ((flags & FLAG_MIXED && !(flags & FLAG_FREE)) || nodes > BRICK_CELLS || outlets > SETTLE_OUTLETS ||
@@ -575,7 +634,8 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, c
         a->bricks[brick].touching = 1;
         a->touching[a->touching_count++] = brick;
     }
-    a->cells.pool.wet_seen[brick] = (flags & FLAG_WET_SEEN) != 0;
+    a->cells.pool.wet_seen[brick] = flags & FLAG_LOOK ? TOPOLOGY_LOOK_AGAIN : (flags & FLAG_WET_SEEN) != 0;
+    a->bricks[brick].fresh = (flags & FLAG_FRESH) != 0;
     a->cells.pool.wet[brick] = flags & FLAG_FREE || nodes > 0;
     return status;
 }
@@ -670,11 +730,12 @@ static weir_status load_levels(settle *a, snapshot_reader *r)
     l->held = (int32_t)snapshot_get_number(r, 4);
     const int32_t kind = (int32_t)snapshot_get_number(r, 1);
     const int64_t spent = (int64_t)snapshot_get_number(r, 8);
+    const int32_t wanted = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     const bool levels = a->stage == STAGE_LEVEL_FIRST || a->stage == STAGE_LEVEL_MET || a->stage == STAGE_LEVEL ||
                         a->stage == STAGE_LEVEL_AGAIN;
     if (!levels || body < 1 || body >= a->bodies.end || !body_at(a, body)->dirty || l->round < 1 || kind >= SEARCH_COUNT ||
-        spent < 0 || flags > FLAG_AGAIN + FLAG_APART)
+        spent < 0 || wanted < 0 || wanted / BRICK_CELLS > store_used(&a->nodes) || flags > FLAG_AGAIN + FLAG_APART)
         return snapshot_damaged(r, "body %d of water is being levelled in round %d", body, l->round);
     // It is not among those of the round any more.
     const bool clean = body_at(a, body)->cut_clean;
@@ -684,17 +745,53 @@ static weir_status load_levels(settle *a, snapshot_reader *r)
     l->body = body;
     l->begun = true;
     l->apart = flags & FLAG_APART;
-    a->search = (settle_search){.kind = (settle_search_kind)kind, .owed = spent};
+    a->search = (settle_search){.kind = (settle_search_kind)kind, .owed = spent, .wanted = wanted};
     return WEIR_OK;
+}
+
+static weir_status load_flood(settle *a, snapshot_reader *r)
+{
+    settle_flood *f = &a->flood;
+    if (a->stage != STAGE_JOIN && a->stage != STAGE_SEED) return WEIR_OK;
+    const int32_t count = (int32_t)snapshot_get_number(r, 4);
+    bool sound = count >= 0 && count <= a->cells.pool.live;
+    for (int32_t i = 0; i < count && sound; i++) {
+        const int32_t brick = bricks_find(&a->cells.pool, snapshot_get_coord(r));
+        sound = brick && a->bricks[brick].page && !a->bricks[brick].joins;
+        if (!sound) break;
+        a->bricks[brick].joins = 1;
+        a->joining[f->count++] = brick;
+    }
+    if (count > 0) f->body = (int32_t)snapshot_get_number(r, 4);
+    f->left = (int32_t)snapshot_get_number(r, 1);
+    sound = sound && f->body >= (count > 0) && f->body < a->bodies.end && f->left <= 64;
+    for (int32_t i = 0; i < f->left && sound; i++) {
+        f->bodies[i] = (int32_t)snapshot_get_number(r, 4);
+        sound = f->bodies[i] > 0 && f->bodies[i] < a->bodies.end;
+    }
+    f->seeding = snapshot_get_number(r, 1);
+    if (f->seeding) {
+        f->layer = (int32_t)snapshot_get_number(r, 1) - 1;
+        f->tries = (int32_t)snapshot_get_number(r, 1);
+        f->face = (int32_t)snapshot_get_number(r, 1);
+        f->seeds = snapshot_get_number(r, 8);
+    }
+    if (snapshot_ended(r)) return snapshot_ends_early(r);
+    const bool within = f->count > 0 || f->left > 0 || f->seeding;
+    sound = sound && f->seeding <= (a->stage == STAGE_SEED) && f->layer < 8 && f->tries <= SETTLE_SEEDS &&
+            f->face <= FLOOD_FACES && (f->seeds == 0 || f->layer >= 0) && (!within || a->cursor > 0);
+    return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water takes in water in %d bricks", f->body, f->count);
 }
 
 static weir_status load_stage(settle *a, snapshot_reader *r)
 {
-    const uint64_t stage = snapshot_get_number(r, 1);
+    const uint64_t stage = snapshot_get_number(r, 1), growing = snapshot_get_number(r, 1);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
-    if (stage >= STAGE_COUNT) return snapshot_damaged(r, "its water is at a stage %d", (int)stage);
+    if (stage >= STAGE_COUNT || growing > 1 || (growing && stage != STAGE_BEGIN))
+        return snapshot_damaged(r, "its water is at a stage %d", (int)stage);
     a->stage = (settle_stage)stage;
-    if (a->stage == STAGE_BEGIN) return WEIR_OK;
+    a->growing = growing;
+    if (!settle_goes_on(a)) return WEIR_OK;
     a->cursor = (int32_t)snapshot_get_number(r, 4);
     a->late = (int32_t)snapshot_get_number(r, 4);
     a->undone = snapshot_get_number(r, 1);
@@ -736,8 +833,9 @@ weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, 
     settle_begin(a, s->cells.world);
     const weir_status stage = load_stage(a, r);
     if (stage != WEIR_OK) return stage;
-    if (box && a->stage != STAGE_BEGIN) return snapshot_damaged(r, "it left in the middle of an update");
+    if (box && settle_goes_on(a)) return snapshot_damaged(r, "it left in the middle of an update");
     const bool dirty = snapshot_get_number(r, 1);
+    a->edited = snapshot_get_number(r, 1);
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
     if (count < 0 || count > BRICK_MAX)
@@ -746,11 +844,12 @@ weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, 
         return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
     weir_status status =
         bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
-    if (status == WEIR_OK) status = settle_sync(a);
+    if (status == WEIR_OK) status = settle_sync(a, BORN_OF_EDIT);
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, box, dirty);
     if (status == WEIR_OK) status = list_worked(a, r);
     if (status == WEIR_OK) status = load_bodies(a, r, box != NULL, held);
     if (status == WEIR_OK) status = load_levels(a, r);
+    if (status == WEIR_OK) status = load_flood(a, r);
     if (status != WEIR_OK) return status;
     for (int32_t b = 1; b < a->cells.pool.end; b++)
         for (int32_t i = 0; i < BRICK_CELLS && a->bricks[b].page; i++)
@@ -786,12 +885,16 @@ void settle_adopt(void *state, void *arrival)
     SWAP(touching)
     SWAP(touching_count)
     SWAP(queue)
+    SWAP(joining)
+    SWAP(flood)
     SWAP(order)
     SWAP(changed)
     SWAP(changed_count)
     SWAP(changed_room)
-    SWAP(parts) SWAP(part_room) SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels)
-        SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage)
+    SWAP(parts)
+    SWAP(part_room)
+    SWAP(part_most) SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count)
+        SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited)
             SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
                 atomic_store(&s->gain_count, 0);

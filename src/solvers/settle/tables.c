@@ -120,6 +120,18 @@ void settle_look_at_page(settle *s, int32_t brick)
     note_settled(page, settle_get_limits(s).patience);
 }
 
+void settle_look_at_cell(settle *s, int32_t brick, int32_t cell)
+{
+    settle_brick *b = &s->bricks[brick];
+    settle_page *page = b->page;
+    if (!page) return;
+    const int32_t fill = page_fill(page)[cell], y = layer_of(cell);
+    const uint64_t bit = bit_of(cell);
+    page->wet.layer[y] = fill > 0 ? page->wet.layer[y] | bit : page->wet.layer[y] & ~bit;
+    page->full.layer[y] = fill > 0 && fill >= cell_capacity(b, cell) ? page->full.layer[y] | bit : page->full.layer[y] & ~bit;
+    if (fill == 0 || page->calm[cell] < settle_get_limits(s).patience) page->settled.layer[y] &= ~bit;
+}
+
 void settle_note_settled(settle *s, int32_t patience)
 {
     for (int32_t b = 1; b < s->brick_room; b++)
@@ -180,7 +192,8 @@ static void *longer(memory *mem, const void *old, size_t old_count, size_t count
     return table;
 }
 
-#define TABLES(ITEM) ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue) ITEM(order) ITEM(redo) ITEM(slice)
+#define TABLES(ITEM) \
+    ITEM(bricks) ITEM(known) ITEM(active) ITEM(touching) ITEM(queue) ITEM(joining) ITEM(order) ITEM(redo) ITEM(slice)
 
 // All tables or none.
 weir_status settle_grow(settle *s, int32_t room)
@@ -217,15 +230,21 @@ static int32_t next_unknown(const settle *s, int32_t brick)
 }
 
 // Water beside a new brick may have waited for it to come to be, or a reservoir, and a body below to rise into it. All are looked at before
-// the first wakes: their order is an accident.
-static void wake_newborn(settle *s, const int32_t *bricks, int32_t count)
+// the first wakes: their order is an accident. One that woke for that wakes no other, if more come in the next update.
+static void wake_newborn(settle *s, const int32_t *bricks, int32_t count, settle_birth births)
 {
-    for (int32_t i = 0; i < count; i++)
-        for (int32_t k = 0; k < 27; k++) s->bricks[bricks[i]].queued |= s->bricks[s->cells.pool.near[bricks[i]][k]].active;
     for (int32_t i = 0; i < count; i++) {
-        s->bricks[bricks[i]].queued |= settle_is_filled(s, bricks[i]);
-        if (s->bricks[bricks[i]].queued) settle_wake(s, bricks[i]);
-        s->bricks[bricks[i]].queued = 0;
+        for (int32_t k = 0; k < 27; k++) {
+            const settle_brick *near = &s->bricks[s->cells.pool.near[bricks[i]][k]];
+            s->bricks[bricks[i]].queued |= near->active && !near->fresh;
+        }
+    }
+    for (int32_t i = 0; i < count; i++) {
+        settle_brick *b = &s->bricks[bricks[i]];
+        b->queued |= settle_is_filled(s, bricks[i]);
+        if (b->queued) settle_wake(s, bricks[i]);
+        b->fresh = b->queued && births != BORN_OF_EDIT;
+        b->queued = 0;
         settle_note_below(s, bricks[i], 0, ~UINT64_C(0));
     }
 }
@@ -239,6 +258,15 @@ static int32_t strike(int32_t *list, int32_t *count, int32_t item)
     return i;
 }
 
+void settle_strike_ended(settle *s)
+{
+    s->striking = false;
+    int32_t kept = 0;
+    for (int32_t i = 0; i < s->active_count; i++)
+        if (s->bricks[s->active[i]].active) s->active[kept++] = s->active[i];
+    s->active_count = kept;
+}
+
 // The generation under way goes on without it.
 static void leave_generation(settle *s, int32_t brick)
 {
@@ -249,7 +277,7 @@ static void leave_generation(settle *s, int32_t brick)
     if (at < s->cursor) s->cursor--;
 }
 
-weir_status settle_sync(settle *s)
+weir_status settle_sync(settle *s, settle_birth births)
 {
     const brick_pool *pool = &s->cells.pool;
     weir_status status = s->brick_room < pool->capacity ? settle_grow(s, pool->capacity) : WEIR_OK;
@@ -260,22 +288,13 @@ weir_status settle_sync(settle *s)
     }
     if (count > 0) settle_end_search(s);
     if (status == WEIR_OK) {
-        wake_newborn(s, s->queue, count);
+        wake_newborn(s, s->queue, count, births);
+        for (int32_t i = 0; i < count && births != BORN_OF_WATER; i++) cells_look_again(&s->cells, s->queue[i]);
     } else {
         // All come anew the next time: those that woke now would be neighbours that are awake then.
         for (int32_t i = 0; i < count; i++) s->known[s->queue[i]] = 0;
     }
     return status;
-}
-
-void settle_forget_newborn(settle *s, int32_t awake)
-{
-    while (s->active_count > awake) {
-        const int32_t brick = s->active[--s->active_count];
-        s->bricks[brick].active = s->bricks[brick].stirred = 0;
-        settle_drop_page(s, brick);
-        s->known[brick] = 0;
-    }
 }
 
 void settle_brick_ended(fluid_cells *c, int32_t brick)
@@ -288,7 +307,7 @@ void settle_brick_ended(fluid_cells *c, int32_t brick)
     settle_drop_page(s, brick);
     drop_shares(s, brick);
     settle_undo_around(s, brick);
-    if (b->active) leave_generation(s, brick);
+    if (b->active && !s->striking) leave_generation(s, brick);
     if (b->touching) strike(s->touching, &s->touching_count, brick);
     *b = (settle_brick){0};
     s->known[brick] = 0;

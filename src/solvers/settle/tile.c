@@ -17,11 +17,11 @@ typedef struct work_job {
     settle_limits limits;
 } work_job;
 
-// Copies the free cells of a whole row. Where cells are wholly open or solid, eight bits are spread to eight numbers at once: each lane
+// Copies the free cells of a whole row, into a tile that is dry: a brick may have no page yet. Where cells are wholly open or solid, eight bits are spread to eight numbers at once: each lane
 // keeps its own bit, which is then multiplied up to a full cell.
 static void copy_row(const settle_brick *b, int32_t cell, uint16_t *fill, uint16_t *capacity)
 {
-    memcpy(fill, page_fill(b->page) + cell, 8 * sizeof *fill);
+    if (b->page) memcpy(fill, page_fill(b->page) + cell, 8 * sizeof *fill);
     if (b->shares) {
         for (int32_t i = 0; i < 8; i++) capacity[i] = (uint16_t)rule_settle_capacity(b->shares[cell + i]);
         return;
@@ -32,7 +32,7 @@ static void copy_row(const settle_brick *b, int32_t cell, uint16_t *fill, uint16
 
 static void copy_cell(const settle_brick *b, int32_t cell, uint16_t *fill, uint16_t *capacity)
 {
-    *fill = page_fill(b->page)[cell];
+    if (b->page) *fill = page_fill(b->page)[cell];
     *capacity = (uint16_t)cell_capacity(b, cell);
 }
 

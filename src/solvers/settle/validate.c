@@ -57,7 +57,8 @@ static const char *validate_brick(const settle *s, int32_t brick, int64_t units[
     if (!wrong && b->page) wrong = validate_page(s, brick, &taken, units);
     const bool wet = s->cells.store->wet(&s->cells, brick);
     if (!wrong && wet != (s->cells.pool.wet[brick] != 0)) wrong = broken("brick %d is noted as %s", brick, wet ? "dry" : "wet");
-    if (!wrong && (b->queued || (b->worked && (s->stage == STAGE_BEGIN || !b->active || !b->page))))
+    if (!wrong && (b->queued || (b->joins && s->flood.count == 0) ||
+                   (b->worked && (s->stage == STAGE_BEGIN || !b->active || (!b->page && (s->stage > STAGE_WORK || b->done))))))
         wrong = broken("brick %d is still listed", brick);
     if (!wrong && b->done && (s->stage != STAGE_WORK || !b->worked))
         wrong = broken("brick %d is done and not worked on", brick);
