@@ -35,6 +35,8 @@
     ITEM(kettle)         \
     ITEM(icemelt)        \
     ITEM(gasroom)        \
+    ITEM(divingbell)     \
+    ITEM(siphon)         \
     ITEM(random)         \
     ITEM(blend)          \
     ITEM(block)

@@ -743,12 +743,24 @@ void recipe_make_settle(recipe *r, uint64_t seed)
                           {room.max.x + rim, room.max.y + rim, room.max.z + rim}};
 }
 
-weir_world_def recipe_def(const recipe *r)
+void recipe_make_air(recipe *r, uint64_t seed)
+{
+    chance c = {seed * UINT64_C(0xd1342543de82ef95) + 3};
+    do recipe_make(r, next(&c), false);
+    while (r->solver != WEIR_SOLVER_MOMENTUM);
+    r->seed = seed;
+    r->air = one_in(&c, 3) ? number(&c, 0.001f, 16.0f) : number(&c, 0.05f, 2.0f);
+}
+
+weir_world_def recipe_def(const recipe *r, weir_params *params)
 {
     weir_world_def def = weir_world_def_default();
     def.solver = r->solver;
     def.bounds = r->bounds;
     def.open_sides = r->open_sides;
+    *params = weir_params_default();
+    params->momentum.air = r->air;
+    def.params = params;
     return def;
 }
 
@@ -1051,6 +1063,7 @@ void recipe_print(const recipe *r, FILE *file)
     for (int32_t i = 0; i < r->count; i++) updates += r->steps[i].kind == STEP_UPDATES ? r->steps[i].count : 0;
     fprintf(file, "-- World %llu; run it with --solver %s.\nworld {\n", (unsigned long long)r->seed,
             weir_solver_name(r->solver));
+    if (r->air > 0.0f) fprintf(file, "    params = {air = %.9g},\n", (double)r->air);
     if (memcmp(&r->bounds, &none, sizeof none) != 0) {
         fprintf(file, "    bounds = ");
         print_box(file, r->bounds);

@@ -34,7 +34,8 @@ extern "C" {
     PARAM(float, dust, 0, 0.1f, 1e-4, "fill below which water falls one cell per update")                                    \
     PARAM(float, sleep, 0, 1, 0, "flow below which water falls asleep once it is still; 0: never")                           \
     PARAM(int32_t, substeps, 1, 8, 8, "most moves per update; each carries water a cell far at most")                        \
-    PARAM(float, max_flow, 0, 8, 8, "largest flow, cells per update; no more than there may be substeps")
+    PARAM(float, max_flow, 0, 8, 8, "largest flow, cells per update; no more than there may be substeps")                    \
+    PARAM(float, air, 0, 16, 0, "pressure of the open air, in gravity times cells of water; 0: air is a vacuum")
 
 #define WEIR_CLASSIC_PARAMS(PARAM)                                           \
     PARAM(float, damping, 0, 1, 0.01, "share of flow lost per update")       \

@@ -62,6 +62,12 @@ static void store(const param_def *p, weir_params *params, double value)
     }
 }
 
+bool params_counts(const solver_table *solver, int32_t index, const weir_params *params)
+{
+    const int32_t always = SHARED_COUNT - ALIASES + solver->params.count - solver->params.late;
+    return index < always || param_bits(params_field(solver, index), params) != 0;
+}
+
 uint32_t param_bits(const param_def *p, const weir_params *params)
 {
     uint32_t bits;
@@ -264,6 +270,8 @@ weir_status weir_world_set_params(weir_world *world, const weir_params *params)
     weir_status status = params_check(params, world->solver);
     if (status != WEIR_OK) return status;
     const weir_params next = params_plain(params, world->solver);
+    if (world->solver->params_fit) status = world->solver->params_fit(world->state, &next);
+    if (status != WEIR_OK) return status;
     if (world->solver->params_change) world->solver->params_change(world->state, &next);
     world->params = next;
     return WEIR_OK;

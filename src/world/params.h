@@ -25,12 +25,17 @@ typedef struct param_def {
 typedef struct param_table {
     const param_def *list;
     int32_t count;
+    // So many of the last ones came later: at 0, their default, they are in no hash and in no snapshot.
+    int32_t late;
 } param_table;
 
 typedef struct solver_table solver_table;  // solver.h
 
 // The i-th parameter of a solver's worlds, each field once: first those that all share, then its own. NULL past the last.
 const param_def *params_field(const solver_table *solver, int32_t index);
+
+// Whether the parameter with an index counts in hash and snapshot.
+bool params_counts(const solver_table *solver, int32_t index, const weir_params *params);
 
 // Its four bytes as they lie there, for hash and snapshot; any bits may come from a file, and are checked afterwards.
 uint32_t param_bits(const param_def *p, const weir_params *params);

@@ -219,9 +219,13 @@ static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_
     }
     if (r->ended) return snapshot_ends_early(r);
     const param_def *p;
-    for (int32_t i = 0; (p = params_field(solver, i)); i++)
-        if (!(got >> i & 1)) return snapshot_damaged(r, "it lacks the parameter %s", p->name);
-    return params_check(params, solver) == WEIR_OK ? WEIR_OK : snapshot_damaged(r, "%s", weir_error_message());
+    for (int32_t i = 0; (p = params_field(solver, i)); i++) {
+        if (got >> i & 1) continue;
+        param_set_bits(p, params, 0);
+        if (params_counts(solver, i, params)) return snapshot_damaged(r, "it lacks the parameter %s", p->name);
+    }
+    if (params_check(params, solver) != WEIR_OK) return snapshot_damaged(r, "%s", weir_error_message());
+    return solver->params_fit ? solver->params_fit(world->state, params) : WEIR_OK;
 }
 
 static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)

@@ -216,11 +216,12 @@ void snapshot_scratch_free(snapshot_writer *w, void *block, size_t bytes)
 
 static void put_params(snapshot_writer *w, const weir_world *world)
 {
+    const param_def *p;
     int32_t count = 0;
-    while (params_field(world->solver, count)) count++;
+    for (int32_t i = 0; params_field(world->solver, i); i++) count += params_counts(world->solver, i, &world->params);
     put_i32(w, count);
-    for (int32_t i = 0; i < count; i++) {
-        const param_def *p = params_field(world->solver, i);
+    for (int32_t i = 0; (p = params_field(world->solver, i)); i++) {
+        if (!params_counts(world->solver, i, &world->params)) continue;
         snapshot_put_name(w, p->name);
         put_u32(w, param_bits(p, &world->params));
     }

@@ -26,6 +26,7 @@ static uint64_t chain_params(uint64_t hash, const weir_world *world)
 {
     const param_def *p;
     for (int32_t i = 0; (p = params_field(world->solver, i)); i++) {
+        if (!params_counts(world->solver, i, &world->params)) continue;
         uint32_t bits = param_bits(p, &world->params);
         hash = CHAIN(hash, bits);
     }

@@ -14,6 +14,7 @@ static const pass MOVE = PASS("mass and flow advection", momentum, move);
 static const pass OPEN_SIDES = PASS("open sides", momentum, open_sides);
 static const pass VISCOSITY = PASS("viscosity", momentum, viscosity);
 static const pass FORCES = PASS("forces and noise", momentum, forces);
+static const pass POCKETS = PASS("air", momentum, air);
 static const pass DIVERGENCE = PASS("divergence and smoothing", momentum, divergence);
 static const pass SMOOTH = PASS("smoothing", momentum, smooth);
 static const pass RESTRICT = PASS("residual and coarse operator", momentum, restrict_fine);
@@ -71,6 +72,7 @@ static void run_substep(momentum *m)
     backend_rules(&m->base, WEIR_PLACE_AFTER_MOVE);
     if (m->params.momentum.viscosity > 0.0f) run(m, &VISCOSITY);
     if (backend_pushes(world)) run(m, &FORCES);
+    if (m->pockets) run(m, &POCKETS);
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
@@ -112,6 +114,7 @@ static weir_params params_of_substep(const weir_params *all, int32_t n)
     p.momentum.damping *= share;
     p.momentum.damping_flow *= share;
     p.momentum.viscosity *= share;
+    p.momentum.air *= square;
     p.momentum.max_flow = least(all->momentum.max_flow * share, 1.0f);
     return p;
 }
@@ -122,7 +125,9 @@ static void set_laws_of_sleep(momentum *m)
     fluid_cells *c = &m->base.cells;
     const weir_params *p = &c->world->params;
     const backend_down down = backend_find_down(p);
-    sleep_set_laws(c, (sleep_gravity){down.axis, down.sign, down.head, down.inverse_head}, p->momentum.film);
+    // A body of water that sleeps has one level, whatever the air over it, so where air has a pressure nothing sleeps.
+    const int32_t sign = m->pockets ? 0 : down.sign;
+    sleep_set_laws(c, (sleep_gravity){down.axis, sign, down.head, down.inverse_head}, p->momentum.film);
 }
 
 static weir_status reserve(void *state)
@@ -132,7 +137,7 @@ static weir_status reserve(void *state)
     const int32_t most = params->momentum.substeps;
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
     m->params = params_of_substep(params, m->substep_count);
-    weir_status status = cells_reserve(state);
+    weir_status status = m->pockets ? pockets_reserve(m->pockets) : cells_reserve(state);
     set_laws_of_sleep(m);
     if (status == WEIR_OK) status = sleep_plan(&m->base.cells);
     if (status != WEIR_OK) return status;
@@ -199,10 +204,18 @@ static void region_adopt(void *state, weir_box bricks, void *arrival, const regi
     momentum *m = state;
     const int32_t substeps = arrival ? ((const cells_arrival *)arrival)->carried / 256 : 0;
     set_laws_of_sleep(m);
+    if (m->pockets) pockets_forget(m->pockets);
     cells_region_adopt(state, bricks, arrival, changes);
     if (changes->count > 0 || changes->held) m->cycles_next = 0;
     if (substeps > m->substeps_next) m->substeps_next = substeps < MOMENTUM_FLOW_MAX ? substeps : MOMENTUM_FLOW_MAX;
     m->flow_bound = MOMENTUM_FLOW_MAX;
+}
+
+static void unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX])
+{
+    momentum *m = state;
+    if (m->pockets) pockets_forget(m->pockets);
+    cells_unload(state, bricks, held);
 }
 
 // Where water stood, nothing may stand any more, or more than before.
@@ -211,6 +224,7 @@ static void terrain_changed(void *state, weir_box bricks)
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);
     wake(m, bricks);
+    if (m->pockets) pockets_forget(m->pockets);
     cells_terrain_changed(state, bricks);
     m->cycles_next = 0;
 }
@@ -225,6 +239,17 @@ static void params_change(void *state, const weir_params *next)
     bricks_catch_up(&m->base.cells.pool);
     set_laws_of_sleep(m);
     sleep_wake_all(&m->base.cells);
+}
+
+// The gas in cells has channels of its own, which a world has from its beginning or not at all.
+static weir_status params_fit(const void *state, const weir_params *next)
+{
+    const momentum *m = state;
+    if ((m->pockets != NULL) == (next->momentum.air > 0.0f)) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT,
+                       m->pockets ? "this world was made with air that has a pressure: the parameter air cannot become 0"
+                                  : "this world was made without air: the parameter air cannot become %g",
+                       (double)next->momentum.air);
 }
 
 static weir_status update(void *state)
@@ -251,7 +276,22 @@ static weir_status update(void *state)
 static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS(MOMENTUM_FLOW_MAX)};
 static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES};
 
+static const cell_channel air_channels[AIR_CHANNELS] = {
+    FLOW_CHANNEL_ROWS(MOMENTUM_FLOW_MAX),
+    [CHANNEL_GAS] = {"gas", CHANNEL_COUNT, 4, true, CHANNEL_GAS_NEXT, AIR_GAS_MOST + 1.0},
+    [CHANNEL_GAS_NEXT] = {"gas_next", CHANNEL_COUNT, 4, false, CHANNEL_NONE, AIR_GAS_MOST + 1.0},
+};
+static const cell_layout air_layout = {air_channels, AIR_CHANNELS, FLOW_CHANNEL_PLACES};
+
 // ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static void destroy(void *state)
+{
+    momentum *m = state;
+    memory_free(&m->base.cells.world->mem, m->filled, m->filled_room * sizeof *m->filled);
+    pockets_destroy(m->pockets);
+    solver_state_free(state, sizeof(momentum));
+}
 
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
@@ -260,18 +300,16 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
 #else
     const solver_part *on_opencl = NULL;
 #endif
-    weir_status status = solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, on_opencl, state);
-    if (status != WEIR_OK || sleep_create(*state, &world->params.momentum.sleep)) return status;
-    solver_state_free(*state, sizeof(momentum));
+    const bool air = world->params.momentum.air > 0.0f;
+    weir_status status =
+        solver_state_create(world, def, sizeof(momentum), air ? &air_layout : &layout, &momentum_on_cpu, on_opencl, state);
+    if (status != WEIR_OK) return status;
+    momentum *m = *state;
+    if (air) m->pockets = pockets_create(*state);
+    if ((m->pockets || !air) && sleep_create(*state, &world->params.momentum.sleep)) return WEIR_OK;
+    destroy(*state);
     *state = NULL;
     return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-}
-
-static void destroy(void *state)
-{
-    momentum *m = state;
-    memory_free(&m->base.cells.world->mem, m->filled, m->filled_room * sizeof *m->filled);
-    solver_state_free(state, sizeof(momentum));
 }
 
 static void stats(const void *state, weir_stats *all)
@@ -315,7 +353,7 @@ const solver_table solver_momentum = {
     .name = "momentum",
     .help = "water that keeps its momentum, levels through pipes and shoots from holes",
     .unit = 1,
-    .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS},
+    .params = {PARAMS, sizeof PARAMS / sizeof *PARAMS, .late = 1},
     .flow_max = flow_max,
     .speed = 1.0f,
     .cell_max = 4 * WEIR_FULL - 1,  // turned into floats, which count to 2^24
@@ -325,7 +363,9 @@ const solver_table solver_momentum = {
     .apply = apply,
     .put = put,
     .region_adopt = region_adopt,
+    .unload = unload,
     .terrain_changed = terrain_changed,
+    .params_fit = params_fit,
     .params_change = params_change,
     .create = create,
     .destroy = destroy,
