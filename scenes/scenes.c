@@ -36,6 +36,8 @@
     ITEM(icemelt)        \
     ITEM(gasroom)        \
     ITEM(burst)          \
+    ITEM(divingbell)     \
+    ITEM(siphon)         \
     ITEM(random)         \
     ITEM(blend)          \
     ITEM(block)

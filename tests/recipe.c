@@ -46,7 +46,6 @@ typedef struct maker {
     weir_box room;     // in which things are put
     int32_t added;     // emitters, drains, forces and reservoirs so far
     int32_t substeps;  // that an update may take
-    bool gas;          // its fluid is one
 } maker;
 
 static recipe_step *add(maker *m, step_kind kind)
@@ -202,7 +201,7 @@ static void fill(maker *m)
 {
     recipe_step *step = add(m, STEP_FILL);
     step->shape = some_shape(m, whole(m->c, 1, 3) == 1 ? 4 : 20);
-    step->value = m->gas && one_in(m->c, 2) ? number(m->c, 0, 3.98f) : some_fill(m);
+    step->value = m->r->gas && one_in(m->c, 2) ? number(m->c, 0, 3.98f) : some_fill(m);
 }
 
 // Sets water in motion, often faster than it would come to be in so few updates.
@@ -273,7 +272,7 @@ static void make_params(maker *m)
         if (one_in(c, 2)) set(m, "iterations", (float)whole(c, 1, one_in(c, 4) ? 40 : 13));
         return;
     }
-    if (m->gas && one_in(c, 6)) set(m, "gas", one_in(c, 2) ? 0.2f : number(c, 1e-6f, 0.2f));
+    if (m->r->gas && one_in(c, 6)) set(m, "gas", one_in(c, 2) ? 0.2f : number(c, 1e-6f, 0.2f));
     if (one_in(c, 4)) set(m, "substeps", (float)whole(c, 1, m->substeps));
     if (one_in(c, 4)) set(m, "friction", one_in(c, 2) ? 0.0f : number(c, 0, 1));
     if (one_in(c, 4)) set(m, "damping_flow", one_in(c, 3) ? 0.0f : number(c, 0, one_in(c, 3) ? 16.0f : 1.0f));
@@ -489,7 +488,7 @@ void recipe_make(recipe *r, uint64_t seed, bool calm)
     maker m = {.r = r, .c = &c, .room = room, .substeps = bounded ? 8 : whole(&c, 1, 2)};
     if (!bounded && r->solver == WEIR_SOLVER_MOMENTUM) set(&m, "substeps", (float)m.substeps);
     if (!calm && r->solver == WEIR_SOLVER_MOMENTUM && seed % 6 == 5) {
-        m.gas = true;
+        r->gas = true;
         set(&m, "gas", number(&c, 1e-3f, 0.2f));
     }
     if (calm) {
@@ -749,12 +748,24 @@ void recipe_make_settle(recipe *r, uint64_t seed)
                           {room.max.x + rim, room.max.y + rim, room.max.z + rim}};
 }
 
-weir_world_def recipe_def(const recipe *r)
+void recipe_make_air(recipe *r, uint64_t seed)
+{
+    chance c = {seed * UINT64_C(0xd1342543de82ef95) + 3};
+    do recipe_make(r, next(&c), false);
+    while (r->solver != WEIR_SOLVER_MOMENTUM || r->gas);
+    r->seed = seed;
+    r->air = one_in(&c, 3) ? number(&c, 0.001f, 16.0f) : number(&c, 0.05f, 2.0f);
+}
+
+weir_world_def recipe_def(const recipe *r, weir_params *params)
 {
     weir_world_def def = weir_world_def_default();
     def.solver = r->solver;
     def.bounds = r->bounds;
     def.open_sides = r->open_sides;
+    *params = weir_params_default();
+    params->momentum.air = r->air;
+    def.params = params;
     return def;
 }
 
@@ -1062,6 +1073,7 @@ void recipe_print(const recipe *r, FILE *file)
     for (int32_t i = 0; i < r->count; i++) updates += r->steps[i].kind == STEP_UPDATES ? r->steps[i].count : 0;
     fprintf(file, "-- World %llu; run it with --solver %s.\nworld {\n", (unsigned long long)r->seed,
             weir_solver_name(r->solver));
+    if (r->air > 0.0f) fprintf(file, "    params = {air = %.9g},\n", (double)r->air);
     if (memcmp(&r->bounds, &none, sizeof none) != 0) {
         fprintf(file, "    bounds = ");
         print_box(file, r->bounds);

@@ -42,6 +42,8 @@ typedef struct recipe {
     weir_solver solver;
     weir_box bounds;  // empty: none
     uint32_t open_sides;
+    bool gas;        // the world is of gas
+    float air;       // the parameter, which a world has from its beginning
     weir_box reach;  // in which all of its water stays
     recipe_step steps[RECIPE_STEPS];
     int32_t count;
@@ -53,8 +55,11 @@ void recipe_make(recipe *r, uint64_t seed, bool calm);
 // One of settle: basins, caves, pits and bends in which water comes to rest, and is stirred up again.
 void recipe_make_settle(recipe *r, uint64_t seed);
 
-// What a world of it is made with: solver, bounds and open sides.
-weir_world_def recipe_def(const recipe *r);
+// The recipe of a seed, in a world whose air has a pressure.
+void recipe_make_air(recipe *r, uint64_t seed);
+
+// What a world of it is made with: solver, bounds, open sides, and parameters that are put in `params`.
+weir_world_def recipe_def(const recipe *r, weir_params *params);
 
 // Applies a step that is not STEP_RELOAD or STEP_UPDATES. A step that the world refuses because it lies outside is passed over.
 weir_status recipe_apply(const recipe_step *step, weir_world *world);

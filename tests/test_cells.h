@@ -9,7 +9,7 @@ static inline fluid_cells *test_cells(const weir_world *world)
     fluid_cells *cells = world->state;
     const cell_layout *layout = cells->layout;
     assert_true(layout->mass == CHANNEL_MASS && layout->flow == CHANNEL_FLOW_X && layout->pressure == CHANNEL_PRESSURE);
-    assert_int_equal(layout->count, FLOW_CHANNELS);
+    assert_true(layout->count >= FLOW_CHANNELS);
     return cells;
 }
 

@@ -95,7 +95,7 @@ says "--backend opencl"
 works --version
 says "weir "
 works scenes
-for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column ground downhill ubend terrain waterfall digunderwater ocean locus oilwater layers lockexchange honey kettle icemelt gasroom burst random blend block; do says "$scene:"; done
+for scene in watercube dambreak damhole fountain shallowwave tsunami tube pool lake puddle raft slosh wave fall column ground downhill ubend terrain waterfall digunderwater ocean locus oilwater layers lockexchange honey kettle icemelt gasroom burst divingbell siphon random blend block; do says "$scene:"; done
 says "level_left"
 says "8000 updates; solver momentum"
 works bench --list

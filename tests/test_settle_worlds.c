@@ -214,7 +214,8 @@ static void set_budget(const play *p, int32_t k, weir_world *world)
 
 static weir_world *make_world(const play *p, int32_t k)
 {
-    weir_world_def def = recipe_def(p->r);
+    weir_params params;
+    weir_world_def def = recipe_def(p->r, &params);
     def.simd = paths[k].simd;
     def.threads = threads_of(&paths[k], p->r->seed);
     weir_world *world = test_make(&def);
@@ -319,7 +320,8 @@ static void count_world(const plain_settle_counts *of_world)
 static bool play_recipe(const recipe *r, int32_t only, finding *f)
 {
     play p = {.r = r};
-    const weir_world_def def = recipe_def(r);
+    weir_params params;
+    const weir_world_def def = recipe_def(r, &params);
     *f = (finding){0};
     p.plain = plain_settle_create(&def, r->reach);
     for (int32_t k = 0; k < path_count; k++)

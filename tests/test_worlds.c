@@ -8,6 +8,7 @@
 //     build/release/tests/test_worlds --seed 4711 --print          one world, as a scene
 //     --backend cpu|opencl                                         only these paths
 //     --calm                                                       only worlds in which water has time to fall asleep
+//     --air                                                        only worlds whose air has a pressure
 //     --whole                                                      worlds that differ are not cut down, which can take minutes
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,6 +110,7 @@ static bool compare_brick(const plain_world *w, const brick_pool *pool, int32_t 
     const float *values[4];
     for (int32_t n = 0; n < 3; n++) values[n] = bricks_floats(pool, CHANNEL_FLOW_X + n, brick);
     values[3] = bricks_floats(pool, CHANNEL_PRESSURE, brick);
+    const int32_t *gas = w->gas ? bricks_ints(pool, FLOW_CHANNELS, brick) : NULL;
     int32_t cell = 0;
     EACH_CELL_OF(&w->grid, first, i)
     {
@@ -116,6 +118,9 @@ static bool compare_brick(const plain_world *w, const brick_pool *pool, int32_t 
         if (mass[cell] != w->mass[i])
             return found(f, k, "update %lld, cell (%d, %d, %d): %d drops, and %d in the plain reading", (long long)w->update,
                          at.x, at.y, at.z, mass[cell], w->mass[i]);
+        if (gas && gas[cell] != w->gas[i])
+            return found(f, k, "update %lld, cell (%d, %d, %d): a gas of %d, and %d in the plain reading", (long long)w->update,
+                         at.x, at.y, at.z, gas[cell], w->gas[i]);
         for (int32_t n = 0; n < 4; n++)
             if (bits_of(values[n][cell]) != bits_of(plain[n][i]))
                 return found(f, k, "update %lld, cell (%d, %d, %d): %s is %.9g, and %.9g in the plain reading",
@@ -190,7 +195,8 @@ typedef struct play {
 
 static weir_world *make_world(const play *p, int32_t k)
 {
-    weir_world_def def = recipe_def(p->r);
+    weir_params params;
+    weir_world_def def = recipe_def(p->r, &params);
     def.backend = paths[k].backend;
     def.simd = paths[k].simd;
     def.threads = threads_of(&paths[k], p->r->seed);
@@ -276,7 +282,8 @@ static void count_world(const plain_sleep_counts *of_world)
 static bool play_recipe(const recipe *r, int32_t only, finding *f)
 {
     play p = {.r = r};
-    weir_world_def def = recipe_def(r);
+    weir_params params;
+    weir_world_def def = recipe_def(r, &params);
     *f = (finding){0};
     p.plain = plain_create(&def, r->reach);
     for (int32_t k = 0; k < path_count; k++) {
@@ -302,9 +309,21 @@ static bool still_found(const recipe *r, void *on)
 
 // ---- Tests -----------------------------------------------------------------------------------------------------------------
 
-static int32_t worlds_wanted, calm_wanted;
+static int32_t worlds_wanted, calm_wanted, air_wanted;
 static uint64_t first_seed = 1;
-static bool whole, calm;
+static bool whole;
+
+static void make_any(recipe *r, uint64_t seed)
+{
+    recipe_make(r, seed, false);
+}
+
+static void make_calm(recipe *r, uint64_t seed)
+{
+    recipe_make(r, seed, true);
+}
+
+static void (*make_wanted)(recipe *r, uint64_t seed) = make_any;
 
 static void report(recipe *r, finding *f)
 {
@@ -317,14 +336,14 @@ static void report(recipe *r, finding *f)
     recipe_print(r, stderr);
 }
 
-static void play_worlds(int32_t wanted, bool calm_ones)
+static void play_worlds(int32_t wanted, void (*make)(recipe *r, uint64_t seed))
 {
     recipe *r = malloc(sizeof *r);
     finding f;
     int32_t wrong = 0, played = 0;
     double begin = clock_seconds();
     while (played < wanted && wrong < 3) {
-        recipe_make(r, first_seed + (uint64_t)played++, calm_ones);
+        make(r, first_seed + (uint64_t)played++);
         if (!play_recipe(r, -1, &f)) {
             report(r, &f);
             wrong++;
@@ -352,7 +371,7 @@ static void play_worlds(int32_t wanted, bool calm_ones)
 static void random_worlds_are_as_the_plain_reading_has_them(void **state)
 {
     (void)state;
-    play_worlds(worlds_wanted, calm);
+    play_worlds(worlds_wanted, make_wanted);
 }
 
 // Some of them, where nobody asks for others.
@@ -360,7 +379,14 @@ static void so_are_worlds_that_fall_asleep(void **state)
 {
     (void)state;
     if (calm_wanted == 0) skip();
-    play_worlds(calm_wanted, true);
+    play_worlds(calm_wanted, make_calm);
+}
+
+static void so_are_worlds_with_air(void **state)
+{
+    (void)state;
+    if (air_wanted == 0) skip();
+    play_worlds(air_wanted, recipe_make_air);
 }
 
 // The hash at the end of a recipe, played on the first path.
@@ -412,7 +438,7 @@ static void a_world_that_is_printed_plays_the_same_as_a_scene(void **state)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--calm] [--whole] [--print]\n");
+    fprintf(stderr, "usage: test_worlds [--worlds N] [--seed S] [--backend cpu|opencl] [--calm] [--air] [--whole] [--print]\n");
     return 2;
 }
 
@@ -430,6 +456,7 @@ int main(int argc, char **argv)
     bool print = false;
     uint64_t worlds = (uint64_t)test_length(getenv("WEIR_TEST_SHORT") ? 40 : 200, 16);
     calm_wanted = test_length(getenv("WEIR_TEST_SHORT") ? 4 : 12, 1);
+    air_wanted = test_length(getenv("WEIR_TEST_SHORT") ? 10 : 40, 4);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--print") == 0) {
@@ -437,11 +464,14 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--whole") == 0) {
             whole = true;
         } else if (strcmp(argv[i], "--calm") == 0) {
-            calm = true;
-            calm_wanted = 0;
+            make_wanted = make_calm;
+            calm_wanted = air_wanted = 0;
+        } else if (strcmp(argv[i], "--air") == 0) {
+            make_wanted = recipe_make_air;
+            calm_wanted = air_wanted = 0;
         } else if (strcmp(argv[i], "--worlds") == 0 && read_number(value, &worlds) && worlds <= INT32_MAX) {
             device_every = 1;
-            calm_wanted = 0;
+            calm_wanted = air_wanted = 0;
             i++;
         } else if (strcmp(argv[i], "--seed") == 0 && read_number(value, &first_seed)) {
             i++;
@@ -461,7 +491,7 @@ int main(int argc, char **argv)
     worlds_wanted = (int32_t)worlds;
     if (print) {
         recipe *r = malloc(sizeof *r);
-        recipe_make(r, first_seed, calm);
+        make_wanted(r, first_seed);
         recipe_print(r, stdout);
         free(r);
         return 0;
@@ -474,6 +504,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_worlds_are_as_the_plain_reading_has_them),
         cmocka_unit_test(so_are_worlds_that_fall_asleep),
+        cmocka_unit_test(so_are_worlds_with_air),
         cmocka_unit_test(a_world_that_is_printed_plays_the_same_as_a_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

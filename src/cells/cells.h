@@ -78,6 +78,9 @@ struct fluid_cells {
     int64_t peak_bytes;       // of bricks and solver together
     const cell_store *store;  // NULL: fluid is in the channel of mass
     void (*ended)(fluid_cells *c, int32_t brick);  // NULL, or is told of bricks that are about to end
+    // NULL, or whether the solver needs a brick without water around it.
+    bool (*keeps)(const fluid_cells *c, int32_t brick);
+    void *keeper;  // for this
 };
 
 // Where the channels are now of a solver with mass in drops, flow on faces and pressure; NULL: it has none.

@@ -145,31 +145,34 @@ static weir_status find_births(fluid_cells *c, birth_list *births)
 
 // ---- Deaths ----------------------------------------------------------------------------------------------------------------
 
-static bool unwanted(const brick_pool *pool, int32_t brick)
+static bool unwanted(const fluid_cells *c, int32_t brick)
 {
+    const brick_pool *pool = &c->pool;
     if (pool->wet[brick] || !pool->alive[brick]) return false;
     if (mask_empty(&pool->open[brick])) return true;
     for (int32_t k = 0; k < 27; k++)
         if (pool->wet[pool->near[brick][k]]) return false;
-    return true;
+    return !c->keeps || !c->keeps(c, brick);
 }
 
-static int32_t doom(brick_pool *pool, int32_t brick)
+static int32_t doom(fluid_cells *c, int32_t brick)
 {
-    if (pool->wet_seen[brick] == DOOMED || !unwanted(pool, brick)) return 0;
+    brick_pool *pool = &c->pool;
+    if (pool->wet_seen[brick] == DOOMED || !unwanted(c, brick)) return 0;
     pool->wet_seen[brick] = DOOMED;
     return 1;
 }
 
 // Marks the bricks that nobody wants any more and returns how many there are.
-static int32_t find_deaths(brick_pool *pool)
+static int32_t find_deaths(fluid_cells *c)
 {
+    const brick_pool *pool = &c->pool;
     int32_t count = 0;
     for (int32_t b = next_turned(pool, 1); b < pool->end; b = next_turned(pool, b + 1)) {
         if (pool->topology_dirty) {
-            count += doom(pool, b);
+            count += doom(c, b);
         } else if (pool->wet_seen[b] && !pool->wet[b]) {
-            for (int32_t k = 0; k < 27; k++) count += doom(pool, pool->near[b][k]);
+            for (int32_t k = 0; k < 27; k++) count += doom(c, pool->near[b][k]);
         }
     }
     return count;
@@ -249,7 +252,7 @@ weir_status cells_topology(fluid_cells *c)
     weir_status status = find_births(c, &births);
     if (status == WEIR_OK) {
         // The dead make room for the newborn, but they die only when nothing can fail any more.
-        int32_t deaths = find_deaths(pool);
+        int32_t deaths = find_deaths(c);
         if (births.count > deaths) status = bricks_reserve(pool, births.count - deaths);
         if (status != WEIR_OK) {
             spare_all(pool);
@@ -377,7 +380,7 @@ static void end_beside(fluid_cells *c, int32_t brick, int64_t *units)
     int32_t near[27];
     memcpy(near, pool->near[brick], sizeof near);
     for (int32_t k = 0; k < 27; k++) {
-        if (near[k] == BRICK_NOTHING || !unwanted(pool, near[k])) continue;
+        if (near[k] == BRICK_NOTHING || !unwanted(c, near[k])) continue;
         deaths_add(&c->deaths, &c->world->mem, pool->coord[near[k]], c->world->change);
         if (c->ended) c->ended(c, near[k]);
         bricks_die(pool, near[k]);

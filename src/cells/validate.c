@@ -30,7 +30,7 @@ static const char *validate_wanted(const fluid_cells *c, int32_t brick)
 {
     const brick_pool *pool = &c->pool;
     const weir_coord at = pool->coord[brick];
-    bool wanted = pool->wet[brick];
+    bool wanted = pool->wet[brick] || (c->keeps && c->keeps(c, brick));
     for (int32_t k = 0; k < 27; k++) {
         int32_t near = pool->near[brick][k];
         brick_mask open;

@@ -81,12 +81,12 @@ void solver_state_free(void *state, size_t bytes);
     .find_channel = cells_find_channel, .channel_value = cells_channel_value, .hash_rules = cells_hash_rules,      \
     .is_remote = cells_is_remote, .catch_up = cells_catch_up, .device_status = cells_device_status,                \
     .leave_device = cells_leave_device, .put_prepare = cells_put_prepare, .region_save = cells_region_save,        \
-    .region_load = cells_region_load, .region_discard = cells_discard, .unload = cells_unload
+    .region_load = cells_region_load, .region_discard = cells_discard
 
 // And these, where nothing but cells is to be seen to.
 #define SOLVER_STATE_EDITS                                                                             \
     .reserve = solver_state_reserve, .prepare = cells_prepare, .apply = cells_apply, .put = cells_put, \
-    .region_adopt = cells_region_adopt, .terrain_changed = cells_terrain_changed
+    .region_adopt = cells_region_adopt, .unload = cells_unload, .terrain_changed = cells_terrain_changed
 
 // Runs the game's rules of one place.
 void backend_rules(solver_state *s, weir_place place);

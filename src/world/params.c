@@ -283,6 +283,7 @@ weir_status weir_world_set_params(weir_world *world, const weir_params *params)
     if (status != WEIR_OK) return status;
     const weir_params next = params_plain(params, world->solver);
     status = check_material(world, &next);
+    if (status == WEIR_OK && world->solver->params_fit) status = world->solver->params_fit(world->state, &next);
     if (status != WEIR_OK) return status;
     if (world->solver->params_change) world->solver->params_change(world->state, &next);
     world->params = next;

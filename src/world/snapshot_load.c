@@ -230,7 +230,8 @@ static weir_status get_params(snapshot_reader *r, const weir_world *world, weir_
             param_set_bits(p, params, 0);
         else if (!(got >> i & 1))
             return snapshot_damaged(r, "it lacks the parameter %s", p->name);
-    return params_check(params, solver) == WEIR_OK ? WEIR_OK : snapshot_damaged(r, "%s", weir_error_message());
+    if (params_check(params, solver) != WEIR_OK) return snapshot_damaged(r, "%s", weir_error_message());
+    return solver->params_fit ? solver->params_fit(world->state, params) : WEIR_OK;
 }
 
 static weir_status get_beginning(snapshot_reader *r, weir_world *world, arrival *a)

@@ -64,6 +64,8 @@ struct solver_table {
     weir_status (*terrain_prepare)(void *state, weir_box bricks);
     // The terrain of some bricks has changed. Fluid in cells that are solid now is removed and booked.
     void (*terrain_changed)(void *state, weir_box bricks);
+    // Whether the parameters may become others. NULL: they may.
+    weir_status (*params_fit)(const void *state, const weir_params *next);
     // The parameters are about to become others. NULL: they count from the next update on, and nothing is to be done before.
     void (*params_change)(void *state, const weir_params *next);
     // A reaction is about to be added, and is in the table already: room for what it makes. NULL: it needs none.

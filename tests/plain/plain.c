@@ -108,13 +108,15 @@ plain_world *plain_create(const weir_world_def *def, weir_box reach)
     w->there = zeros(w, 1);
     w->active = zeros(w, 1);
     w->mass = zeros(w, sizeof *w->mass);
-    float **const floats[] = {&w->pressure, &w->m, &w->m2, &w->q, &w->h, &w->divergence, &w->floor, &w->pressure2};
+    float **const floats[] = {&w->pressure, &w->m, &w->m2, &w->q, &w->h, &w->divergence, &w->floor, &w->pressure2, &w->air};
     for (size_t k = 0; k < sizeof floats / sizeof floats[0]; k++) *floats[k] = zeros(w, sizeof(float));
     for (int axis = 0; axis < 3; axis++) {
         w->flow[axis] = zeros(w, sizeof(float));
         w->flow2[axis] = zeros(w, sizeof(float));
         w->F[axis] = zeros(w, sizeof(float));
     }
+    if (w->params.momentum.air > 0.0f) w->gas = zeros(w, sizeof *w->gas);
+    w->kept = zeros(w, 1);
     for (int64_t i = 0; i < w->grid.all_cells; i++) w->open[i] = bounds_open(w, plain_at(&w->grid, i));
     return w;
 }
@@ -123,7 +125,7 @@ static float **all_floats(plain_world *w, int32_t k)
 {
     float **const floats[] = {&w->pressure, &w->m,         &w->m2,      &w->q,       &w->h,       &w->divergence,
                               &w->floor,    &w->pressure2, &w->flow[0], &w->flow[1], &w->flow[2], &w->flow2[0],
-                              &w->flow2[1], &w->flow2[2],  &w->F[0],    &w->F[1],    &w->F[2]};
+                              &w->flow2[1], &w->flow2[2],  &w->F[0],    &w->F[1],    &w->F[2],    &w->air};
     return k < (int32_t)(sizeof floats / sizeof floats[0]) ? floats[k] : NULL;
 }
 
@@ -139,13 +141,16 @@ void plain_destroy(plain_world *w)
     free(w->there);
     free(w->active);
     free(w->mass);
+    free(w->gas);
+    free(w->kept);
     free(w);
 }
 
 // ---- Live bricks -----------------------------------------------------------------------------------------------------------
 
-// A brick lives if it holds mass or touches one that does, and has an open cell. What is in others is gone.
-static void find_live(plain_world *w)
+// A brick lives if it holds mass or touches one that does, and has an open cell; and those of shut air, which are looked for if that is asked;
+// until they are, none ends where air has a pressure. What is in others is gone.
+static void find_live(plain_world *w, bool air)
 {
     plain_grid *g = &w->grid;
     const int64_t nx = g->size[0] / 8, ny = g->size[1] / 8, all = g->all_cells / 512;
@@ -158,9 +163,11 @@ static void find_live(plain_world *w)
         EACH_CELL_OF(g, first, i) wet |= w->mass[i] > 0;
         for (int64_t k = 0; wet && k < 27; k++) wanted[b + (k % 3 - 1) + nx * (k / 3 % 3 - 1) + nx * ny * (k / 9 - 1)] = 1;
     }
+    if (air) plain_air_keep(w, wanted);
     for (int64_t b = 0; b < all; b++) {
         int64_t first = 8 * (b % nx + b / nx % ny * g->step[1] + b / nx / ny * g->step[2]);
         bool any_open = false;
+        wanted[b] |= air ? w->kept[b] : was[b] && w->gas;
         if (wanted[b]) EACH_CELL_OF(g, first, i) any_open |= w->open[i];
         g->live[b] = wanted[b] && any_open;
         if (!was[b] || g->live[b]) continue;
@@ -170,6 +177,7 @@ static void find_live(plain_world *w)
             float **each;
             for (int32_t k = 0; (each = all_floats(w, k)); k++) (*each)[i] = 0.0f;
             w->mass[i] = 0;
+            if (w->gas) w->gas[i] = 0;
             w->active[i] = 0;
             w->there[i] = 0;
         }
@@ -355,6 +363,7 @@ static void shut(plain_world *w, int64_t i)
 {
     w->removed += w->mass[i];
     w->mass[i] = 0;
+    if (w->gas) w->gas[i] = 0;
     w->pressure[i] = 0.0f;
     for (int axis = 0; axis < 3; axis++) w->flow[axis][i] = w->flow[axis][i + w->grid.step[axis]] = 0.0f;
 }
@@ -424,7 +433,7 @@ void plain_set(plain_world *w, const char *name, double value)
 
 void plain_set_flow(plain_world *w, weir_box box, weir_vec flow)
 {
-    find_live(w);
+    find_live(w, false);
     float speed = w->solver == WEIR_SOLVER_CLASSIC ? 0.5f : 1.0f;
     const float to[3] = {flow.x / speed + 0.0f, flow.y / speed + 0.0f, flow.z / speed + 0.0f};
     box = clip(w, box);
@@ -689,7 +698,7 @@ static void update_all(plain_world *w)
 
 void plain_step(plain_world *w)
 {
-    find_live(w);
+    find_live(w, true);
     for (int32_t k = 0; k < w->source_count; k++) {
         plain_source *source = &w->sources[k];
         if (source->kind == PLAIN_EMITTER && (source->owed + source->rate) >> 16 > 0) make_live(w, source->box);

@@ -11,6 +11,7 @@
 //     plain.c            the world: grid, live bricks, edits, emitters and drains, forces
 //     plain_momentum.c   the update of the momentum solver, R1 to R9
 //     plain_levels.c     its coarse levels
+//     plain_air.c        its air under water
 //     plain_sleep.c      its sleep: who is awake, bodies, the rim
 //     plain_classic.c    the update of the classic solver
 #ifndef WEIR_TESTS_PLAIN_H
@@ -117,12 +118,16 @@ typedef struct plain_world {
     float substep_share;  // of an update
     float force_share;    // what forces give in a substep
     plain_sleep sleep;
+    int32_t *gas;     // see plain_air.c; NULL: air is a vacuum
+    uint8_t *kept;    // by brick: 1: of shut air, and live though no water is near
+    float air_whole;  // the parameter air, of a whole update
     // Scratch of an update.
     float *m, *m2;    // fill before and after the move
     float *F[3];      // what crosses the low faces
     float *q, *h;     // shares of R2; in classic q is the share that leaves
     float *flow2[3];  // flow after the move
     float *divergence, *floor, *pressure2;
+    float *air;  // the pressure of the air in and beside a cell
     uint8_t *active;
 } plain_world;
 
@@ -153,6 +158,10 @@ void plain_step(plain_world *w);
 void plain_momentum_update(plain_world *w);
 int32_t plain_substeps(const plain_world *w, float flow);
 void plain_classic_update(plain_world *w);
+
+// Air: the bricks of shut air, given those that water needs; and the pockets after a move of an update of 1/share.
+void plain_air_keep(plain_world *w, const uint8_t *wanted);
+void plain_air_find(plain_world *w, float share);
 
 // Whether a reservoir puts water into some cell of a brick.
 bool plain_wants_water(const plain_world *w, const plain_source *reservoir, int64_t brick);

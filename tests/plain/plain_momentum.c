@@ -201,6 +201,15 @@ static void find_divergence(plain_world *w, plain_down down)
         int64_t below = i + (down.sign < 0 ? -1 : 1) * w->grid.step[down.axis];
         float support = w->there[below] ? plain_least(1.0f, w->pressure[below] * down.inverse_head) : 1.0f;
         w->floor[i] = w->there[i] ? down.head * plain_least(1.0f, w->m2[i]) * support : 0.0f;
+        if (!w->gas || !w->there[i]) continue;
+        // With air the head is that over the pressure of the air; without any beside it water holds together down to a vacuum.
+        float over = plain_most(0.0f, w->pressure[below] - w->air[i]);
+        support = w->there[below] ? plain_least(1.0f, over * down.inverse_head) : 1.0f;
+        w->floor[i] = w->air[i] + down.head * plain_least(1.0f, w->m2[i]) * support;
+        if (w->air[i] > -1e30f) continue;
+        w->floor[i] = -p->air;
+        // And it is drawn to where some is lacking as gently as it is pushed out where there is too much.
+        if (e < 0.0f) w->divergence[i] += plain_most(p->excess_rate * e, -p->excess_cap) - e;
     }
 }
 
@@ -375,7 +384,7 @@ static void let_surfaces_rise(plain_world *w, plain_down down)
         int64_t upper = down.sign < 0 ? i : i - A, lower = down.sign < 0 ? i - A : i, below = lower + down.sign * A;
         float *f = &w->flow[down.axis][i];
         float rise = up * w->flow2[down.axis][down.sign < 0 ? i - A : i + A] - gap;
-        bool wet = w->m2[lower] >= empty && w->m2[below] >= empty && w->pressure[lower] > 0.0f;
+        bool wet = w->m2[lower] >= empty && w->m2[below] >= empty && w->pressure[lower] > (w->gas ? w->pressure[upper] : 0.0f);
         if (wet && w->there[upper] && w->m2[upper] < 0.005f && rise > 0.0f && rise > up * *f) *f = up * rise;
     }
 }
@@ -481,6 +490,7 @@ static void substep(plain_world *w)
         press(w);
         return;
     }
+    if (w->gas) plain_air_find(w, w->substep_share);
     find_divergence(w, down);
     solve_pressure(w);
     project(w, down);
@@ -506,6 +516,8 @@ void plain_momentum_update(plain_world *w)
     w->params.momentum.damping *= share;
     w->params.momentum.damping_flow *= share;
     w->params.momentum.viscosity *= share;
+    w->params.momentum.air *= square;
+    w->air_whole = all.momentum.air;
     w->params.momentum.max_flow = plain_least(1.0f, all.momentum.max_flow * share);
     w->substep_share = share;
     w->force_share = square;

@@ -767,7 +767,7 @@ void plain_sleep_plan(plain_world *w)
     const plain_down down = plain_find_down(&w->params);
     const bool momentum = w->solver == WEIR_SOLVER_MOMENTUM;
     s->on = momentum && w->params.momentum.gas == 0.0f && w->params.momentum.sleep > 0.0f && down.sign != 0 &&
-            w->params.noise == 0.0f;
+            w->params.noise == 0.0f && !w->gas;
     find_wet(w);
     memcpy(s->was_wet, s->wet, (size_t)brick_count(w));
     // Nothing is known of how water moves when sleep comes on.

@@ -9,11 +9,12 @@
 typedef struct momentum_args {
     cpu_bricks bricks;
     // Flags of bricks, made in the update.
-    brick_mask *active;      // cells whose pressure is above its floor
-    uint8_t *dry;            // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
-    brick_mask *thin;        // open cells that hold less than `thick` after the move
-    uint8_t *unconverged;    // 1: it had active cells and the tolerance or more was left in it when it was looked at last
-    const uint8_t *drained;  // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
+    brick_mask *active;       // cells whose pressure is above its floor
+    uint8_t *dry;             // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
+    brick_mask *thin;         // open cells that hold less than `thick` after the move
+    const uint8_t *open_air;  // 1: there is nothing but open air and terrain in the brick; only if `air` is above 0
+    uint8_t *unconverged;     // 1: it had active cells and the tolerance or more was left in it when it was looked at last
+    const uint8_t *drained;   // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
     const pyramid *levels;
     const float *sixths;  // a run tile that is all 1/6, for cells with six open faces
     // Channels. Divergence and floor share memory with flow[0] and flow[1], which nobody needs between divergence and gradient.
@@ -26,7 +27,8 @@ typedef struct momentum_args {
     float gravity[3];
     int32_t down_axis, down_sign;  // where the head counts and dust falls; sign 0: nowhere
     float head, inverse_head;      // size of gravity along that axis
-    float damping, inverse_calm;   // 1 over the flow from which on nothing is lost
+    float air;  // pressure of the open air; above 0: the floor has that of the air in and beside cells when R6 begins
+    float damping, inverse_calm;  // 1 over the flow from which on nothing is lost
     float max_flow, dust, fill_cap, empty, excess_rate, excess_cap, viscosity, film, film_drag, friction;
     float thick;              // fill from which on R9, R9b and films have nothing to say
     float gas;                // k of a gas; 0: it is water

@@ -138,14 +138,14 @@ KERNEL donor_plane(float *restrict out, const face_plane *on, float empty)
 // R9 and R9b on faces across the axis of gravity; `up` is 1 or -1.
 KERNEL rising_plane(float *restrict out, const face_plane *on, const float *restrict f_below, const float *restrict m_upper,
                     const float *restrict m_lower, const float *restrict m_below, const float *restrict p_lower,
-                    const float *restrict open_upper, float up, float gap, float empty)
+                    const float *restrict p_air, const float *restrict open_upper, float up, float gap, float empty)
 {
     const float *restrict f = on->f, *restrict before = on->f_before, *restrict behind = on->f_behind;
     const float *restrict m_low = on->m_low, *restrict m_high = on->m_high;
     LANES
     for (int c = 0; c < PLANE; c++)
-        out[c] = rule_rising(EMPTY_DONOR(c), f_below[c], up, m_upper[c], m_lower[c], m_below[c], p_lower[c], open_upper[c], gap,
-                             empty);
+        out[c] = rule_rising(EMPTY_DONOR(c), f_below[c], up, m_upper[c], m_lower[c], m_below[c], p_lower[c], p_air[c],
+                             open_upper[c], gap, empty);
 }
 
 // R9, friction and films on the other faces. `on_low` and `on_high` say which of their cells stand on a floor; where none of a plane does, and
@@ -224,6 +224,7 @@ static void finish_rising(const momentum_args *a, const momentum_scratch *s, int
     const int m_stride = axis == 1 ? PY : MZ, p_stride = axis == 1 ? PY : PZ;
     const float *m = on->m_high, *p = s->tile[0] + PLANE_AT(z);
     const float *m_below = falls ? m - 2 * m_stride : m + m_stride, *p_lower = falls ? p - p_stride : p;
+    const float *p_upper = falls ? p : p - p_stride;
     float m_beside[PLANE], p_beside[PLANE], flags[PLANE];
     if (axis == 0) {
         if (falls)
@@ -233,11 +234,13 @@ static void finish_rising(const momentum_args *a, const momentum_scratch *s, int
         values_below_x(p_beside, p, s->sides[0].low + PLANE * z);
         m_below = m_beside;
         p_lower = falls ? p_beside : p;
+        p_upper = falls ? p : p_beside;
     }
+    static const float open_air[PLANE];
     const mask_view open = view_mask(a->bricks.open, a->bricks.near[brick]);
     spread_flags(flags, falls ? open.own->plane[z] : plane_shifted(&open, z, axis, -1), a->bricks.flags);
     rising_plane(out, on, falls ? on->f_before : on->f_behind, falls ? m : on->m_low, falls ? on->m_low : m, m_below, p_lower,
-                 flags, falls ? 1.0f : -1.0f, RISING_GAP * a->head, a->empty);
+                 a->air > 0.0f ? p_upper : open_air, flags, falls ? 1.0f : -1.0f, RISING_GAP * a->head, a->empty);
 }
 
 // All of them on a plane of faces with cells of little fill.

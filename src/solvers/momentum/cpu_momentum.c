@@ -60,6 +60,7 @@ static void set_arguments(momentum *m)
         .down_sign = down.sign,
         .head = down.head,
         .inverse_head = down.inverse_head,
+        .air = own->air,
         .damping = own->damping,
         .inverse_calm = own->damping_flow > 0.0f ? 1.0f / own->damping_flow : 0.0f,
         .max_flow = own->max_flow,
@@ -189,6 +190,17 @@ void momentum_cpu_forces(void *solver)
 {
     momentum_cpu *cpu = ((momentum *)solver)->cpu;
     cpu_over_runs(cpu->machine, cpu->kernels->forces, &cpu->args);
+}
+
+void momentum_cpu_air(void *solver)
+{
+    momentum *m = solver;
+    momentum_cpu *cpu = m->cpu;
+    momentum_args *a = &cpu->args;
+    const air_cells cells = {
+        .before = a->mass, .after = a->mass_next, .gas = bricks_ints(&m->base.cells.pool, CHANNEL_GAS, 0), .air = a->floor};
+    pockets_find(m->pockets, &cells, m->substep_count);
+    a->open_air = pockets_open_air(m->pockets);
 }
 
 void momentum_cpu_divergence(void *solver)
@@ -512,7 +524,8 @@ static int64_t bytes(const void *solver)
 {
     const momentum_cpu *cpu = ((const momentum *)solver)->cpu;
     const int64_t flag_bytes = (int64_t)(2 * sizeof(brick_mask) + sizeof(int32_t) + 4);
-    return cpu->machine->base.bytes(&cpu->machine->base) + pyramid_bytes(&cpu->levels) + cpu->flags.room * flag_bytes;
+    return cpu->machine->base.bytes(&cpu->machine->base) + pyramid_bytes(&cpu->levels) + cpu->flags.room * flag_bytes +
+           pockets_bytes(((const momentum *)solver)->pockets);
 }
 
 static void destroy(void *solver)

@@ -3,6 +3,7 @@
 #define WEIR_MOMENTUM_CPU_PRESSURE_H
 
 #include "compute/cpu_brick.h"
+#include "solvers/momentum/air.h"
 #include "solvers/momentum/cpu_scratch.h"
 #include "solvers/momentum/flux.h"
 #include "solvers/momentum/pressure.h"
@@ -147,8 +148,19 @@ static void floor_brick(const momentum_args *a, momentum_scratch *s, int32_t bri
         }
         const float *restrict m = fill + FILL_PLANE_AT(z);
         float *restrict to = floor + PLANE * z;
-        LANES
-        for (int c = 0; c < PLANE; c++) to[c] = rule_head(m[c], below[c], 1.0f - under[c], own[c], g, inverse_g);
+        if (a->air > 0.0f) {
+            const float vacuum = -a->air;
+            float *restrict divergence = a->divergence + (size_t)brick * BRICK_CELLS + PLANE * z;
+            LANES
+            for (int c = 0; c < PLANE; c++)
+                divergence[c] = rule_air_divergence(divergence[c], m[c], to[c], a->excess_rate, a->excess_cap);
+            LANES
+            for (int c = 0; c < PLANE; c++)
+                to[c] = rule_air_floor(to[c], m[c], below[c], 1.0f - under[c], own[c], g, inverse_g, vacuum);
+        } else {
+            LANES
+            for (int c = 0; c < PLANE; c++) to[c] = rule_head(m[c], below[c], 1.0f - under[c], own[c], g, inverse_g);
+        }
         a->thin[brick].plane[z] = open.own->plane[z] & plane_above(least, m);
     }
 }
@@ -165,6 +177,7 @@ static bool none_near(const momentum_args *a, const uint8_t *marked, int32_t bri
 static bool brick_dry(const momentum_args *a, int32_t brick, const float *low, const float *m, const float *high)
 {
     if (a->bricks.wet[brick] || fill_beyond(low, m, high)) return false;
+    if (a->air > 0.0f && !a->open_air[brick]) return false;
     // Water that an open side took has left its flow behind. Viscosity carries flow a cell further, over edges too.
     if (a->drained && !none_near(a, a->drained, brick)) return false;
     return a->viscosity == 0.0f || none_near(a, a->bricks.wet, brick);

@@ -24,6 +24,7 @@ typedef struct device_finish {
     float damping, inverse_calm;  // 1 over the flow from which on nothing is lost
     float gap;                    // how far a rising surface's upper face stays behind
     float film, film_drag, friction;
+    float air;  // pressure of the open air
 } device_finish;
 
 // What a gas goes by.

@@ -580,7 +580,7 @@ ROW_KERNEL void first_smooth(global float *pyramid, device_level here, device_le
     store_row(CHANNEL(DEVICE_ERROR_NEXT), at.self, r.e);
 }
 
-// 64 work-items per awake brick. The pressure is corrected in place. No floor is above `head` (rule_head): where the pressure stays
+// 64 work-items per awake brick. The pressure is corrected in place. No floor is above `head`: where the pressure stays
 // above it, as in all deep water, the floor need not be read. What changes from now on has the next cycle's stamp.
 ROW_KERNEL void correct_fine(global float *pressure, global const float *floor, global float *pyramid, device_level here,
                              device_level above, global const int *tree, global int *tables, device_cycle cycle, int room,

@@ -15,6 +15,7 @@ static const pass MOVE = PASS("mass and flow advection", momentum, move);
 static const pass OPEN_SIDES = PASS("open sides", momentum, open_sides);
 static const pass VISCOSITY = PASS("viscosity", momentum, viscosity);
 static const pass FORCES = PASS("forces and noise", momentum, forces);
+static const pass POCKETS = PASS("air", momentum, air);
 static const pass DIVERGENCE = PASS("divergence and smoothing", momentum, divergence);
 static const pass SMOOTH = PASS("smoothing", momentum, smooth);
 static const pass RESTRICT = PASS("residual and coarse operator", momentum, restrict_fine);
@@ -79,6 +80,7 @@ static void run_substep(momentum *m)
         m->residual = 0.0f;
         return;
     }
+    if (m->pockets) run(m, &POCKETS);
     run(m, &DIVERGENCE);
     solve_pressure(m);
     run(m, &GRADIENT);
@@ -121,6 +123,7 @@ static weir_params params_of_substep(const weir_params *all, int32_t n)
     p.momentum.damping *= share;
     p.momentum.damping_flow *= share;
     p.momentum.viscosity *= share;
+    p.momentum.air *= square;
     p.momentum.max_flow = least(all->momentum.max_flow * share, 1.0f);
     return p;
 }
@@ -140,9 +143,10 @@ static weir_status reserve(void *state)
     const weir_params *params = &m->base.cells.world->params;
     const int32_t most = params->momentum.substeps;
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
-    m->sleep = momentum_is_gas(m) ? 0.0f : params->momentum.sleep;
+    // Gas never comes to rest, and a body of water that sleeps has one level, whatever the air over it.
+    m->sleep = momentum_is_gas(m) || m->pockets ? 0.0f : params->momentum.sleep;
     m->params = params_of_substep(params, m->substep_count);
-    weir_status status = cells_reserve(state);
+    weir_status status = m->pockets ? pockets_reserve(m->pockets) : cells_reserve(state);
     set_laws_of_sleep(m);
     if (status == WEIR_OK) status = sleep_plan(&m->base.cells);
     if (status != WEIR_OK) return status;
@@ -209,10 +213,18 @@ static void region_adopt(void *state, weir_box bricks, void *arrival, const regi
     momentum *m = state;
     const int32_t substeps = arrival ? ((const cells_arrival *)arrival)->carried / 256 : 0;
     set_laws_of_sleep(m);
+    if (m->pockets) pockets_forget(m->pockets);
     cells_region_adopt(state, bricks, arrival, changes);
     if (changes->count > 0 || changes->held) m->cycles_next = 0;
     if (substeps > m->substeps_next) m->substeps_next = substeps < MOMENTUM_FLOW_MAX ? substeps : MOMENTUM_FLOW_MAX;
     m->flow_bound = MOMENTUM_FLOW_MAX;
+}
+
+static void unload(void *state, weir_box bricks, int64_t held[WEIR_MATERIAL_MAX])
+{
+    momentum *m = state;
+    if (m->pockets) pockets_forget(m->pockets);
+    cells_unload(state, bricks, held);
 }
 
 // Where water stood, nothing may stand any more, or more than before.
@@ -221,6 +233,7 @@ static void terrain_changed(void *state, weir_box bricks)
     momentum *m = state;
     bricks_catch_up(&m->base.cells.pool);
     wake(m, bricks);
+    if (m->pockets) pockets_forget(m->pockets);
     cells_terrain_changed(state, bricks);
     m->cycles_next = 0;
 }
@@ -235,6 +248,26 @@ static void params_change(void *state, const weir_params *next)
     bricks_catch_up(&m->base.cells.pool);
     set_laws_of_sleep(m);
     sleep_wake_all(&m->base.cells);
+}
+
+static weir_status check_options(const weir_params *params)
+{
+    if (params->momentum.gas == 0.0f || params->momentum.air == 0.0f) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT,
+                       "the parameters gas and air are both above 0: a world of gas has no water that traps air");
+}
+
+// The gas in cells has channels of its own, which a world has from its beginning or not at all.
+static weir_status params_fit(const void *state, const weir_params *next)
+{
+    const momentum *m = state;
+    const weir_status status = check_options(next);
+    if (status != WEIR_OK) return status;
+    if ((m->pockets != NULL) == (next->momentum.air > 0.0f)) return WEIR_OK;
+    return status_fail(WEIR_ERROR_ARGUMENT,
+                       m->pockets ? "this world was made with air that has a pressure: the parameter air cannot become 0"
+                                  : "this world was made without air: the parameter air cannot become %g",
+                       (double)next->momentum.air);
 }
 
 static weir_status update(void *state)
@@ -261,7 +294,22 @@ static weir_status update(void *state)
 static const cell_channel channels[FLOW_CHANNELS] = {FLOW_CHANNEL_ROWS(MOMENTUM_FLOW_MAX)};
 static const cell_layout layout = {channels, FLOW_CHANNELS, FLOW_CHANNEL_PLACES};
 
+static const cell_channel air_channels[AIR_CHANNELS] = {
+    FLOW_CHANNEL_ROWS(MOMENTUM_FLOW_MAX),
+    [CHANNEL_GAS] = {"gas", CHANNEL_COUNT, 4, true, CHANNEL_GAS_NEXT, AIR_GAS_MOST + 1.0},
+    [CHANNEL_GAS_NEXT] = {"gas_next", CHANNEL_COUNT, 4, false, CHANNEL_NONE, AIR_GAS_MOST + 1.0},
+};
+static const cell_layout air_layout = {air_channels, AIR_CHANNELS, FLOW_CHANNEL_PLACES};
+
 // ---- Life ------------------------------------------------------------------------------------------------------------------
+
+static void destroy(void *state)
+{
+    momentum *m = state;
+    memory_free(&m->base.cells.world->mem, m->filled, m->filled_room * sizeof *m->filled);
+    pockets_destroy(m->pockets);
+    solver_state_free(state, sizeof(momentum));
+}
 
 static weir_status create(weir_world *world, const weir_world_def *def, void **state)
 {
@@ -270,18 +318,18 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
 #else
     const solver_part *on_opencl = NULL;
 #endif
-    weir_status status = solver_state_create(world, def, sizeof(momentum), &layout, &momentum_on_cpu, on_opencl, state);
-    if (status != WEIR_OK || sleep_create(*state, &((momentum *)*state)->sleep)) return status;
-    solver_state_free(*state, sizeof(momentum));
+    const bool air = world->params.momentum.air > 0.0f;
+    weir_status status = check_options(&world->params);
+    if (status == WEIR_OK)
+        status =
+            solver_state_create(world, def, sizeof(momentum), air ? &air_layout : &layout, &momentum_on_cpu, on_opencl, state);
+    if (status != WEIR_OK) return status;
+    momentum *m = *state;
+    if (air) m->pockets = pockets_create(*state);
+    if ((m->pockets || !air) && sleep_create(*state, &m->sleep)) return WEIR_OK;
+    destroy(*state);
     *state = NULL;
     return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-}
-
-static void destroy(void *state)
-{
-    momentum *m = state;
-    memory_free(&m->base.cells.world->mem, m->filled, m->filled_room * sizeof *m->filled);
-    solver_state_free(state, sizeof(momentum));
 }
 
 static void stats(const void *state, weir_stats *all)
@@ -349,7 +397,9 @@ const solver_table solver_momentum = {
     .apply = apply,
     .put = put,
     .region_adopt = region_adopt,
+    .unload = unload,
     .terrain_changed = terrain_changed,
+    .params_fit = params_fit,
     .params_change = params_change,
     .create = create,
     .destroy = destroy,

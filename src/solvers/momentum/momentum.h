@@ -2,16 +2,19 @@
 #ifndef WEIR_MOMENTUM_MOMENTUM_H
 #define WEIR_MOMENTUM_MOMENTUM_H
 
+#include "cells/flow_channels.h"
 #include "compute/backend.h"
 #include "solvers/momentum/substeps.h"
 
 typedef struct momentum_cpu momentum_cpu;
 typedef struct momentum_opencl momentum_opencl;
+typedef struct momentum_pockets momentum_pockets;
 
 typedef struct momentum {
     solver_state base;
     momentum_cpu *cpu;  // one of these two
     momentum_opencl *opencl;
+    momentum_pockets *pockets;  // NULL: air is a vacuum
     // Of the last update.
     int32_t cycles;
     float residual;  // the largest, before the last cycle
@@ -43,6 +46,46 @@ typedef struct momentum {
 weir_status momentum_prepare(void *state, const world_edit *edit);
 bool momentum_fill(momentum *m, const world_edit *edit);
 
+// ---- pockets.c: air under water (docs/how-it-works.md, "Air") -----------------------------------------------------------------
+
+enum {
+    CHANNEL_GAS = FLOW_CHANNELS,  // of worlds with air
+    CHANNEL_GAS_NEXT,             // scratch
+    AIR_CHANNELS,
+    AIR_PIECES = 16,      // of a brick's air that are told apart; further ones count as the last one's
+    AIR_SEARCHED = 4096,  // most bricks without water that air is followed through; what is larger is open air
+    AIR_GAS_MOST = 1 << 30
+};
+
+// What a cell has of gas, in drops that it would fill at the density of the open air: 0 is a cell of the open air; else it is 1 more than that.
+// Gas in a cell that is no air is in bubbles too small to have a pressure.
+
+// The values of cells that pockets are found from. `air` gets the pressure of the air in cells and beside them: see air.h.
+typedef struct air_cells {
+    const int32_t *before, *after;  // drops, of a move
+    int32_t *gas;
+    float *air;
+} air_cells;
+
+// NULL if memory ran out.
+momentum_pockets *pockets_create(fluid_cells *c);
+void pockets_destroy(momentum_pockets *p);
+int64_t pockets_bytes(const momentum_pockets *p);
+
+// Before an update, in place of cells_reserve: the bricks that there are, with those of air that is shut in.
+weir_status pockets_reserve(momentum_pockets *p);
+
+// The terrain has changed, or regions have left or come.
+void pockets_forget(momentum_pockets *p);
+
+// After a move, one of `substeps` of an update.
+void pockets_find(momentum_pockets *p, const air_cells *cells, int32_t substeps);
+
+// By brick: 1 if the last pockets_find found nothing there but open air and terrain.
+const uint8_t *pockets_open_air(const momentum_pockets *p);
+
+// ---- Machines and passes -----------------------------------------------------------------------------------------------------
+
 extern const solver_part momentum_on_cpu;     // cpu_momentum.c
 extern const solver_part momentum_on_opencl;  // opencl_momentum.c
 
@@ -64,6 +107,7 @@ static inline float momentum_substep_flow(const momentum *m)
     ITEM(open_sides)          \
     ITEM(viscosity)           \
     ITEM(forces)              \
+    ITEM(air)                 \
     ITEM(divergence)          \
     ITEM(smooth)              \
     ITEM(restrict_fine)       \

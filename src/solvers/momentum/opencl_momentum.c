@@ -281,6 +281,7 @@ static void set_numbers(const momentum *m)
         .film = n.down_sign != 0 ? p->film : 0.0f,
         .film_drag = rule_film_drag(p->film, share),
         .friction = n.down_sign != 0 ? p->friction : 0.0f,
+        .air = p->air,
     };
     o->fast = (device_fast){
         .too_fast = momentum_substep_flow(m) * share,
@@ -349,6 +350,26 @@ void momentum_opencl_forces(void *solver)
     opencl_forces(((momentum *)solver)->opencl->machine);
 }
 
+// Pockets are found here: the cells they are found from come over, and what is found goes back.
+void momentum_opencl_air(void *solver)
+{
+    momentum *m = solver;
+    opencl_machine *machine = m->opencl->machine;
+    device_bricks *d = &machine->bricks;
+    const brick_pool *pool = &m->base.cells.pool;
+    device_bricks_fetch_channel(d, CHANNEL_MASS);
+    device_bricks_fetch_channel(d, CHANNEL_MASS_NEXT);
+    device_bricks_fetch_channel(d, CHANNEL_GAS);
+    // Where the floor will be: see FLOOR.
+    const air_cells cells = {.before = bricks_ints(pool, CHANNEL_MASS, 0),
+                             .after = bricks_ints(pool, CHANNEL_MASS_NEXT, 0),
+                             .gas = bricks_ints(pool, CHANNEL_GAS, 0),
+                             .air = bricks_floats(pool, CHANNEL_FLOW_Y, 0)};
+    pockets_find(m->pockets, &cells, m->substep_count);
+    device_bricks_send_channel(d, CHANNEL_GAS);
+    device_bricks_send_channel(d, CHANNEL_FLOW_Y);
+}
+
 // Where bricks came just now they will soon come again, and the host has better things to do than to wait.
 static void begin_cycles(momentum_opencl *o)
 {
@@ -379,8 +400,8 @@ void momentum_opencl_divergence(void *solver)
     if (!reads_once(o) && is_last(solver)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
     LAUNCH_ROWS(&machine->queue, divergence, d->worked, ARG(d->near), ARG(d->open), ARG(c.mass_next), NEXT_ARGS(c),
                 ARG(c.pressure), ARG(DIVERGENCE(c)), ARG(FLOOR(c)), ARG(c.pressure_next), ARG(d->tables), ARG(machine->numbers),
-                ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->thick), ARG(o->fast), ARG(o->smooths), ARG(d->room),
-                ARG(d->awake), ARG(d->worked));
+                ARG(p->excess_rate), ARG(p->excess_cap), ARG(o->thick), ARG(o->fast), ARG(o->finish.air), ARG(o->smooths),
+                ARG(d->room), ARG(d->awake), ARG(d->worked));
 }
 
 static void smooth(momentum_opencl *o, cl_mem from, cl_mem to)
@@ -503,9 +524,9 @@ void momentum_opencl_correct(void *solver)
     device_pyramid *p = &o->pyramid;
     opencl_channels c = opencl_find_channels(o->machine);
     cl_int top = p->tables.top;
+    const cl_float most = o->finish.air > 0.0f ? PRESSURE_MAX : o->machine->numbers.head;
     LAUNCH_ROWS(&o->machine->queue, correct_fine, d->awake, ARG(c.pressure_next), ARG(FLOOR(c)), ARG(p->cells),
-                ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(top), ARG(o->machine->numbers.head),
-                ARG(d->awake));
+                ARG(p->level[0]), ARG(p->level[1]), ARG(p->tree), CYCLE, ARG(d->room), ARG(top), ARG(most), ARG(d->awake));
 }
 
 // ---- Local relaxation ------------------------------------------------------------------------------------------------------

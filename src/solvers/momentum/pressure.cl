@@ -134,9 +134,11 @@ inline void last_fluxes(local float4 *F_y, local float4 *F_z, local const float4
                  rule_divergence_flux(flow.y, low_low.y, low.y, here.y, high.y));
 }
 
-// R6: the floor of a row, from the pressure of the cells below it before any smoothing. Gives bits of the cells over terrain.
-inline uint floor_row(pressure_row *r, const float m[8], local const float4 *p, global const uchar *open, rows_around at,
-                      bool all_open, device_numbers n)
+// R6: the floor of a row, from the pressure of the cells below it before any smoothing; with `air` above 0 also from that of the air in and
+// beside its cells. Gives bits of the cells over terrain.
+inline uint floor_row(pressure_row *r, const float m[8], local const float4 *p, global const uchar *open,
+                      global const float *air_in, rows_around at, bool all_open, device_numbers n, float air,
+                      float excess_rate, float excess_cap)
 {
     const int here = P_AT(ROW & 7, ROW >> 3);
     const bool up = n.down_sign >= 0;  // towards higher coordinates
@@ -157,8 +159,16 @@ inline uint floor_row(pressure_row *r, const float m[8], local const float4 *p, 
         open_here = o.self;
         open_below = n.down_axis == 0 ? (up ? o.x1 : o.x0) : n.down_axis == 1 ? (up ? o.y1 : o.y0) : (up ? o.z1 : o.z0);
     }
-    EACH_X r->floor[x] =
-        rule_head(m[x], below[x], 1.0f - (float)(int)BIT(open_below, x), (float)(int)BIT(open_here, x), n.head, n.inverse_head);
+    if (air > 0.0f) {
+        float beside[8];
+        load_row(beside, air_in, at.self);
+        EACH_X r->divergence[x] = rule_air_divergence(r->divergence[x], m[x], beside[x], excess_rate, excess_cap);
+        EACH_X r->floor[x] = rule_air_floor(beside[x], m[x], below[x], 1.0f - (float)(int)BIT(open_below, x),
+                                            (float)(int)BIT(open_here, x), n.head, n.inverse_head, -air);
+    } else {
+        EACH_X r->floor[x] = rule_head(m[x], below[x], 1.0f - (float)(int)BIT(open_below, x), (float)(int)BIT(open_here, x),
+                                       n.head, n.inverse_head);
+    }
     return ~open_below & 255u;
 }
 
@@ -188,13 +198,13 @@ inline void store_thin(global ushort *thin, global ushort *surface, int row, con
 
 // R6, and the first smoothing of R7. A brick is dry when no cell in it or two beside it holds water; of the bricks at its edges and
 // corners it is enough to know that they are not empty. Near a brick that an open side took water from it is not: that water's
-// flow is still there. The statistics of the last update's cycles are cleared for the new ones. A brick of the rim, one behind those that are
+// flow is still there. With `air` above 0 none is dry, and the pressure of air in and beside cells lies where the floor goes. The statistics of the last update's cycles are cleared for the new ones. A brick of the rim, one behind those that are
 // awake, keeps its pressure and has no active cells: only what the gradient asks about is made of it.
 ROW_KERNEL void divergence(global const int *near, global const uchar *open, global const int *mass, global const float *flow_x,
                            global const float *flow_y, global const float *flow_z, global const float *pressure,
                            global float *divergence_out, global float *floor_out, global float *pressure_next,
                            global int *tables, device_numbers n, float excess_rate, float excess_cap, float thick,
-                           device_fast fast, int sweeps, int room, int awake, int worked)
+                           device_fast fast, float air, int sweeps, int room, int awake, int worked)
 {
     global const device_place *places = TABLE(tables, const device_place, DEVICE_PLACES(room));
     global const uchar *brick_flags = TABLE(tables, const uchar, DEVICE_BRICK_FLAGS);
@@ -278,10 +288,10 @@ ROW_KERNEL void divergence(global const int *near, global const uchar *open, glo
     const int rim_at = rim_place(edge) + P_ROWS * edge.upper;
     write_row(tile, P_ROWS, P_AT(y, z), r.p);
     tile[rim_at] = rim;
-    if (ROW == 0) dry[number] = is_awake && !wet[SLOT];
+    if (ROW == 0) dry[number] = is_awake && !wet[SLOT] && air == 0.0f;
     SYNC;
     other[rim_at] = rim;
-    const uint floors = floor_row(&r, m, tile, open, at, all_open, n);
+    const uint floors = floor_row(&r, m, tile, open, floor_out, at, all_open, n, air, excess_rate, excess_cap);
     store_thin(thin, surface, at.self, m, floors, n.empty, thick);
     store_row(divergence_out, at.self, r.divergence);
     store_row(floor_out, at.self, r.floor);
@@ -383,11 +393,14 @@ inline uint surface_bits(global const ushort *thin, global const ushort *surface
     return candidates & above & is_open & ~below & 255u;
 }
 
-// R9b on a row of faces, of which those with a bit are at a surface; with the flow behind the lower cells and their pressure.
-inline void rising_row(float f[8], uint bits, const float below[8], const float p[8], device_numbers n, device_finish finish)
+// R9b on a row of faces, of which those with a bit are at a surface; with the flow behind the lower cells, their pressure and that of the
+// upper ones.
+inline void rising_row(float f[8], uint bits, const float below[8], const float lower[8], const float upper[8], device_numbers n,
+                       device_finish finish)
 {
     const float up = n.down_sign < 0 ? 1.0f : -1.0f;
-    EACH_X f[x] = rule_rise(f[x], below[x], up, BIT(bits, x), p[x], finish.gap);
+    EACH_X f[x] =
+        rule_rise(f[x], below[x], up, BIT(bits, x), lower[x], finish.air > 0.0f ? upper[x] : 0.0f, finish.gap);
 }
 
 // Friction on a row of faces, on an axis that is not that of gravity: `floors` are those of the cells before the faces, and of their own.
@@ -524,7 +537,7 @@ gradient(global const uchar *open, global const int *mass, global const float *p
         donor_row(result, G, before, after, thin_x, thin_here);
         if (n.down_axis == 0) {
             const uint bits = surface_bits(thin, surface, open, at, place, thin_x, thin_here, n);
-            if (bits != 0u) rising_row(result, bits, down ? before : after, down ? low : p, n, finish);
+            if (bits != 0u) rising_row(result, bits, down ? before : after, down ? low : p, down ? p : low, n, finish);
         } else {
             friction_row(result, floors_x, floors_here, finish);
         }
@@ -541,8 +554,8 @@ gradient(global const uchar *open, global const int *mass, global const float *p
     if (n.down_axis == 1) {
         const uint bits = surface_bits(thin, surface, open, at, place, thin_y, thin_here, n);
         if (bits != 0u) {
-            read_row(low, p_tile, LOW_ROWS, LOW_AT(down ? y - 1 : y, z));
-            rising_row(result, bits, down ? before : after, low, n, finish);
+            read_row(low, p_tile, LOW_ROWS, LOW_AT(y - 1, z));
+            rising_row(result, bits, down ? before : after, down ? low : p, down ? p : low, n, finish);
         }
     } else {
         friction_row(result, floors_y, floors_here, finish);
@@ -555,8 +568,8 @@ gradient(global const uchar *open, global const int *mass, global const float *p
     if (n.down_axis == 2) {
         const uint bits = surface_bits(thin, surface, open, at, place, thin_z, thin_here, n);
         if (bits != 0u) {
-            read_row(low, p_tile, LOW_ROWS, LOW_AT(y, down ? z - 1 : z));
-            rising_row(result, bits, down ? before : after, low, n, finish);
+            read_row(low, p_tile, LOW_ROWS, LOW_AT(y, z - 1));
+            rising_row(result, bits, down ? before : after, down ? low : p, down ? p : low, n, finish);
         }
     } else {
         friction_row(result, floors_z, floors_here, finish);

@@ -85,19 +85,19 @@ RULE bool rule_is_above(float m_upper)
     return m_upper < RISING_THIN;
 }
 
-// `surface` says whether the upper cell is open and rule_is_above, and the other two are not empty.
-RULE float rule_rise(float f, float f_below, float up, bool surface, float p_lower, float gap)
+// `surface` says whether the upper cell is open and rule_is_above, and the other two are not empty; p_air is the pressure of the air there.
+RULE float rule_rise(float f, float f_below, float up, bool surface, float p_lower, float p_air, float gap)
 {
     float rise = up * f_below - gap;
-    int rises = (p_lower > 0.0f) & (rise > 0.0f) & (rise > up * f);
+    int rises = (p_lower > p_air) & (rise > 0.0f) & (rise > up * f);
     return rule_choose((int)surface & rises, up * rise, f);
 }
 
 RULE float rule_rising(float f, float f_below, float up, float m_upper, float m_lower, float m_below, float p_lower,
-                       float w_upper, float gap, float empty)
+                       float p_air, float w_upper, float gap, float empty)
 {
     bool surface = (m_lower >= empty) & (m_below >= empty) & (m_upper < RISING_THIN) & (w_upper > 0.0f);
-    return rule_rise(f, f_below, up, surface, p_lower, gap);
+    return rule_rise(f, f_below, up, surface, p_lower, p_air, gap);
 }
 
 #endif
