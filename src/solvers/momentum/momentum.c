@@ -125,9 +125,8 @@ static void set_laws_of_sleep(momentum *m)
     fluid_cells *c = &m->base.cells;
     const weir_params *p = &c->world->params;
     const backend_down down = backend_find_down(p);
-    // A body of water that sleeps has one level, whatever the air over it, so where air has a pressure nothing sleeps.
-    const int32_t sign = m->pockets ? 0 : down.sign;
-    sleep_set_laws(c, (sleep_gravity){down.axis, sign, down.head, down.inverse_head}, p->momentum.film);
+    const sleep_gravity gravity = {down.axis, down.sign, down.head, down.inverse_head};
+    sleep_set_laws(c, gravity, p->momentum.film, m->pockets != NULL);
 }
 
 static weir_status reserve(void *state)
@@ -167,7 +166,10 @@ static void set_flow(momentum *m, const world_edit *edit)
 static void wake(momentum *m, weir_box bricks)
 {
     set_laws_of_sleep(m);
-    sleep_wake(&m->base.cells, bricks);
+    if (m->pockets)
+        sleep_wake_all(&m->base.cells);
+    else
+        sleep_wake(&m->base.cells, bricks);
 }
 
 static void apply(void *state, const world_edit *edit)
@@ -235,7 +237,8 @@ static void params_change(void *state, const weir_params *next)
     momentum *m = state;
     const weir_vec now = m->base.cells.world->params.gravity, then = next->gravity;
     cells_params_change(state, next);
-    if (now.x == then.x && now.y == then.y && now.z == then.z) return;
+    const bool same_air = m->base.cells.world->params.momentum.air == next->momentum.air;
+    if (now.x == then.x && now.y == then.y && now.z == then.z && same_air) return;
     bricks_catch_up(&m->base.cells.pool);
     set_laws_of_sleep(m);
     sleep_wake_all(&m->base.cells);
