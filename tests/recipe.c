@@ -751,7 +751,8 @@ void recipe_make_settle(recipe *r, uint64_t seed)
 void recipe_make_air(recipe *r, uint64_t seed)
 {
     chance c = {seed * UINT64_C(0xd1342543de82ef95) + 3};
-    do recipe_make(r, next(&c), false);
+    const bool calm = one_in(&c, 4);
+    do recipe_make(r, next(&c), calm);
     while (r->solver != WEIR_SOLVER_MOMENTUM || r->gas);
     r->seed = seed;
     r->air = one_in(&c, 3) ? number(&c, 0.001f, 16.0f) : number(&c, 0.05f, 2.0f);

@@ -246,6 +246,56 @@ static void water_hangs_in_a_bottle_over_its_basin(void **state)
     }
 }
 
+// ---- Sleep -----------------------------------------------------------------------------------------------------------------
+
+static scene_run *open_with_sleep(const char *name)
+{
+    scene_options options = scene_options_default();
+    const scene_setting setting = {"sleep", 0.01};
+    options.size = 16;
+    options.settings = &setting;
+    options.setting_count = 1;
+    options.def.threads = 1;
+    scene_run *run;
+    assert_int_equal(scene_open(scene_find(name), &options, &run), WEIR_OK);
+    return run;
+}
+
+static bool is_asleep(const weir_world *world)
+{
+    return weir_world_stats(world).awake_bricks == 0;
+}
+
+// All of it, when all is quiet; and all of it wakes when something is done to it.
+static void water_under_air_falls_asleep_and_wakes_as_a_whole(void **state)
+{
+    (void)state;
+    static const char *const scenes[] = {"divingbell", "siphon"};
+    if (test_length(1, 0) == 0) skip();  // thousands of updates
+    for (int32_t k = 0; k < 2; k++) {
+        scene_run *run = open_with_sleep(scenes[k]);
+        for (int32_t n = 0; n < 10000 && !is_asleep(run->world); n++) assert_int_equal(scene_update(run), WEIR_OK);
+        assert_true(is_asleep(run->world));
+        const int64_t gas = gas_in(run->world);
+        test_step(run->world, 10);
+        assert_true(is_asleep(run->world));
+        if (k == 0) {
+            assert_near(scene_probe(run, "gas_law"), 1, 0.01);
+            // A hole in the bell's roof lets the air out. No water lies beside it from within.
+            dig(run->world, test_box(8, 11, 6, 10, 12, 8));
+            test_step(run->world, 1);
+            assert_false(is_asleep(run->world));
+            test_step(run->world, 300);
+            assert_true(gas_in(run->world) < gas / 2);
+            assert_true(scene_probe(run, "level") > 6);
+        } else {
+            assert_near(scene_probe(run, "apart"), 0, 0.05);
+        }
+        assert_exact(run->world);
+        scene_close(run);
+    }
+}
+
 // ---- State -----------------------------------------------------------------------------------------------------------------
 
 static void a_world_with_air_goes_on_from_a_file_as_it_would_have(void **state)
@@ -362,6 +412,7 @@ int main(void)
         cmocka_unit_test(a_cave_of_many_dry_bricks_is_a_pocket),
         cmocka_unit_test(a_siphon_runs_until_its_levels_are_the_same),
         cmocka_unit_test(water_hangs_in_a_bottle_over_its_basin),
+        cmocka_unit_test(water_under_air_falls_asleep_and_wakes_as_a_whole),
         cmocka_unit_test(a_world_with_air_goes_on_from_a_file_as_it_would_have),
         cmocka_unit_test(air_comes_with_a_world_or_not_at_all),
         cmocka_unit_test(a_region_takes_its_gas_along),

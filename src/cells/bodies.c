@@ -109,7 +109,7 @@ void bodies_look(const fluid_cells *c, int32_t brick, brick_rest *rest)
 {
     brick_mask surface;
     *rest = (brick_rest){.asleep = 1, .calm = REST_LONG, .head = REST_NO_HEAD, .shown = REST_NO_HEAD};
-    if (!c->pool.wet[brick]) return;
+    if (!c->pool.wet[brick] || c->sleep->whole) return;
     rest->surface = (uint16_t)find_surface(c, brick, &surface);
     rest->head = find_head(c, brick, &surface);
 }

@@ -149,10 +149,28 @@ static void mark_dry_around(const brick_pool *pool, uint8_t *awake, int32_t bric
     }
 }
 
+// All bricks, or none of them.
+static void find_whole_awake(fluid_cells *c)
+{
+    const brick_pool *pool = &c->pool;
+    uint8_t *awake = c->sleep->awake;
+    bool any = false;
+    memset(awake, 0, (size_t)pool->end);
+    mark_sources(c, awake);
+    for (int32_t b = 1; b < pool->end && !any; b++)
+        any = awake[b] || (pool->wet[b] && (pool->rest[b].calm < REST_LONG || pool->rest[b].hold > 0));
+    memset(awake, any, (size_t)pool->end);
+    awake[BRICK_NOTHING] = 0;
+}
+
 static void find_awake(fluid_cells *c)
 {
     const brick_pool *pool = &c->pool;
     uint8_t *awake = c->sleep->awake;
+    if (c->sleep->whole) {
+        find_whole_awake(c);
+        return;
+    }
     memset(awake, 0, (size_t)pool->end);
     for (int32_t b = 1; b < pool->end; b++) {
         if (is_busy(pool, b)) mark_around(pool, awake, b);
@@ -364,8 +382,9 @@ static bool acts(const fluid_cells *c)
     return false;
 }
 
-void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film)
+void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film, bool whole)
 {
+    c->sleep->whole = whole;
     c->sleep->gravity = gravity;
     c->sleep->film = (int32_t)(film * (float)WEIR_FULL);
 }

@@ -64,6 +64,7 @@ struct cells_sleep {
     int32_t body_count, body_next_count;
     int32_t doubled_count;
     uint64_t version;  // of the pool that bodies are of
+    bool whole;        // see sleep_set_laws
     bool on;           // in the update that is planned water may sleep, and somebody looks at how it moves
     bool some_single;  // a brick may be: see brick_rest
     bool noted;        // somebody may have looked at how water moves
@@ -79,8 +80,9 @@ int64_t sleep_bytes(const fluid_cells *c);
 // Makes room for what is known of so many bricks.
 weir_status sleep_reserve(fluid_cells *c, int32_t bricks);
 
-// What the others below go by: gravity, and the fill at which a film on a floor stops.
-void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film);
+// What the others below go by: gravity, and the fill at which a film on a floor stops. `whole`: something else than the water beside it carries
+// water, such as air that is shut in, so that heads tell nothing: all of it sleeps when all is quiet, or none.
+void sleep_set_laws(fluid_cells *c, sleep_gravity gravity, float film, bool whole);
 
 // Plans who is awake in the next update.
 weir_status sleep_plan(fluid_cells *c);

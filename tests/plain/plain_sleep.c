@@ -596,6 +596,13 @@ static void find_awake(plain_world *w)
     }
     if (s->on) mark_sources(w);
     EACH_LIVE(w, b) if (s->awake[b] && s->wet[b]) mark_dry_around(w, b);
+    if (!w->gas || !s->on) return;
+    // Where air has a pressure all bricks sleep, when all have been quiet for long, or none.
+    memset(s->awake, 0, (size_t)brick_count(w));
+    mark_sources(w);
+    bool any = false;
+    EACH_LIVE(w, b) any |= s->awake[b] || (s->wet[b] && (s->rest[b].calm < LONG || s->rest[b].hold > 0));
+    EACH_LIVE(w, b) s->awake[b] = any;
 }
 
 void plain_sleep_forgive(plain_world *w, weir_box box)
@@ -615,7 +622,7 @@ void plain_sleep_forgive(plain_world *w, weir_box box)
 static plain_rest look(const plain_world *w, int64_t brick)
 {
     plain_rest rest = {.asleep = true, .calm = LONG, .head = PLAIN_NO_HEAD, .shown = PLAIN_NO_HEAD};
-    if (!w->sleep.wet[brick]) return rest;
+    if (!w->sleep.wet[brick] || w->gas) return rest;
     rest.surface = count_surface(w, brick);
     rest.head = find_head(w, brick);
     return rest;
@@ -767,7 +774,7 @@ void plain_sleep_plan(plain_world *w)
     const plain_down down = plain_find_down(&w->params);
     const bool momentum = w->solver == WEIR_SOLVER_MOMENTUM;
     s->on = momentum && w->params.momentum.gas == 0.0f && w->params.momentum.sleep > 0.0f && down.sign != 0 &&
-            w->params.noise == 0.0f && !w->gas;
+            w->params.noise == 0.0f;
     find_wet(w);
     memcpy(s->was_wet, s->wet, (size_t)brick_count(w));
     // Nothing is known of how water moves when sleep comes on.
@@ -845,8 +852,10 @@ void plain_sleep_wake(plain_world *w, weir_box box)
     plain_sleep *s = &w->sleep;
     find_wet(w);
     find_bodies(w, false);
-    const weir_box wide = {{(box.min.x & ~7) - 8, (box.min.y & ~7) - 8, (box.min.z & ~7) - 8},
-                           {box.max.x + 8, box.max.y + 8, box.max.z + 8}};
+    weir_box wide = {{(box.min.x & ~7) - 8, (box.min.y & ~7) - 8, (box.min.z & ~7) - 8},
+                     {box.max.x + 8, box.max.y + 8, box.max.z + 8}};
+    const weir_coord low = w->grid.low;
+    if (w->gas) wide = (weir_box){low, {low.x + w->grid.size[0], low.y + w->grid.size[1], low.z + w->grid.size[2]}};
     for (int32_t i = 1; i <= s->body_count; i++) {
         bool wakes = false;
         EACH_MEMBER(w, i, b) wakes |= box_meets_brick(w, wide, b);

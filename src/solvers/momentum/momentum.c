@@ -134,7 +134,8 @@ static void set_laws_of_sleep(momentum *m)
     fluid_cells *c = &m->base.cells;
     const weir_params *p = &c->world->params;
     const backend_down down = backend_find_down(p);
-    sleep_set_laws(c, (sleep_gravity){down.axis, down.sign, down.head, down.inverse_head}, p->momentum.film);
+    const sleep_gravity gravity = {down.axis, down.sign, down.head, down.inverse_head};
+    sleep_set_laws(c, gravity, p->momentum.film, m->pockets != NULL);
 }
 
 static weir_status reserve(void *state)
@@ -143,8 +144,7 @@ static weir_status reserve(void *state)
     const weir_params *params = &m->base.cells.world->params;
     const int32_t most = params->momentum.substeps;
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
-    // Gas never comes to rest, and a body of water that sleeps has one level, whatever the air over it.
-    m->sleep = momentum_is_gas(m) || m->pockets ? 0.0f : params->momentum.sleep;
+    m->sleep = momentum_is_gas(m) ? 0.0f : params->momentum.sleep;
     m->params = params_of_substep(params, m->substep_count);
     weir_status status = m->pockets ? pockets_reserve(m->pockets) : cells_reserve(state);
     set_laws_of_sleep(m);
@@ -176,7 +176,10 @@ static void set_flow(momentum *m, const world_edit *edit)
 static void wake(momentum *m, weir_box bricks)
 {
     set_laws_of_sleep(m);
-    sleep_wake(&m->base.cells, bricks);
+    if (m->pockets)
+        sleep_wake_all(&m->base.cells);
+    else
+        sleep_wake(&m->base.cells, bricks);
 }
 
 static void apply(void *state, const world_edit *edit)
@@ -244,7 +247,8 @@ static void params_change(void *state, const weir_params *next)
     momentum *m = state;
     const weir_vec now = m->base.cells.world->params.gravity, then = next->gravity;
     cells_params_change(state, next);
-    if (now.x == then.x && now.y == then.y && now.z == then.z) return;
+    const bool same_air = m->base.cells.world->params.momentum.air == next->momentum.air;
+    if (now.x == then.x && now.y == then.y && now.z == then.z && same_air) return;
     bricks_catch_up(&m->base.cells.pool);
     set_laws_of_sleep(m);
     sleep_wake_all(&m->base.cells);

@@ -41,9 +41,16 @@ typedef struct air_piece {
     float pressure;
     weir_coord at;        // the brick of its first cell
     int32_t brick, cell;  // that cell
+    int32_t empty;        // what an empty cell has of its gas
     int64_t each, rest;   // of its gas, for a volume of 64 drops, and what that leaves
     _Atomic int64_t volume, volume_before, gas, weight, given;
 } air_piece;
+
+// A piece of a brick's air by itself.
+typedef struct brick_piece {
+    uint16_t cells, first;
+    bool exits;
+} brick_piece;
 
 // Bricks without water around them, that air is followed through.
 typedef struct dry_brick {
@@ -71,7 +78,9 @@ struct momentum_pockets {
     brick_mask *air;
     brick_mask *exits;  // cells that are open air if they are air: beyond the bounds, or beside a brick that is not there
     uint8_t (*label)[BRICK_CELLS];
-    uint8_t *pieces;
+    uint8_t *pieces;  // how many; UINT8_MAX: nobody has looked
+    brick_piece (*of)[AIR_PIECES];
+    uint8_t *dry;  // 1: no water was in it before the move or is after it
     uint8_t *open_air;
     int32_t (*rising)[64];  // gas that leaves the brick upwards, by the face's cells
     uint8_t *rises;         // 1: some does, or may within the brick
@@ -403,7 +412,8 @@ static weir_status find_kept(momentum_pockets *p)
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
 #define BRICK_TABLES(TABLE) \
-    TABLE(wet) TABLE(air) TABLE(exits) TABLE(label) TABLE(pieces) TABLE(open_air) TABLE(rising) TABLE(rises)
+    TABLE(wet)              \
+    TABLE(air) TABLE(exits) TABLE(label) TABLE(pieces) TABLE(of) TABLE(dry) TABLE(open_air) TABLE(rising) TABLE(rises)
 
 static void free_tables(momentum_pockets *p)
 {
@@ -514,6 +524,26 @@ static brick_mask find_air(const int32_t *drops, const brick_mask *open)
     return air;
 }
 
+static bool is_dry(const int32_t *drops)
+{
+    int32_t any = 0;
+    for (int32_t i = 0; i < BRICK_CELLS; i++) any |= drops[i];
+    return any == 0;
+}
+
+static void look_at_pieces(momentum_pockets *p, int32_t brick)
+{
+    const uint8_t *label = p->label[brick];
+    p->pieces[brick] = (uint8_t)find_pieces(&p->air[brick], p->label[brick]);
+    memset(p->of[brick], 0, sizeof p->of[brick]);
+    for (int32_t cell = 0; cell < BRICK_CELLS && p->pieces[brick] > 0; cell++) {
+        if (label[cell] == 0) continue;
+        brick_piece *piece = &p->of[brick][label[cell] - 1];
+        if (piece->cells++ == 0) piece->first = (uint16_t)cell;
+        piece->exits |= mask_has(&p->exits[brick], cell);
+    }
+}
+
 static void find_pieces_of(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     const find_job *job = context;
@@ -522,19 +552,17 @@ static void find_pieces_of(void *context, int32_t begin, int32_t end, int32_t wo
     (void)worker;
     for (int32_t b = begin; b < end; b++) {
         if (b == BRICK_NOTHING || !pool->alive[b]) continue;
-        const brick_mask air = find_air(job->cells->after + (size_t)b * BRICK_CELLS, &pool->open[b]);
+        const int32_t *after = job->cells->after + (size_t)b * BRICK_CELLS;
+        p->dry[b] = is_dry(after) && is_dry(job->cells->before + (size_t)b * BRICK_CELLS);
+        const brick_mask air = p->dry[b] ? pool->open[b] : find_air(after, &pool->open[b]);
         if (p->pieces[b] == UINT8_MAX || memcmp(&air, &p->air[b], sizeof air) != 0) {
             p->air[b] = air;
-            p->pieces[b] = (uint8_t)find_pieces(&air, p->label[b]);
+            look_at_pieces(p, b);
         }
-        air_piece *piece = &p->piece[(size_t)b * AIR_PIECES];
-        for (int32_t k = 0; k < p->pieces[b]; k++)
-            piece[k] = (air_piece){.parent = b * AIR_PIECES + k, .at = pool->coord[b], .brick = b, .cell = -1};
-        for (int32_t cell = 0; cell < BRICK_CELLS && p->pieces[b] > 0; cell++) {
-            const int32_t label = p->label[b][cell];
-            if (label == 0) continue;
-            if (piece[label - 1].cell < 0) piece[label - 1].cell = cell;
-            piece[label - 1].open |= mask_has(&p->exits[b], cell);
+        for (int32_t k = 0; k < p->pieces[b]; k++) {
+            const brick_piece *of = &p->of[b][k];
+            p->piece[b * AIR_PIECES + k] = (air_piece){
+                .parent = b * AIR_PIECES + k, .open = of->exits, .at = pool->coord[b], .brick = b, .cell = of->first};
         }
     }
 }
@@ -691,27 +719,62 @@ static void add_shore(const find_job *job, int32_t brick, int32_t cell)
     }
 }
 
+typedef struct air_sums {
+    int64_t volume, before, gas, weight;
+} air_sums;
+
+static void add_brick(const find_job *job, int32_t b, air_sums sums[AIR_PIECES])
+{
+    const momentum_pockets *p = job->p;
+    const size_t at = (size_t)b * BRICK_CELLS;
+    const int32_t *before = job->cells->before + at, *after = job->cells->after + at, *gas = job->cells->gas + at;
+    const uint8_t *label = p->label[b];
+    memset(sums, 0, AIR_PIECES * sizeof *sums);
+    for (int32_t k = 0; k < p->pieces[b] && p->dry[b]; k++) {
+        sums[k].volume = sums[k].before = (int64_t)p->of[b][k].cells * WEIR_FULL;
+        sums[k].weight = sums[k].volume >> 6;
+    }
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        if (label[cell] == 0) continue;
+        air_sums *sum = &sums[label[cell] - 1];
+        const int32_t volume = lacks(after[cell]);
+        sum->gas += gas[cell] > 0 ? gas[cell] - 1 : volume;
+        if (p->dry[b]) continue;
+        sum->volume += volume;
+        sum->before += lacks(before[cell]);
+        sum->weight += volume >> 6;
+    }
+}
+
+// Gas that rises, or stays, in water without air beside it; looked for before any is written.
+static void find_rising(const find_job *job, int32_t b, const brick_mask *shores)
+{
+    momentum_pockets *p = job->p;
+    const int32_t *gas = job->cells->gas + (size_t)b * BRICK_CELLS;
+    int32_t most = 0;
+    p->rises[b] = 0;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) most = gas[cell] > most ? gas[cell] : most;
+    for (int32_t cell = 0; cell < BRICK_CELLS && most > 1; cell++)
+        p->rises[b] |= gas[cell] > 1 && p->label[b][cell] == 0 && !mask_has(shores, cell);
+    if (!p->rises[b]) return;
+    memset(p->rising[b], 0, sizeof p->rising[b]);
+    for (int32_t i = 0; i < 64 && job->up != 0; i++) {
+        const int32_t cell = face_cell(job->up_axis, i, job->up > 0);
+        if (p->label[b][cell] == 0 && !mask_has(shores, cell)) p->rising[b][i] = rises_from(job, b, cell);
+    }
+}
+
 static void add_sums(void *context, int32_t begin, int32_t end, int32_t worker)
 {
     const find_job *job = context;
     momentum_pockets *p = job->p;
-    const brick_pool *pool = &p->c->pool;
+    air_sums sums[AIR_PIECES];
     (void)worker;
     for (int32_t b = begin; b < end; b++) {
-        if (b == BRICK_NOTHING || !pool->alive[b]) continue;
-        const size_t at = (size_t)b * BRICK_CELLS;
-        const int32_t *before = job->cells->before + at, *after = job->cells->after + at, *gas = job->cells->gas + at;
-        struct {
-            int64_t volume, before, gas, weight;
-        } sums[AIR_PIECES] = {{0}};
-        for (int32_t cell = 0; cell < BRICK_CELLS && p->pieces[b] > 0; cell++) {
-            if (p->label[b][cell] == 0) continue;
-            const int32_t volume = lacks(after[cell]), k = p->label[b][cell] - 1;
-            sums[k].volume += volume;
-            sums[k].before += lacks(before[cell]);
-            sums[k].gas += gas[cell] > 0 ? gas[cell] - 1 : volume;
-            sums[k].weight += volume >> 6;
-        }
+        if (b == BRICK_NOTHING || !p->c->pool.alive[b]) continue;
+        bool shut = false;
+        for (int32_t k = 0; k < p->pieces[b]; k++) shut |= !p->piece[p->piece[b * AIR_PIECES + k].parent].open;
+        if (shut) add_brick(job, b, sums);
         for (int32_t k = 0; k < p->pieces[b]; k++) {
             air_piece *pocket = &p->piece[p->piece[b * AIR_PIECES + k].parent];
             if (pocket->open) continue;
@@ -720,19 +783,12 @@ static void add_sums(void *context, int32_t begin, int32_t end, int32_t worker)
             add_to(&pocket->gas, sums[k].gas);
             add_to(&pocket->weight, sums[k].weight);
         }
+        p->rises[b] = 0;
+        if (p->dry[b]) continue;
         const brick_mask shores = find_shores(p, b);
         for (int32_t z = 0; z < 8; z++)
             for (uint64_t left = shores.plane[z]; left; left &= left - 1) add_shore(job, b, 64 * z + __builtin_ctzll(left));
-        // Rising gas is looked for before any is written.
-        p->rises[b] = 0;
-        for (int32_t cell = 0; cell < BRICK_CELLS; cell++)
-            p->rises[b] |= gas[cell] > 1 && !mask_has(&p->air[b], cell) && !mask_has(&shores, cell);
-        if (!p->rises[b]) continue;
-        memset(p->rising[b], 0, sizeof p->rising[b]);
-        for (int32_t i = 0; i < 64 && job->up != 0; i++) {
-            const int32_t cell = face_cell(job->up_axis, i, job->up > 0);
-            if (!mask_has(&p->air[b], cell) && !mask_has(&shores, cell)) p->rising[b][i] = rises_from(job, b, cell);
-        }
+        find_rising(job, b, &shores);
     }
 }
 
@@ -762,6 +818,13 @@ static double cells_of(int64_t drops)
     return (double)drops / WEIR_FULL;
 }
 
+// The gas of a cell of a pocket: its share by volume.
+static int32_t share_of(const air_piece *pocket, int64_t weight, int32_t volume)
+{
+    const int64_t part = volume >> 6, share = pocket->each * part + pocket->rest * part / weight;
+    return (int32_t)(share < AIR_GAS_MOST ? share : AIR_GAS_MOST);
+}
+
 static void find_pressures(momentum_pockets *p, double air, double square)
 {
     const brick_pool *pool = &p->c->pool;
@@ -776,21 +839,12 @@ static void find_pressures(momentum_pockets *p, double air, double square)
             pocket->pressure = (float)(pressure_of(air, cells_of(gas), cells_of(volume), grew) * square);
             pocket->each = gas / weight;
             pocket->rest = gas % weight;
+            pocket->empty = share_of(pocket, weight, WEIR_FULL);
         }
     }
 }
 
 // ---- Cells -----------------------------------------------------------------------------------------------------------------
-
-// The gas of a cell of a pocket: its share by volume.
-static int32_t write_pocket(air_piece *pocket, int32_t volume)
-{
-    const int64_t part = volume >> 6;
-    int64_t share = pocket->each * part + pocket->rest * part / atomic_load_explicit(&pocket->weight, memory_order_relaxed);
-    if (share > AIR_GAS_MOST) share = AIR_GAS_MOST;
-    add_to(&pocket->given, share);
-    return (int32_t)share + 1;
-}
 
 // Of water beside air: what does not go in equal parts stays.
 static int32_t write_shore(const find_job *job, int32_t brick, int32_t cell, float *air)
@@ -823,35 +877,73 @@ static void find_leaving(const find_job *job, int32_t brick, const brick_mask *s
     }
 }
 
-static void write_brick(const find_job *job, int32_t b)
+// What the cells of a piece of air get.
+typedef struct air_values {
+    float pressure;
+    bool open;
+    int32_t empty;   // an empty cell's gas
+    int64_t given;   // in all
+    int64_t weight;  // of its pocket
+    const air_piece *pocket;
+} air_values;
+
+static void find_values(const momentum_pockets *p, int32_t brick, air_values values[AIR_PIECES + 1])
 {
-    momentum_pockets *p = job->p;
-    const brick_pool *pool = &p->c->pool;
+    values[0] = (air_values){.pressure = AIR_NONE};
+    for (int32_t k = 0; k < p->pieces[brick]; k++) {
+        const air_piece *pocket = &p->piece[p->piece[brick * AIR_PIECES + k].parent];
+        values[k + 1] = (air_values){.open = pocket->open, .pocket = pocket};
+        if (pocket->open) continue;
+        values[k + 1].pressure = pocket->pressure;
+        values[k + 1].empty = pocket->empty;
+        values[k + 1].weight = atomic_load_explicit(&pocket->weight, memory_order_relaxed);
+    }
+}
+
+static void write_air(const find_job *job, int32_t b, air_values values[AIR_PIECES + 1])
+{
+    const momentum_pockets *p = job->p;
     const size_t at = (size_t)b * BRICK_CELLS;
+    const int32_t *after = job->cells->after + at;
+    const uint8_t *label = p->label[b];
     int32_t *gas = job->cells->gas + at;
     float *air = job->cells->air + at;
-    const brick_mask shores = find_shores(p, b);
-    const int32_t below = job->up == 0 ? BRICK_NOTHING : pool->near[b][near_of(job->up_axis, -job->up)];
-    int32_t leaves[BRICK_CELLS] = {0};
-    bool only_open = true;
+    for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
+        air_values *value = &values[label[cell]];
+        air[cell] = value->pressure;
+        if (label[cell] == 0) continue;
+        gas[cell] = 0;
+        if (value->open) continue;
+        const int32_t share = after[cell] == 0 ? value->empty : share_of(value->pocket, value->weight, lacks(after[cell]));
+        value->given += share;
+        gas[cell] = share + 1;
+    }
+}
+
+// Of cells that are no air. Tells whether any is open.
+static bool write_water(const find_job *job, int32_t b)
+{
+    momentum_pockets *p = job->p;
+    const size_t at = (size_t)b * BRICK_CELLS;
+    int32_t *gas = job->cells->gas + at, leaves[BRICK_CELLS] = {0};
+    float *air = job->cells->air + at;
+    const brick_mask shores = find_shores(p, b), open = p->c->pool.open[b];
+    const int32_t below = job->up == 0 ? BRICK_NOTHING : p->c->pool.near[b][near_of(job->up_axis, -job->up)];
+    bool any = false;
     if (p->rises[b]) find_leaving(job, b, &shores, leaves);
     for (int32_t cell = 0; cell < BRICK_CELLS; cell++) {
-        if (!mask_has(&pool->open[b], cell)) {
+        if (p->label[b][cell] > 0) continue;
+        if (!mask_has(&open, cell)) {
             air[cell] = 0.0f;
-        } else if (p->label[b][cell] > 0) {
-            air_piece *pocket = pocket_of(p, b, cell);
-            air[cell] = pocket->open ? 0.0f : pocket->pressure;
-            only_open &= pocket->open;
-            gas[cell] = pocket->open ? 0 : write_pocket(pocket, lacks(job->cells->after[at + (size_t)cell]));
+        } else if (mask_has(&shores, cell)) {
+            gas[cell] = write_shore(job, b, cell, &air[cell]);
+            any = true;
         } else {
-            only_open = false;
-            air[cell] = AIR_NONE;
-            const bool shore = mask_has(&shores, cell);
-            gas[cell] = shore ? write_shore(job, b, cell, &air[cell]) : 1 + gas_of(gas[cell]) - leaves[cell];
+            gas[cell] = 1 + gas_of(gas[cell]) - leaves[cell];
+            any = true;
         }
     }
-    p->open_air[b] = only_open;
-    if (!p->rises[b] && !p->rises[below]) return;
+    if (!p->rises[b] && !p->rises[below]) return any;
     for (int32_t cell = 0; cell < BRICK_CELLS && job->up != 0; cell++) {
         const int32_t step = job->up * (1 << 3 * job->up_axis), place = cell >> 3 * job->up_axis & 7;
         int32_t comes = 0;
@@ -861,6 +953,25 @@ static void write_brick(const find_job *job, int32_t b)
             comes = leaves[cell - step];
         if (comes > 0) gas[cell] = 1 + gas_of(gas[cell]) + comes;
     }
+    return any;
+}
+
+static void write_brick(const find_job *job, int32_t b)
+{
+    momentum_pockets *p = job->p;
+    air_values values[AIR_PIECES + 1];
+    find_values(p, b, values);
+    write_air(job, b, values);
+    bool only_open = true;
+    for (int32_t k = 0; k < p->pieces[b]; k++) {
+        only_open &= values[k + 1].open;
+        add_to(&p->piece[p->piece[b * AIR_PIECES + k].parent].given, values[k + 1].given);
+    }
+    const bool all_air = memcmp(&p->air[b], &p->c->pool.open[b], sizeof p->air[b]) == 0;
+    if (all_air && mask_full(&p->air[b]))
+        p->open_air[b] = only_open;
+    else
+        p->open_air[b] = !write_water(job, b) && only_open;
 }
 
 static void write_cells(void *context, int32_t begin, int32_t end, int32_t worker)
