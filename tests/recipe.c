@@ -405,7 +405,7 @@ static void make_trickle(maker *m)
 static weir_vec make_calm_params(maker *m)
 {
     chance *c = m->c;
-    static const float flows[] = {0.01f, 0.01f, 0.05f, 0.2f, 0.5f};
+    static const float flows[] = {0.01f, 0.05f, 0.2f, 0.5f, 0.5f};
     weir_vec down = {0, -0.01f, 0};
     set(m, "sleep", PICK(c, flows));
     if (one_in(c, 3)) {
@@ -1034,7 +1034,7 @@ static void print_step(FILE *file, const recipe_step *step)
     case STEP_RESERVOIR:
         fprintf(file, "pcall(reservoir, ");
         print_box(file, step->shape.box);
-        fprintf(file, ", %d + %.9g)\n", step->count, (double)step->value);
+        fprintf(file, ", %d + %.17g)\n", step->count, (double)step->value);  // a level is no float
         break;
     case STEP_REMOVE: fprintf(file, "pcall(remove, %d)\n", step->count); break;
     case STEP_SET: fprintf(file, "pcall(set, \"%s\", %.9g)\n", step->name, (double)step->value); break;
