@@ -106,11 +106,12 @@ static const struct bench_list {
     weir_solver solver;
     const bench_def *defs;
     int32_t count;
+    scene_setting awake;  // that keeps blocks awake; no name: none
 } lists[] = {
-    {WEIR_SOLVER_MOMENTUM, LIST(benches)},
-    {WEIR_SOLVER_CLASSIC, LIST(benches)},
-    {WEIR_SOLVER_SETTLE, LIST(settle_benches)},
-    {WEIR_SOLVER_MIXTURE, LIST(mixture_benches)},
+    {WEIR_SOLVER_MOMENTUM, LIST(benches), {"sleep", 0}},
+    {WEIR_SOLVER_CLASSIC, LIST(benches), {NULL, 0}},
+    {WEIR_SOLVER_SETTLE, LIST(settle_benches), {NULL, 0}},
+    {WEIR_SOLVER_MIXTURE, LIST(mixture_benches), {NULL, 0}},
 };
 
 #define LIST_COUNT ((int32_t)(sizeof lists / sizeof lists[0]))
@@ -126,6 +127,7 @@ typedef struct bench_row {
     const bench_def *def;
     char name[64];
     weir_solver solver;
+    scene_setting setting;
     int32_t size;
     bool left_out;     // its solver does not run on this backend, and nobody asked for it by name
     weir_stats stats;  // at the end
@@ -247,8 +249,8 @@ static int measure_row(const app_options *options, double limit, bench_row *row)
     play.def.device = options->device;
     play.def.threads = options->threads;
     play.def.simd = options->simd;
-    play.settings = &row->def->setting;
-    play.setting_count = row->def->setting.name ? 1 : 0;
+    play.settings = &row->setting;
+    play.setting_count = row->setting.name ? 1 : 0;
     weir_status opened = scene_open(scene_find(row->def->scene), &play, &run);
     row->left_out = opened == WEIR_ERROR_UNSUPPORTED && options->name_count == 0;
     if (row->left_out) return 0;
@@ -343,6 +345,7 @@ static bench_row row_at(int32_t index, bool full)
         if (index >= lists[l].count) continue;
         const bench_def *def = &lists[l].defs[index];
         bench_row row = {.def = def, .solver = lists[l].solver, .size = full ? def->full_size : def->size};
+        row.setting = def->settle > 0 ? lists[l].awake : def->setting;
         snprintf(row.name, sizeof row.name, "%s-%s", weir_solver_name(row.solver), def->name);
         return row;
     }

@@ -406,7 +406,7 @@ static void make_trickle(maker *m)
 static weir_vec make_calm_params(maker *m)
 {
     chance *c = m->c;
-    static const float flows[] = {0.01f, 0.01f, 0.05f, 0.2f, 0.5f};
+    static const float flows[] = {0.01f, 0.05f, 0.2f, 0.5f, 0.5f};
     weir_vec down = {0, -0.01f, 0};
     set(m, "sleep", PICK(c, flows));
     if (one_in(c, 3)) {

@@ -45,7 +45,7 @@ typedef struct brick_rest {
     uint8_t
         calm;  // updates for which it has been still, up to REST_UPDATES, and then for which it has been quiet, up to REST_LONG
     uint8_t hold;     // updates for which it must not fall asleep
-    uint8_t gentle;   // awake: for how long it has not been wild, nor its island, unless that is driven: REST_GENTLE at most
+    uint8_t gentle;   // awake: for how long it has not been wild, nor its island, unless that is driven: REST_FADED at most
     uint8_t wild;     // awake: for how long it has been wild again and again: REST_DRIVEN at most
     uint8_t driven;   // awake: 1: something makes waves in its island that goes on and on
     uint8_t looks;    // awake: how often it was found to rise evenly, or not at all

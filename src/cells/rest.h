@@ -14,18 +14,22 @@
 #define REST_STILL_KICK 0.075f
 #define REST_RIPPLE 0.01f  // a kick that waves make, where they count
 #define REST_SWELL 0.012f  // and one that they make over a face to the rim, if they are to run on behind it
+#define REST_WAVE 0.1f     // a flux that long ones make, which hardly tilt the surface, in either place
 #define REST_QUIET 0.05f   // and of water in which nothing is left that swings
 #define REST_QUIET_KICK 0.015f
-#define REST_PUSH 0.03f     // a kick that wakes small water beside
-#define REST_DAMPING 0.02f  // share of flow that water at rest loses per update
-#define REST_SPONGE 0.03f   // and all water beside the rim of an island that is driven, whose waves are to end there
-#define REST_THIN 0.5f      // where neither cell at a face holds as much it loses none
-#define REST_UPDATES 16     // for which water has been still when it is at rest
-#define REST_WILD 10.0f     // the least flux of wild water: from then on it takes long until its slow swings are damped
-#define REST_GENTLE 80      // so long, counted in 16 updates
+#define REST_PUSH 0.03f       // a kick that wakes small water beside
+#define REST_DAMPING 0.02f    // share of flow that water at rest loses per update
+#define REST_SPONGE 0.025f    // and all water beside the rim of an island that is driven, whose waves are to end there
+#define REST_SPONGE_UP 0.08f  // of its flow up and down, which all waves have, and what runs to a drain has not
+#define REST_THIN 0.5f        // where neither cell at a face holds as much it loses none
+#define REST_UPDATES 16       // for which water has been still when it is at rest
+#define REST_WILD 10.0f       // the least flux of wild water: from then on it takes long until its slow swings are damped
+#define REST_GENTLE 80        // so long, counted in 16 updates
+#define REST_FADED 112        // and so long its waves still keep it awake, while they fade
 #define REST_DRIVEN 16  // wild so long on end, counted likewise, water is driven: something makes its waves that goes on and on
-#define REST_AREA 56    // bricks with a surface: as large is an island whose waves run on behind its rim
-#define REST_WIDE 64    // open cells of a brick: with less it is part of a narrow pipe, in which water is left to swing
+#define REST_AREA 36    // bricks with a surface: as large is an island whose waves run on behind its rim
+#define REST_WIDE \
+    192  // open cells of a brick: with less it is part of a narrow pipe or channel, in which water is left to swing
 
 // How much a brick moves. Besides: it pushes against small water that is asleep; it is wild; there are waves in it; they run into the rim.
 #define MOTION_QUIET 0
@@ -56,12 +60,13 @@ RULE float rule_rest_kick(float p_low, float p_high, float m_low, float m_high, 
 
 // The share of flow that the water of a brick loses: it lies beside the rim of an island that is driven; or it has been quiet; or it is
 // still and lies beside a rim, which would throw waves back; or it is still, has been gentle for long, and is no thread. `calm`,
-// `gentle` and `driven` are those of its brick_rest, and it has so many open cells.
-RULE float rule_rest_loss(int calm, int gentle, bool driven, bool beside_rim, int open)
+// `gentle` and `driven` are those of its brick_rest, and it has so many open cells; `up`: of the flow along gravity.
+RULE float rule_rest_loss(int calm, int gentle, bool driven, bool beside_rim, int open, bool up)
 {
-    bool swings_out = gentle == REST_GENTLE && open >= REST_WIDE;
+    bool swings_out = gentle >= REST_GENTLE && open >= REST_WIDE;
     bool rests = calm > REST_UPDATES || (calm > 0 && (beside_rim || swings_out));
-    return driven && beside_rim ? REST_SPONGE : rests ? REST_DAMPING : 0.0f;
+    if (driven && beside_rim) return up ? REST_SPONGE_UP : REST_SPONGE;
+    return rests ? REST_DAMPING : 0.0f;
 }
 
 // The flow over a face of water that loses a share of it. A film has friction enough, and would hardly drain under more.
@@ -85,7 +90,10 @@ RULE int rule_motion(float flux, float kick, float swell, float viscosity, float
     int still = (flux <= REST_STILL * moves) & (kick <= REST_STILL_KICK * g + borne);
     int quiet = (flux <= REST_QUIET * moves) & (kick <= REST_QUIET_KICK * g + borne);
     int some = quiet ? MOTION_QUIET : still ? MOTION_STILL : MOTION_SOME;
-    int waves = (kick > REST_RIPPLE * g + borne ? MOTION_RIPPLES : 0) | (swell > REST_SWELL * g + borne ? MOTION_SWELLS : 0);
+    int runs = flux > REST_WAVE * moves;
+    int ripples = (kick > REST_RIPPLE * g + borne) | runs;
+    int swells = (swell > REST_SWELL * g + borne) | (runs & (swell > 0.0f));
+    int waves = (ripples ? MOTION_RIPPLES : 0) | (swells ? MOTION_SWELLS : 0);
     return flux > REST_WILD * moves ? MOTION_MOVES | MOTION_WILD : flux > moves ? MOTION_MOVES : some | waves;
 }
 

@@ -23,7 +23,7 @@ enum {
 enum { TURN_NONE, TURN_WAKES, TURN_SLEEPS, TURN_HELD };
 
 // What is made of the waves in an awake brick: see find_islands.
-enum { WAVES_IGNORED, WAVES_COUNT, WAVES_FOLLOWED, WAVES_DRIVEN };
+enum { WAVES_IGNORED, WAVES_COUNT, WAVES_FOLLOWED, WAVES_FADE, WAVES_DRIVEN };
 
 // Bits of cells_sleep.mark.
 enum { MARK_TRIMMED = 4, MARK_TURNED = 8 };
@@ -437,7 +437,7 @@ static void wake(fluid_cells *c, int32_t brick)
     brick_rest *rest = &pool->rest[brick];
     assert(rest->asleep && rest->owed == 0);
     bodies_show_head(c, brick);
-    *rest = (brick_rest){.head = REST_NO_HEAD, .calm = rest->calm, .hold = rest->hold, .gentle = REST_GENTLE};
+    *rest = (brick_rest){.head = REST_NO_HEAD, .calm = rest->calm, .hold = rest->hold, .gentle = REST_FADED};
     rest->looks = rest->calm == 0 ? 0 : LOOKS;  // what only lies beside something that moves may sleep again at once
     for (int32_t face = 0; face < 6; face++)
         pool->rest[bodies_neighbour(pool, brick, face)].links &= (uint8_t) ~(1 << (face + 3) % 6);
@@ -596,12 +596,12 @@ static uint8_t gentle_of(const fluid_cells *c, int32_t brick)
 {
     const brick_pool *pool = &c->pool;
     if (c->sleep->motion[brick] & MOTION_WILD) return 0;
-    return pool->wet_seen[brick] ? pool->rest[brick].gentle : REST_GENTLE;
+    return pool->wet_seen[brick] ? pool->rest[brick].gentle : REST_FADED;
 }
 
 // Islands are awake bricks whose water lies side by side. In one that is not driven, and in which something was wild not long ago, waves
 // count; in one that is large besides they are followed over its rim. Small islands let them end there, or all that drips would wake its
-// lake.
+// lake. Where it is longer ago they fade, and water sleeps when they have, or after some time.
 static void find_islands(fluid_cells *c)
 {
     const brick_pool *pool = &c->pool;
@@ -609,7 +609,7 @@ static void find_islands(fluid_cells *c)
     int32_t *parent = s->list, *area = s->body_next;
     const int32_t above = s->gravity.axis + (s->gravity.down > 0 ? 0 : 3);
     memset(s->waves, WAVES_IGNORED, (size_t)pool->end);
-    memset(s->lull, REST_GENTLE, (size_t)pool->end);
+    memset(s->lull, REST_FADED, (size_t)pool->end);
     for (int32_t b = 0; b < pool->end; b++) {
         parent[b] = b;
         area[b] = 0;
@@ -630,6 +630,7 @@ static void find_islands(fluid_cells *c)
         if (!of_island(pool, b)) continue;
         const int32_t root = bodies_root(parent, b);
         s->lull[b] = s->lull[root];
+        if (s->lull[b] < REST_FADED) s->waves[b] = WAVES_FADE;
         if (s->lull[b] < REST_GENTLE) s->waves[b] = area[root] < REST_AREA ? WAVES_COUNT : WAVES_FOLLOWED;
         if (area[root] < 0) s->waves[b] = WAVES_DRIVEN;
     }
@@ -645,6 +646,13 @@ static int32_t motion_of(const cells_sleep *s, int32_t brick)
     return motion;
 }
 
+// For how many updates a brick that is still may have been so: water in which waves fade is one short of rest.
+static uint8_t calm_most(const cells_sleep *s, int32_t brick, int32_t motion)
+{
+    if (motion == MOTION_QUIET) return REST_LONG;
+    return s->waves[brick] == WAVES_FADE && s->motion[brick] & MOTION_RIPPLES ? REST_UPDATES - 1 : REST_UPDATES;
+}
+
 // What a brick learns of its island. In one that is driven each has its own lull, or the water far from a fall would never rest.
 static void learn(const fluid_cells *c, int32_t brick)
 {
@@ -652,7 +660,7 @@ static void learn(const fluid_cells *c, int32_t brick)
     brick_rest *rest = &c->pool.rest[brick];
     rest->driven = s->waves[brick] == WAVES_DRIVEN;
     rest->gentle = rest->driven ? gentle_of(c, brick) : s->lull[brick];
-    if (rest->gentle < REST_GENTLE && c->world->update % GENTLE_EVERY == 0) rest->gentle++;
+    if (rest->gentle < REST_FADED && c->world->update % GENTLE_EVERY == 0) rest->gentle++;
 }
 
 // For how long a brick has been wild again and again.
@@ -677,7 +685,7 @@ void sleep_note(fluid_cells *c)
         if (c->world->update % GENTLE_EVERY == 0) rest->wild = wild_for(rest);
         if (motion != MOTION_QUIET && rest->calm > REST_UPDATES) rest->calm = REST_UPDATES;
         if (motion == MOTION_RIPPLES && rest->calm < REST_UPDATES) rest->calm = 0;
-        if (motion <= MOTION_STILL && rest->calm < (motion == MOTION_QUIET ? REST_LONG : REST_UPDATES)) rest->calm++;
+        if (motion <= MOTION_STILL && rest->calm < calm_most(s, b, motion)) rest->calm++;
         if (motion == MOTION_MOVES || (pool->wet[b] && !pool->wet_seen[b])) {
             rest->calm = rest->looks = 0;
             rest->head = REST_NO_HEAD;
@@ -741,7 +749,7 @@ bool sleep_unpack(const uint8_t bytes[REST_BYTES], brick_rest *rest)
     if (rest->head != REST_NO_HEAD && (rest->head > most || rest->head < -most)) return false;
     if (rest->owed > most || rest->owed < -most) return false;
     if (rest->asleep > 1 || rest->calm > REST_LONG || rest->links > 63 || rest->surface > BRICK_CELLS) return false;
-    if (rest->gentle > REST_GENTLE || rest->wild > REST_DRIVEN || rest->looks > LOOKS || !is_within(rest->rise, 0, RISE_MOST))
+    if (rest->gentle > REST_FADED || rest->wild > REST_DRIVEN || rest->looks > LOOKS || !is_within(rest->rise, 0, RISE_MOST))
         return false;
     return rest->asleep || (rest->owed == 0 && rest->links == 0 && rest->surface == 0);
 }

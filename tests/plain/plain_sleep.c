@@ -21,8 +21,9 @@ enum {
     HOLD = 32,
     LOOKS = 3,
     GENTLE = 80,
+    FADED = 112,
     DRIVEN = 16,
-    ISLAND_LEAST = 56,  // bricks with a surface
+    ISLAND_LEAST = 36,  // bricks with a surface
     SURFACE_LEAST = 16,
     SPREAD_LEAST = 1024,
     LEVEL_MOST = PLAIN_FULL / 128,
@@ -31,7 +32,7 @@ enum {
 
 enum { NOTHING_HAPPENS, WAKES, FALLS_ASLEEP, IS_HELD };
 enum { QUIET, STILL, SOME, MOVES, PUSHES = 4, WILD = 8, RIPPLES = 16, SWELLS = 32 };
-enum { IGNORED, COUNTED, FOLLOWED };
+enum { IGNORED, COUNTED, FOLLOWED, FADING };
 
 static const plain_rest BLANK = {.head = PLAIN_NO_HEAD};
 
@@ -796,7 +797,7 @@ static void wake(plain_world *w, int64_t brick)
     s->rest[brick] = BLANK;
     s->rest[brick].calm = was.calm;
     s->rest[brick].hold = was.hold;
-    s->rest[brick].gentle = GENTLE;
+    s->rest[brick].gentle = FADED;
     s->rest[brick].looks = was.calm == 0 ? 0 : LOOKS;
     for (int face = 0; face < 6; face++) s->rest[beside(w, brick, face)].links &= ~(1 << opposite(face));
     s->counts.woke += s->wet[brick];
@@ -1047,13 +1048,16 @@ static uint8_t find_motion(const plain_world *w, int64_t brick)
     const float borne = 2.0f * w->params.momentum.viscosity * g;
     const bool still = flux <= 0.5f * moves && kick <= 0.075f * g + borne;
     const bool quiet = flux <= 0.05f * moves && kick <= 0.015f * g + borne;
-    const int waves = (kick > 0.01f * g + borne ? RIPPLES : 0) | (largest_swell(w, brick) > 0.012f * g + borne ? SWELLS : 0);
+    // Kicks or fluxes of waves, and those that reach the rim.
+    const float swell = largest_swell(w, brick);
+    const bool runs = flux > 0.1f * moves, swells = swell > 0.012f * g + borne || (runs && swell > 0.0f);
+    const int waves = (kick > 0.01f * g + borne || runs ? RIPPLES : 0) | (swells ? SWELLS : 0);
     return (uint8_t)((quiet ? QUIET : still ? STILL : SOME) | waves | (pushes(w, brick) ? PUSHES : 0));
 }
 
-// The share of its flow that water loses. All water beside the rim of a driven island does, most of it; quiet water; still water beside
-// a rim; and still water that has been gentle for long, in bricks with 64 open cells or more.
-static float find_loss(const plain_world *w, int64_t brick)
+// The share of its flow on an axis that water loses. All water beside the rim of a driven island does, most of it up and down; quiet water;
+// still water beside a rim; and still water that has been gentle for long, in bricks with 192 open cells or more.
+static float find_loss(const plain_world *w, int64_t brick, int axis)
 {
     const plain_rest *rest = &w->sleep.rest[brick];
     bool beside_rim = false;
@@ -1061,20 +1065,23 @@ static float find_loss(const plain_world *w, int64_t brick)
     for (int k = 0; k < 27; k++)
         beside_rim |= w->grid.live[around(w, brick, k)] && w->sleep.phase[around(w, brick, k)] == PLAIN_RIM;
     EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i) open += w->open[i];
-    if (rest->driven && beside_rim) return 0.03f;
+    if (rest->driven && beside_rim) return axis == plain_find_down(&w->params).axis ? 0.08f : 0.02f;
     if (rest->calm > STILL_UPDATES) return 0.02f;
-    return rest->calm > 0 && (beside_rim || (rest->gentle == GENTLE && open >= 64)) ? 0.02f : 0.0f;
+    return rest->calm > 0 && (beside_rim || (rest->gentle >= GENTLE && open >= 192)) ? 0.02f : 0.0f;
 }
 
-static void damp(plain_world *w, int64_t brick, float loss)
+// Faces between cells of which neither is half full keep their flow.
+static void damp(plain_world *w, int64_t brick)
 {
-    // Faces between cells of which neither is half full keep their flow.
-    for (int axis = 0; axis < 3; axis++) EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i)
+    for (int axis = 0; axis < 3; axis++) {
+        const float loss = find_loss(w, brick, axis);
+        EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i)
         {
             const int64_t low = i - w->grid.step[axis];
-            if (w->mass[low] < PLAIN_FULL / 2 && w->mass[i] < PLAIN_FULL / 2) continue;
+            if (loss == 0.0f || (w->mass[low] < PLAIN_FULL / 2 && w->mass[i] < PLAIN_FULL / 2)) continue;
             w->flow[axis][i] = plain_still(w->flow[axis][i] * (1.0f - loss));
         }
+    }
 }
 
 // All of a body that is pushed will wake.
@@ -1098,16 +1105,16 @@ static bool of_island(const plain_world *w, int64_t brick)
 static int32_t find_gentle(const plain_world *w, int64_t brick)
 {
     const plain_sleep *s = &w->sleep;
-    return s->motion[brick] & WILD ? 0 : s->was_wet[brick] ? s->rest[brick].gentle : GENTLE;
+    return s->motion[brick] & WILD ? 0 : s->was_wet[brick] ? s->rest[brick].gentle : FADED;
 }
 
 // Awake bricks whose water lies side by side are an island. It is driven if one of them has been wild for long. If not, it has been
-// gentle for as long as all of it has, and its waves count until that is long; if it is large they are followed over its rim.
+// gentle for as long as all of it has, and its waves count until that is long, or fade after it; if it is large they are followed over its rim.
 static void judge_island(plain_world *w, int64_t brick, uint8_t *seen)
 {
     plain_sleep *s = &w->sleep;
     int64_t *found = malloc((size_t)brick_count(w) * sizeof *found), count = 1, area = 0;
-    int32_t gentle = GENTLE;
+    int32_t gentle = FADED;
     bool driven = false;
     const int64_t up =
         step_up(w) > 0 ? brick_step(w, plain_find_down(&w->params).axis) : -brick_step(w, plain_find_down(&w->params).axis);
@@ -1128,7 +1135,10 @@ static void judge_island(plain_world *w, int64_t brick, uint8_t *seen)
         plain_rest *rest = &s->rest[found[n]];
         rest->driven = driven;
         rest->gentle = driven ? find_gentle(w, found[n]) : gentle;
-        s->waves[found[n]] = driven || gentle == GENTLE ? IGNORED : area < ISLAND_LEAST ? COUNTED : FOLLOWED;
+        s->waves[found[n]] = driven || gentle == FADED ? IGNORED
+                             : gentle >= GENTLE        ? FADING
+                             : area < ISLAND_LEAST     ? COUNTED
+                                                       : FOLLOWED;
     }
     free(found);
 }
@@ -1146,18 +1156,19 @@ static void note_brick(plain_world *w, int64_t brick)
     plain_rest *rest = &s->rest[brick];
     int motion = s->motion[brick] & 3;
     const bool follows = s->motion[brick] & SWELLS && s->waves[brick] == FOLLOWED;
-    const bool ripples = s->motion[brick] & RIPPLES && s->waves[brick] != IGNORED && motion != QUIET && !follows;
+    const bool rippled = s->motion[brick] & RIPPLES && s->waves[brick] != IGNORED && motion != QUIET && !follows;
+    const bool fades = rippled && s->waves[brick] == FADING, ripples = rippled && !fades;
     if (follows) motion = MOVES;
     if (ripples) motion = SOME;
     s->counts.followed += follows;
     s->counts.rippled += ripples;
     if (rest->hold > 0) rest->hold--;
-    if (rest->gentle < GENTLE && w->update % 16 == 0) rest->gentle++;
+    if (rest->gentle < FADED && w->update % 16 == 0) rest->gentle++;
     if (w->update % 16 == 0) rest->wild = rest->gentle > 1 ? 0 : rest->wild < DRIVEN ? rest->wild + 1 : DRIVEN;
     if (ripples && rest->calm < STILL_UPDATES) rest->calm = 0;
     if (motion != QUIET && rest->calm > STILL_UPDATES) rest->calm = STILL_UPDATES;
     if (motion == QUIET && rest->calm < LONG) rest->calm++;
-    if (motion == STILL && rest->calm < STILL_UPDATES) rest->calm++;
+    if (motion == STILL && rest->calm < (fades ? STILL_UPDATES - 1 : STILL_UPDATES)) rest->calm++;
     if (motion == MOVES || (s->wet[brick] && !s->was_wet[brick])) {
         rest->calm = rest->looks = 0;
         rest->head = PLAIN_NO_HEAD;
@@ -1196,8 +1207,7 @@ void plain_sleep_note(plain_world *w)
     EACH_LIVE(w, b)
     {
         if (s->phase[b] != PLAIN_AWAKE) continue;
-        const float loss = s->wet[b] ? find_loss(w, b) : 0.0f;
-        if (loss > 0.0f) damp(w, b, loss);
+        if (s->wet[b]) damp(w, b);
         s->motion[b] = s->wet[b] ? find_motion(w, b) : QUIET;
     }
     judge_waves(w);

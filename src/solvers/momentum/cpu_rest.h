@@ -140,17 +140,18 @@ static bool lies_beside_rim(const momentum_args *a, int32_t brick)
     return false;
 }
 
-static void damp_brick(const momentum_args *a, int32_t brick, float loss)
+static void damp_brick(const momentum_args *a, int32_t brick, const float loss[3])
 {
     static const uint8_t before[3] = {NEAR(-1, 0, 0), NEAR(0, -1, 0), NEAR(0, 0, -1)};
     float own[BRICK_CELLS], other[BRICK_CELLS], low[BRICK_CELLS];
     read_fills(a, brick, own);
     for (int axis = 0; axis < 3; axis++) {
         float *restrict flow = a->flow[axis] + (size_t)brick * BRICK_CELLS;
+        if (loss[axis] == 0.0f) continue;
         read_fills(a, a->near_all[brick][before[axis]], other);
         shift_cells(low, own, other, axis);
         LANES
-        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_rest_damped(flow[i], low[i], own[i], loss);
+        for (int i = 0; i < BRICK_CELLS; i++) flow[i] = rule_rest_damped(flow[i], low[i], own[i], loss[axis]);
     }
 }
 
@@ -162,8 +163,11 @@ static void rest_run(const momentum_args *a, const brick_run *r)
         const brick_rest *rest = &a->rest[brick];
         if (a->bricks.wet[brick] && (rest->calm > 0 || rest->driven)) {
             const bool beside_rim = lies_beside_rim(a, brick);
-            const float loss = rule_rest_loss(rest->calm, rest->gentle, rest->driven, beside_rim, count_open(a, brick));
-            if (loss > 0.0f) damp_brick(a, brick, loss);
+            const int open = count_open(a, brick);
+            float loss[3];
+            for (int axis = 0; axis < 3; axis++)
+                loss[axis] = rule_rest_loss(rest->calm, rest->gentle, rest->driven, beside_rim, open, axis == a->down_axis);
+            if (loss[a->down_axis] > 0.0f) damp_brick(a, brick, loss);  // nowhere is it larger
         }
         a->motion[brick] = (uint8_t)rest_of_brick(a, brick);
     }

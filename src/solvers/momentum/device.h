@@ -41,11 +41,11 @@ typedef struct device_fast {
     int clears;  // of the other update
 } device_fast;
 
-// An awake brick and the six at its faces, whether they are worked on or not: 4 times each, and what it is. `loss`: the share
-// of its flow that its water loses.
+// An awake brick and the six at its faces, whether they are worked on or not: 4 times each, and what it is. `loss_x` and so
+// on: the share of its flow that its water loses.
 typedef struct device_beside {
     int brick, x0, x1, y0, y1, z0, z1;
-    float loss;
+    float loss_x, loss_y, loss_z;
 } device_beside;
 
 enum {

@@ -114,24 +114,29 @@ static cl_int beside_of(const brick_pool *pool, int32_t brick)
     return 4 * brick + (phase == PHASE_ASLEEP && !pool->wet[brick] ? DEVICE_BESIDE_NOTHING : kind[phase]);
 }
 
-static cl_float loss_of(const brick_pool *pool, int32_t brick)
+// The shares of its flow that a brick loses, as in device_beside; `up` is the axis of gravity.
+static void find_losses(const brick_pool *pool, int32_t brick, int32_t up, cl_float loss[3])
 {
     const brick_rest *rest = &pool->rest[brick];
     bool beside_rim = false;
     int open = 0;
-    if (rest->calm == 0 && !rest->driven) return 0.0f;
+    loss[0] = loss[1] = loss[2] = 0.0f;
+    if (rest->calm == 0 && !rest->driven) return;
     for (int32_t k = 0; k < 27; k++) beside_rim |= pool->phase[pool->near[brick][k]] == PHASE_RIM;
     for (int32_t z = 0; z < BRICK_EDGE; z++) open += __builtin_popcountll(pool->open[brick].plane[z]);
-    return rule_rest_loss(rest->calm, rest->gentle, rest->driven, beside_rim, open);
+    for (int32_t axis = 0; axis < 3; axis++)
+        loss[axis] = rule_rest_loss(rest->calm, rest->gentle, rest->driven, beside_rim, open, axis == up);
 }
 
-static void send_beside(momentum_opencl *o)
+static void send_beside(momentum_opencl *o, int32_t up)
 {
     const brick_pool *pool = &o->machine->cells->pool;
     device_beside *beside = o->sleep.told;
     int32_t count = 0;
     for (int32_t b = 0; (b = next_of(pool, PHASE_AWAKE, b)) < pool->end;) {
         const int32_t *near = pool->near[b];
+        cl_float loss[3];
+        find_losses(pool, b, up, loss);
         beside[count++] = (device_beside){
             .brick = b,
             .x0 = beside_of(pool, near[NEAR(-1, 0, 0)]),
@@ -140,7 +145,9 @@ static void send_beside(momentum_opencl *o)
             .y1 = beside_of(pool, near[NEAR(0, 1, 0)]),
             .z0 = beside_of(pool, near[NEAR(0, 0, -1)]),
             .z1 = beside_of(pool, near[NEAR(0, 0, 1)]),
-            .loss = loss_of(pool, b),
+            .loss_x = loss[0],
+            .loss_y = loss[1],
+            .loss_z = loss[2],
         };
     }
     assert(count == o->machine->bricks.awake);
@@ -163,7 +170,7 @@ void momentum_opencl_rest(void *solver)
     const device_rest rest = {p->gravity.x,          p->gravity.y,     p->gravity.z, backend_find_down(p).head,
                               p->momentum.viscosity, p->momentum.sleep};
     const cl_int at = (cl_int)found_at(d);
-    send_beside(o);
+    send_beside(o, backend_find_down(p).axis);
     LAUNCH_ROWS(&o->machine->queue, rest, d->awake, ARG(s->beside), ARG(d->open), ARG(c.mass), ARG(c.pressure), FLOW_ARGS(c),
                 ARG(d->tables), ARG(s->found), ARG(at), ARG(rest), ARG(d->awake));
     queue_read_later(&o->machine->queue, s->found, 0, s->found_here.data, at + d->awake, false, &s->found_read);

@@ -139,7 +139,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     load_cells(&here, mass, pressure, o.self, at.self);
 
     shift_cells(&other, &here, mass, pressure, o.x0, 8 * at.x0 + 7, -1);
-    load_flow(f, flow_x, &other, &here, at.self, b.loss);
+    load_flow(f, flow_x, &other, &here, at.self, b.loss_x);
     look_low(&r, &other, &here, f, b.x0, 1u, rest.gravity_x, rest);
     if ((b.x1 & 3) != DEVICE_BESIDE_AWAKE) {
         shift_cells(&other, &here, mass, pressure, o.x1, 8 * at.x1, 1);
@@ -148,7 +148,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     }
 
     load_cells(&other, mass, pressure, o.y0, at.y0);
-    load_flow(f, flow_y, &other, &here, at.self, b.loss);
+    load_flow(f, flow_y, &other, &here, at.self, b.loss_y);
     look_low(&r, &other, &here, f, b.y0, (ROW & 7) == 0 ? 255u : 0u, rest.gravity_y, rest);
     if ((b.y1 & 3) != DEVICE_BESIDE_AWAKE && (ROW & 7) == 7) {
         load_cells(&other, mass, pressure, o.y1, at.y1);
@@ -157,7 +157,7 @@ inline row_motion look_at_row(device_beside b, global const uchar *open, global 
     }
 
     load_cells(&other, mass, pressure, o.z0, at.z0);
-    load_flow(f, flow_z, &other, &here, at.self, b.loss);
+    load_flow(f, flow_z, &other, &here, at.self, b.loss_z);
     look_low(&r, &other, &here, f, b.z0, ROW >> 3 == 0 ? 255u : 0u, rest.gravity_z, rest);
     if ((b.z1 & 3) != DEVICE_BESIDE_AWAKE && ROW >> 3 == 7) {
         load_cells(&other, mass, pressure, o.z1, at.z1);
@@ -179,7 +179,7 @@ ROW_KERNEL void rest(global const device_beside *beside, global const uchar *ope
     const int number = (int)get_group_id(0) * GROUP_BRICKS + SLOT;
     if (number < awake) {
         device_beside b = beside[number];
-        if (!(brick_flags[b.brick] & DEVICE_WET)) b.loss = 0.0f;
+        if (!(brick_flags[b.brick] & DEVICE_WET)) b.loss_x = b.loss_y = b.loss_z = 0.0f;
         const row_motion r = look_at_row(b, open, mass, pressure, flow_x, flow_y, flow_z, rest);
         if (as_int(r.flux) > flux[SLOT]) atomic_max(&flux[SLOT], as_int(r.flux));
         if (as_int(r.kick) > kick[SLOT]) atomic_max(&kick[SLOT], as_int(r.kick));
