@@ -29,11 +29,11 @@ static int32_t capacity(const pour *p, int32_t brick, int32_t cell, int32_t drop
     return drops < full ? (full - drops) / unit : 0;
 }
 
-// What the cells move at a level; *more gets how many could move another one.
-static int64_t moved_at(const pour *p, int64_t level, int64_t *more)
+// What the cells move at a level. *more gets how many could move another one, *any how many could move one at all.
+static int64_t moved_at(const pour *p, int64_t level, int64_t *more, int64_t *any)
 {
     int64_t sum = 0;
-    *more = 0;
+    *more = *any = 0;
     brick_mask mask;
     int32_t room[BRICK_CELLS];
     uint8_t room_of_materials[BRICK_CELLS];
@@ -48,6 +48,7 @@ static int64_t moved_at(const pour *p, int64_t level, int64_t *more)
                 int32_t most = capacity(p, brick, cell, mass[cell], materials);
                 sum += most < level ? most : level;
                 *more += most > level;
+                *any += most > 0;
             }
         }
     }
@@ -57,22 +58,27 @@ static int64_t moved_at(const pour *p, int64_t level, int64_t *more)
 // The level for an amount; *rest gets what is left over, less than there are cells that could move another unit.
 static int64_t find_level(const pour *p, int64_t amount, int64_t *rest)
 {
-    int64_t cells, more;
-    moved_at(p, 0, &cells);
+    int64_t cells, more, any;
+    const int64_t most = moved_at(p, INT32_MAX, &more, &cells);
     *rest = 0;
     if (cells == 0) return 0;
-    if (moved_at(p, INT32_MAX, &more) <= amount) return INT32_MAX;
+    if (most <= amount) return INT32_MAX;
 
     // Enough for every cell to get its even part, not enough for all to get all they can; often the even part is the answer.
-    int64_t low = amount / cells, high = INT32_MAX, probe = low + 1;
-    while (high - low > 1) {
-        if (moved_at(p, probe, &more) <= amount)
-            low = probe;
-        else
+    int64_t low = amount / cells, high = INT32_MAX, sum = moved_at(p, low, &more, &any);
+    while (sum + more <= amount && high - low > 1) {
+        const int64_t probe = low + (high - low) / 2;
+        int64_t more_there;
+        const int64_t there = moved_at(p, probe, &more_there, &any);
+        if (there > amount) {
             high = probe;
-        probe = low + (high - low) / 2;
+            continue;
+        }
+        low = probe;
+        sum = there;
+        more = more_there;
     }
-    *rest = amount - moved_at(p, low, &more);
+    *rest = amount - sum;
     return low;
 }
 

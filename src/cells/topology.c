@@ -359,19 +359,25 @@ static int32_t list_turned(const brick_pool *pool, int32_t *turned)
     return count;
 }
 
-static void bear_beside(fluid_cells *c, int32_t brick, int64_t *units)
+static weir_status bear_beside(fluid_cells *c, int32_t brick, int64_t *units)
 {
     brick_pool *pool = &c->pool;
+    birth births[26];
+    birth_list list = {.items = births};
     for (int32_t k = 0; k < 27; k++) {
-        birth one = {.coord = brick_neighbour(pool->coord[brick], k)};
+        birth *one = &births[list.count];
         if (pool->near[brick][k] != BRICK_NOTHING || pool->closed[brick] >> k & 1) continue;
-        if (!terrain_open(&c->world->terrain, one.coord, &one.open)) {
-            remember_closed(pool, one.coord);
-            continue;
-        }
-        bear_all(c, &(birth_list){.items = &one, .count = 1});
-        *units -= TOPOLOGY_BIRTH;
+        one->coord = brick_neighbour(pool->coord[brick], k);
+        if (terrain_open(&c->world->terrain, one->coord, &one->open))
+            list.count++;
+        else
+            remember_closed(pool, one->coord);
     }
+    const weir_status status = bricks_reserve(pool, list.count);
+    if (status != WEIR_OK) return status;
+    bear_all(c, &list);
+    *units -= (int64_t)TOPOLOGY_BIRTH * list.count;
+    return WEIR_OK;
 }
 
 static void end_beside(fluid_cells *c, int32_t brick, int64_t *units)
@@ -381,6 +387,8 @@ static void end_beside(fluid_cells *c, int32_t brick, int64_t *units)
     memcpy(near, pool->near[brick], sizeof near);
     for (int32_t k = 0; k < 27; k++) {
         if (near[k] == BRICK_NOTHING || !unwanted(c, near[k])) continue;
+        // One that has turned itself ends when it is looked at, with those beside it.
+        if (near[k] != brick && pool->wet_seen[near[k]] != pool->wet[near[k]]) continue;
         deaths_add(&c->deaths, &c->world->mem, pool->coord[near[k]], c->world->change);
         if (c->ended) c->ended(c, near[k]);
         bricks_die(pool, near[k]);
@@ -401,18 +409,19 @@ weir_status cells_topology_some(fluid_cells *c, int32_t *turned, int64_t *units)
     for (int32_t i = 0; i < count && pool->topology_dirty; i++)
         if (pool->wet_seen[turned[i]] == pool->wet[turned[i]]) pool->wet_seen[turned[i]] = TOPOLOGY_LOOK_AGAIN;
     pool->topology_dirty = false;
-    for (int32_t i = 0; i<count && * units> 0; i++) {
+    for (int32_t i = 0; i < count && (*units > 0); i++) {
         const int32_t brick = turned[i];
         // It may have ended meanwhile, and its number be a newborn's.
         if (pool->wet[brick] == pool->wet_seen[brick]) continue;
-        status = bricks_reserve(pool, 26);
-        if (status != WEIR_OK) break;
-        *units -= TOPOLOGY_LOOK;
-        pool->wet_seen[brick] = pool->wet[brick];
-        if (pool->wet[brick])
-            bear_beside(c, brick, units);
-        else
+        if (pool->wet[brick]) {
+            status = bear_beside(c, brick, units);
+            if (status != WEIR_OK) break;
+        } else {
             end_beside(c, brick, units);
+        }
+        // Unless it was itself one that ended.
+        if (pool->alive[brick]) pool->wet_seen[brick] = pool->wet[brick];
+        *units -= TOPOLOGY_LOOK;
         pool->topology_dirty = false;
     }
     return status;

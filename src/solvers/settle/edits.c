@@ -120,9 +120,12 @@ void settle_apply(void *state, const world_edit *edit)
 {
     // The update keeps reservoirs at their level.
     if (edit->kind == EDIT_KEEP) return;
-    ((settle *)state)->edited = true;
-    settle_follow_volumes(state);
+    settle *s = state;
+    s->edited = true;
+    settle_follow_volumes(s);
     cells_apply(state, edit);
+    // What sources pour counts for the update that they do it in.
+    if (edit->kind == EDIT_POUR) settle_charge(s, (int64_t)region_volume(region_bricks(edit->place.box)) * SETTLE_COST_POUR);
     if (edit->surface.up != 0) settle_note_box(state, edit->place.box);
 }
 
