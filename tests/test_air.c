@@ -134,8 +134,8 @@ static void a_bottle_with_its_opening_on_top_glugs_until_it_is_full(void **state
         turns += now < before - 0.02;
         before = now;
     }
-    assert_true(turns > 3);
 #ifndef WEIR_DEBUG_BUILD
+    assert_true(turns > 3);
     assert_near(cells_in(world, inside), 1024, 1);
     assert_near(pressure_at(world, 8, 17, 8), 0.11, 0.02);  // and the water in it stands
 #else

@@ -80,8 +80,8 @@ struct momentum_pockets {
     uint8_t (*label)[BRICK_CELLS];
     uint8_t *pieces;  // how many; UINT8_MAX: nobody has looked
     brick_piece (*of)[AIR_PIECES];
-    uint8_t *dry;  // 1: no water was in it before the move or is after it
-    uint8_t *open_air;
+    uint8_t *dry;           // 1: no water was in it before the move or is after it
+    float *calm_air;        // see pockets_calm_air
     int32_t (*rising)[64];  // gas that leaves the brick upwards, by the face's cells
     uint8_t *rises;         // 1: some does, or may within the brick
     air_piece *piece;       // AIR_PIECES a brick
@@ -413,7 +413,7 @@ static weir_status find_kept(momentum_pockets *p)
 
 #define BRICK_TABLES(TABLE) \
     TABLE(wet)              \
-    TABLE(air) TABLE(exits) TABLE(label) TABLE(pieces) TABLE(of) TABLE(dry) TABLE(open_air) TABLE(rising) TABLE(rises)
+    TABLE(air) TABLE(exits) TABLE(label) TABLE(pieces) TABLE(of) TABLE(dry) TABLE(calm_air) TABLE(rising) TABLE(rises)
 
 static void free_tables(momentum_pockets *p)
 {
@@ -962,16 +962,13 @@ static void write_brick(const find_job *job, int32_t b)
     air_values values[AIR_PIECES + 1];
     find_values(p, b, values);
     write_air(job, b, values);
-    bool only_open = true;
+    float calm = p->pieces[b] > 0 ? values[1].pressure : 0.0f;
     for (int32_t k = 0; k < p->pieces[b]; k++) {
-        only_open &= values[k + 1].open;
+        if (values[k + 1].pressure != calm) calm = AIR_NONE;
         add_to(&p->piece[p->piece[b * AIR_PIECES + k].parent].given, values[k + 1].given);
     }
-    const bool all_air = memcmp(&p->air[b], &p->c->pool.open[b], sizeof p->air[b]) == 0;
-    if (all_air && mask_full(&p->air[b]))
-        p->open_air[b] = only_open;
-    else
-        p->open_air[b] = !write_water(job, b) && only_open;
+    if (!mask_full(&p->air[b]) && write_water(job, b)) calm = AIR_NONE;
+    p->calm_air[b] = calm == rule_still(calm) ? calm : AIR_NONE;
 }
 
 static void write_cells(void *context, int32_t begin, int32_t end, int32_t worker)
@@ -1014,9 +1011,9 @@ void pockets_find(momentum_pockets *p, const air_cells *cells, int32_t substeps)
     write_rests(p, cells->gas);
 }
 
-const uint8_t *pockets_open_air(const momentum_pockets *p)
+const float *pockets_calm_air(const momentum_pockets *p)
 {
-    return p->open_air;
+    return p->calm_air;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
