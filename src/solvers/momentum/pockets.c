@@ -197,7 +197,7 @@ static bool grow_slots(memory *mem, int32_t **slot, int32_t *slots, int32_t want
 // Room for one brick more.
 static bool grow_search(memory *mem, dry_search *s)
 {
-    if (s->count + 2 < s->room) return true;
+    if (s->slot && s->count + 2 < s->room) return true;
     const int32_t room = s->room ? 2 * s->room : 64;
     dry_brick *brick = memory_resize(mem, s->brick, (size_t)s->room * sizeof *brick, (size_t)room * sizeof *brick);
     if (!brick) return false;
@@ -310,6 +310,7 @@ static follow_end follow_from(const momentum_pockets *p, dry_search *s, int32_t 
         const int32_t brick = node / (AIR_PIECES + 1), piece = node % (AIR_PIECES + 1);
         end = s->node_count > AIR_SEARCHED || lies_open(p, s, brick, piece) ? FOLLOW_OPEN : follow(p, s, brick, piece);
     }
+    if (end == FOLLOW_NO_MEMORY) return end;
     for (int32_t i = 0; i < s->node_count; i++)
         s->brick[s->node[i] / (AIR_PIECES + 1)].state[s->node[i] % (AIR_PIECES + 1)] = end == FOLLOW_OPEN ? DRY_OPEN : DRY_SHUT;
     return end;
@@ -318,7 +319,7 @@ static follow_end follow_from(const momentum_pockets *p, dry_search *s, int32_t 
 static weir_status keep(momentum_pockets *p, weir_coord at)
 {
     memory *mem = &p->c->world->mem;
-    if (p->kept_count + 2 >= p->kept_room) {
+    if (!p->kept_slot || p->kept_count + 2 >= p->kept_room) {
         const int32_t room = p->kept_room ? 2 * p->kept_room : 64;
         weir_coord *more = memory_resize(mem, p->kept, (size_t)p->kept_room * sizeof *more, (size_t)room * sizeof *more);
         if (!more) return no_room("bricks of air");
@@ -481,7 +482,7 @@ weir_status pockets_reserve(momentum_pockets *p)
     if (p->kept_version != pool->version || memcmp(pool->wet, p->wet, (size_t)pool->end) != 0) {
         p->kept_version = UINT64_MAX;
         status = find_kept(p);
-        if (status == WEIR_OK) status = cells_touch_list(c, p->kept + 1, p->kept_count);
+        if (status == WEIR_OK && p->kept_count > 0) status = cells_touch_list(c, p->kept + 1, p->kept_count);
         p->found = status == WEIR_OK;
         pool->topology_dirty = true;  // for those that are kept no longer
         if (status == WEIR_OK) status = cells_topology(c);
