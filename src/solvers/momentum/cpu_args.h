@@ -9,12 +9,13 @@
 typedef struct momentum_args {
     cpu_bricks bricks;
     // Flags of bricks, made in the update.
-    brick_mask *active;       // cells whose pressure is above its floor
-    uint8_t *dry;             // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
-    brick_mask *thin;         // open cells that hold less than `thick` after the move
-    const uint8_t *open_air;  // 1: there is nothing but open air and terrain in the brick; only if `air` is above 0
-    uint8_t *unconverged;     // 1: it had active cells and the tolerance or more was left in it when it was looked at last
-    const uint8_t *drained;   // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
+    brick_mask *active;  // cells whose pressure is above its floor
+    uint8_t *dry;        // 1: no mass in the brick or within two cells of it; divergence is -1 and floor 0 throughout
+    brick_mask *thin;    // open cells that hold less than `thick` after the move
+    const float *
+        calm_air;  // the pressure of the air where a brick holds nothing else but terrain; AIR_NONE: it does; only if `air` is above 0
+    uint8_t *unconverged;    // 1: it had active cells and the tolerance or more was left in it when it was looked at last
+    const uint8_t *drained;  // 1: an open side took water from the brick, whose flow is still there; NULL: none are open
     const pyramid *levels;
     const float *sixths;  // a run tile that is all 1/6, for cells with six open faces
     // Channels. Divergence and floor share memory with flow[0] and flow[1], which nobody needs between divergence and gradient.

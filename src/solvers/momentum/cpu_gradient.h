@@ -277,15 +277,18 @@ static inline bool plane_is_still(const float *f)
     return any == 0;
 }
 
-// Whether the pressure in a brick and beyond its lower sides is zero, bit for bit.
-static bool below_is_zero(const float *tile, const float *low)
+// Whether the pressure in a brick and beyond its lower sides is one and the same, bit for bit, as far as there is a brick.
+static bool below_is_all(const float *tile, const float *low, const int32_t near[27], float value)
 {
-    uint32_t any = 0;
-    for (int i = PLANE_AT(-1); i < PLANE_AT(-1) + PLANE; i++) any |= float_bits(tile[i]);
+    const uint32_t bits = float_bits(value);
+    uint32_t other = 0;
     for (int z = 0; z < 8; z++)
-        for (int i = PLANE_AT(z) - PY; i < PLANE_AT(z) + PLANE; i++) any |= float_bits(tile[i]);
-    for (int i = 0; i < BRICK_CELLS; i++) any |= float_bits(low[i]);
-    return any == 0;
+        for (int i = PLANE_AT(z); i < PLANE_AT(z) + PLANE; i++) other |= float_bits(tile[i]) ^ bits;
+    for (int i = PLANE_AT(-1); i < PLANE_AT(-1) + PLANE && near[BEFORE[2]]; i++) other |= float_bits(tile[i]) ^ bits;
+    for (int z = 0; z < 8 && near[BEFORE[1]]; z++)
+        for (int i = PLANE_AT(z) - PY; i < PLANE_AT(z); i++) other |= float_bits(tile[i]) ^ bits;
+    for (int row = 0; row < 64 && near[BEFORE[0]]; row++) other |= float_bits(low[8 * row]) ^ bits;
+    return other == 0;
 }
 
 static bool is_thick(const momentum_args *a, int32_t brick)
@@ -300,7 +303,7 @@ static void gradient_brick(const momentum_args *a, momentum_scratch *s, int32_t 
     gather_planes(s->tile[0], a->pressure, brick);
     gather_rows_below(s->tile[0], a->pressure, near);
     gather_low(s->sides[0].low, a->pressure, near);
-    if (a->dry[brick] && below_is_zero(s->tile[0], s->sides[0].low)) {
+    if (a->dry[brick] && below_is_all(s->tile[0], s->sides[0].low, near, a->air > 0.0f ? a->calm_air[brick] : 0.0f)) {
         for (int axis = 0; axis < 3; axis++) memset(a->flow[axis] + at, 0, BRICK_CELLS * sizeof(float));
         return;
     }

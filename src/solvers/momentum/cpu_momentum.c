@@ -200,7 +200,7 @@ void momentum_cpu_air(void *solver)
     const air_cells cells = {
         .before = a->mass, .after = a->mass_next, .gas = bricks_ints(&m->base.cells.pool, CHANNEL_GAS, 0), .air = a->floor};
     pockets_find(m->pockets, &cells, m->substep_count);
-    a->open_air = pockets_open_air(m->pockets);
+    a->calm_air = pockets_calm_air(m->pockets);
 }
 
 void momentum_cpu_divergence(void *solver)

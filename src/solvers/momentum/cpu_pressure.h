@@ -101,10 +101,51 @@ static void fill_brick(float *channel, int32_t brick, float value)
     for (int i = 0; i < BRICK_CELLS; i++) to[i] = value;
 }
 
-// A brick without water or pressure in it or beside it stays without.
+// The pressure of the air of a brick that holds none but air; AIR_NONE of others.
+static float calm_pressure(const momentum_args *a, int32_t brick)
+{
+    return a->air > 0.0f ? a->calm_air[brick] : 0.0f;
+}
+
+// How far some values are from one at most.
+static float farthest(float from, float most, const float *values, int count, int step)
+{
+    LANES
+    for (int i = 0; i < count; i += step) most = rule_max(most, rule_abs(values[i] - from));
+    return most;
+}
+
+// Whether the pressure in a brick of air and beyond its sides, as far as there is a brick, is so close to that of its air that one sweep of R7
+// makes it that, which is the floor: a dry cell takes in 1, which draws the others' mean down by a sixth at least, and nine tenths of
+// that are gone.
+static bool brick_is_near(const float *tile, const brick_sides *sides, const int32_t near[27], float calm)
+{
+    float most = 0.0f;
+    for (int z = 0; z < 8; z++) {
+        most = farthest(calm, most, tile + PLANE_AT(z), PLANE, 1);
+        if (near[NEAR(0, -1, 0)]) most = farthest(calm, most, tile + PLANE_AT(z) - PY, PY, 1);
+        if (near[NEAR(0, 1, 0)]) most = farthest(calm, most, tile + PLANE_AT(z) + PLANE, PY, 1);
+    }
+    if (near[NEAR(0, 0, -1)]) most = farthest(calm, most, tile + PLANE_AT(-1), PLANE, 1);
+    if (near[NEAR(0, 0, 1)]) most = farthest(calm, most, tile + PLANE_AT(8), PLANE, 1);
+    if (near[NEAR(-1, 0, 0)]) most = farthest(calm, most, sides->low, BRICK_CELLS, 8);
+    if (near[NEAR(1, 0, 0)]) most = farthest(calm, most, sides->high + 7, BRICK_CELLS - 7, 8);
+    return most <= 1.0f / 16.0f;
+}
+
+// Whether all that R7 does in a dry brick is to give it the pressure of its air.
+static bool is_calm(const momentum_args *a, const momentum_scratch *s, int32_t brick)
+{
+    const float calm = calm_pressure(a, brick);
+    if (!a->dry[brick]) return false;
+    if (calm == 0.0f) return brick_is_zero(s->tile[0], &s->sides[0]);
+    return mask_full(&a->bricks.open[brick]) && brick_is_near(s->tile[0], &s->sides[0], a->bricks.near[brick], calm);
+}
+
+// A brick without water or another pressure in it or beside it stays so.
 static void rest_brick(const momentum_args *a, int32_t brick, float *to)
 {
-    fill_brick(to, brick, 0.0f);
+    fill_brick(to, brick, calm_pressure(a, brick));
     memset(&a->active[brick], 0, sizeof a->active[brick]);
 }
 
@@ -177,7 +218,7 @@ static bool none_near(const momentum_args *a, const uint8_t *marked, int32_t bri
 static bool brick_dry(const momentum_args *a, int32_t brick, const float *low, const float *m, const float *high)
 {
     if (a->bricks.wet[brick] || fill_beyond(low, m, high)) return false;
-    if (a->air > 0.0f && !a->open_air[brick]) return false;
+    if (calm_pressure(a, brick) <= AIR_NONE) return false;
     // Water that an open side took has left its flow behind. Viscosity carries flow a cell further, over edges too.
     if (a->drained && !none_near(a, a->drained, brick)) return false;
     return a->viscosity == 0.0f || none_near(a, a->bricks.wet, brick);
@@ -221,8 +262,8 @@ static void divergence_run(const momentum_args *a, momentum_scratch *s, const br
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
         gather_brick(s->tile[0], &s->sides[0], a->pressure, a->bricks.near[brick]);
-        if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
-            fill_brick(a->floor, brick, 0.0f);
+        if (is_calm(a, s, brick)) {
+            fill_brick(a->floor, brick, calm_pressure(a, brick));
             a->thin[brick] = a->bricks.open[brick];
             rest_brick(a, brick, a->pressure_next);
             continue;
@@ -240,7 +281,7 @@ static void smooth_run(const momentum_args *a, momentum_scratch *s, const brick_
     for (int k = 0; k < r->count; k++) {
         int32_t brick = r->brick[k];
         gather_brick(s->tile[0], &s->sides[0], from, a->bricks.near[brick]);
-        if (a->dry[brick] && brick_is_zero(s->tile[0], &s->sides[0])) {
+        if (is_calm(a, s, brick)) {
             rest_brick(a, brick, to);
             continue;
         }

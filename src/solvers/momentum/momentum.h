@@ -81,8 +81,8 @@ void pockets_forget(momentum_pockets *p);
 // After a move, one of `substeps` of an update.
 void pockets_find(momentum_pockets *p, const air_cells *cells, int32_t substeps);
 
-// By brick: 1 if the last pockets_find found nothing there but open air and terrain.
-const uint8_t *pockets_open_air(const momentum_pockets *p);
+// By brick: the pressure of its air where the last pockets_find found nothing else there but terrain; else AIR_NONE.
+const float *pockets_calm_air(const momentum_pockets *p);
 
 // ---- Machines and passes -----------------------------------------------------------------------------------------------------
 

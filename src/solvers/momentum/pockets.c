@@ -80,8 +80,8 @@ struct momentum_pockets {
     uint8_t (*label)[BRICK_CELLS];
     uint8_t *pieces;  // how many; UINT8_MAX: nobody has looked
     brick_piece (*of)[AIR_PIECES];
-    uint8_t *dry;  // 1: no water was in it before the move or is after it
-    uint8_t *open_air;
+    uint8_t *dry;           // 1: no water was in it before the move or is after it
+    float *calm_air;        // see pockets_calm_air
     int32_t (*rising)[64];  // gas that leaves the brick upwards, by the face's cells
     uint8_t *rises;         // 1: some does, or may within the brick
     air_piece *piece;       // AIR_PIECES a brick
@@ -197,7 +197,7 @@ static bool grow_slots(memory *mem, int32_t **slot, int32_t *slots, int32_t want
 // Room for one brick more.
 static bool grow_search(memory *mem, dry_search *s)
 {
-    if (s->count + 2 < s->room) return true;
+    if (s->slot && s->count + 2 < s->room) return true;
     const int32_t room = s->room ? 2 * s->room : 64;
     dry_brick *brick = memory_resize(mem, s->brick, (size_t)s->room * sizeof *brick, (size_t)room * sizeof *brick);
     if (!brick) return false;
@@ -310,6 +310,7 @@ static follow_end follow_from(const momentum_pockets *p, dry_search *s, int32_t 
         const int32_t brick = node / (AIR_PIECES + 1), piece = node % (AIR_PIECES + 1);
         end = s->node_count > AIR_SEARCHED || lies_open(p, s, brick, piece) ? FOLLOW_OPEN : follow(p, s, brick, piece);
     }
+    if (end == FOLLOW_NO_MEMORY) return end;
     for (int32_t i = 0; i < s->node_count; i++)
         s->brick[s->node[i] / (AIR_PIECES + 1)].state[s->node[i] % (AIR_PIECES + 1)] = end == FOLLOW_OPEN ? DRY_OPEN : DRY_SHUT;
     return end;
@@ -318,7 +319,7 @@ static follow_end follow_from(const momentum_pockets *p, dry_search *s, int32_t 
 static weir_status keep(momentum_pockets *p, weir_coord at)
 {
     memory *mem = &p->c->world->mem;
-    if (p->kept_count + 2 >= p->kept_room) {
+    if (!p->kept_slot || p->kept_count + 2 >= p->kept_room) {
         const int32_t room = p->kept_room ? 2 * p->kept_room : 64;
         weir_coord *more = memory_resize(mem, p->kept, (size_t)p->kept_room * sizeof *more, (size_t)room * sizeof *more);
         if (!more) return no_room("bricks of air");
@@ -413,7 +414,7 @@ static weir_status find_kept(momentum_pockets *p)
 
 #define BRICK_TABLES(TABLE) \
     TABLE(wet)              \
-    TABLE(air) TABLE(exits) TABLE(label) TABLE(pieces) TABLE(of) TABLE(dry) TABLE(open_air) TABLE(rising) TABLE(rises)
+    TABLE(air) TABLE(exits) TABLE(label) TABLE(pieces) TABLE(of) TABLE(dry) TABLE(calm_air) TABLE(rising) TABLE(rises)
 
 static void free_tables(momentum_pockets *p)
 {
@@ -481,7 +482,7 @@ weir_status pockets_reserve(momentum_pockets *p)
     if (p->kept_version != pool->version || memcmp(pool->wet, p->wet, (size_t)pool->end) != 0) {
         p->kept_version = UINT64_MAX;
         status = find_kept(p);
-        if (status == WEIR_OK) status = cells_touch_list(c, p->kept + 1, p->kept_count);
+        if (status == WEIR_OK && p->kept_count > 0) status = cells_touch_list(c, p->kept + 1, p->kept_count);
         p->found = status == WEIR_OK;
         pool->topology_dirty = true;  // for those that are kept no longer
         if (status == WEIR_OK) status = cells_topology(c);
@@ -962,16 +963,13 @@ static void write_brick(const find_job *job, int32_t b)
     air_values values[AIR_PIECES + 1];
     find_values(p, b, values);
     write_air(job, b, values);
-    bool only_open = true;
+    float calm = p->pieces[b] > 0 ? values[1].pressure : 0.0f;
     for (int32_t k = 0; k < p->pieces[b]; k++) {
-        only_open &= values[k + 1].open;
+        if (values[k + 1].pressure != calm) calm = AIR_NONE;
         add_to(&p->piece[p->piece[b * AIR_PIECES + k].parent].given, values[k + 1].given);
     }
-    const bool all_air = memcmp(&p->air[b], &p->c->pool.open[b], sizeof p->air[b]) == 0;
-    if (all_air && mask_full(&p->air[b]))
-        p->open_air[b] = only_open;
-    else
-        p->open_air[b] = !write_water(job, b) && only_open;
+    if (!mask_full(&p->air[b]) && write_water(job, b)) calm = AIR_NONE;
+    p->calm_air[b] = calm == rule_still(calm) ? calm : AIR_NONE;
 }
 
 static void write_cells(void *context, int32_t begin, int32_t end, int32_t worker)
@@ -1014,9 +1012,9 @@ void pockets_find(momentum_pockets *p, const air_cells *cells, int32_t substeps)
     write_rests(p, cells->gas);
 }
 
-const uint8_t *pockets_open_air(const momentum_pockets *p)
+const float *pockets_calm_air(const momentum_pockets *p)
 {
-    return p->open_air;
+    return p->calm_air;
 }
 
 // ---- Life ------------------------------------------------------------------------------------------------------------------
