@@ -421,6 +421,15 @@ static void change_reactions(weir_world *world, scene_random *random)
     weir_world_add_reaction(world, &def);  // or it is refused, as one without an end is
 }
 
+// Pressure comes and goes.
+static void change_params(weir_world *world, scene_random *random)
+{
+    weir_params params = weir_world_params(world);
+    params.mixture.pressure = scene_random_between(random, 0, 1) ? scene_random_between(random, 0, 32) * 32 : 0;
+    params.mixture.film = scene_random_between(random, 0, 64);
+    assert_ok(weir_world_set_params(world, &params));
+}
+
 static void edit_kitchen(weir_world *world, scene_random *random, parcel parcels[REGIONS])
 {
     const weir_box box = random_box(random);
@@ -447,7 +456,10 @@ static void edit_kitchen(weir_world *world, scene_random *random, parcel parcels
     case 15: add_source(world, random, box, material, kelvins); break;
     case 16: change_reactions(world, random); break;
     case 17:
-        if (scene_random_between(random, 0, 9) == 0) reload(world);
+        if (scene_random_between(random, 0, 9) == 0)
+            reload(world);
+        else
+            change_params(world, random);
         break;
     default: unload_or_load(world, random, &parcels[scene_random_between(random, 0, REGIONS - 1)]);
     }

@@ -414,6 +414,27 @@ static void a_table_that_cannot_be_played_is_refused(void **state)
     weir_world_destroy(world);
 }
 
+// Columns of liquids as dense as water, each eight times as thick as the one before, or more.
+static void thicker_liquids_spread_more_slowly(void **state)
+{
+    static const float viscosities[] = {1, 10, 100, 600, 5000, 40000, 300000};
+    int32_t before = 112;
+    for (int32_t i = 0; i < 7; i++) {
+        weir_world *world = make(before, 24, 2);
+        weir_material liquid;
+        assert_ok(weir_world_add_material(world, &(weir_material_def){"liquid", 1, viscosities[i]}, &liquid));
+        fill(world, test_box(0, 0, 0, 12, 24, 2), liquid, 1);
+        test_step(world, 100);
+        int32_t front = before;
+        while (front > 0 && weir_world_cell(world, (weir_coord){front - 1, 0, 0}).fill < 0.01f) front--;
+        print_message("    viscosity %g: %d cells\n", (double)viscosities[i], front);
+        assert_true(front > 12 && front < before);
+        before = front;
+        assert_accounts(world);
+        weir_world_destroy(world);
+    }
+}
+
 // About a plane between two cells of the grid of pairs.
 static void mirrored_worlds_stay_mirrored_to_the_bit(void **state)
 {
@@ -1037,6 +1058,7 @@ int main(void)
         cmocka_unit_test(what_becomes_terrain_or_nothing_is_booked),
         cmocka_unit_test(a_reaction_that_is_added_or_removed_counts_from_the_next_update),
         cmocka_unit_test(a_table_that_cannot_be_played_is_refused),
+        cmocka_unit_test(thicker_liquids_spread_more_slowly),
         cmocka_unit_test(mirrored_worlds_stay_mirrored_to_the_bit),
         cmocka_unit_test(a_cell_tells_all_that_it_holds),
         cmocka_unit_test(other_solvers_know_one_material_and_no_warmth),

@@ -140,19 +140,22 @@ static void find_corners(const momentum_args *a, sweep_planes *s, const column_b
     }
 }
 
+// The flow of a face that counts for substeps.
+INLINE float counting_flow(const bool gas, float f, float m_low, float m_high)
+{
+    return gas ? rule_gas_counting_flow(f, m_low, m_high, 1.0f) : rule_counting_flow(f, m_low, m_high, 1.0f);
+}
+
 // Counts the lower faces of a row's cells that are too fast for so many substeps.
-static void count_fast(const momentum_args *a, const sweep_planes *s, int row, int count, int z)
+INLINE void count_fast(const bool gas, const momentum_args *a, const sweep_planes *s, int row, int count, int z)
 {
     const float *m = RING(s->m, z) + row, *m_z = RING(s->m, z - 1) + row;
     const float *x = RING(s->flow_x, z) + row, *up = RING(s->flow_y, z) + row, *deep = RING(s->flow_z, z) + row;
     int32_t faces[SUBSTEP_RUNGS] = {0};
     for (int i = 0; i < count; i++) {
-        const bool gas = a->gas > 0.0f;
-        float on_x = gas ? rule_gas_counting_flow(x[i], m[i - 1], m[i], 1.0f) : rule_counting_flow(x[i], m[i - 1], m[i], 1.0f);
-        float on_y =
-            gas ? rule_gas_counting_flow(up[i], m[i - SY], m[i], 1.0f) : rule_counting_flow(up[i], m[i - SY], m[i], 1.0f);
-        float on_z =
-            gas ? rule_gas_counting_flow(deep[i], m_z[i], m[i], 1.0f) : rule_counting_flow(deep[i], m_z[i], m[i], 1.0f);
+        float on_x = counting_flow(gas, x[i], m[i - 1], m[i]);
+        float on_y = counting_flow(gas, up[i], m[i - SY], m[i]);
+        float on_z = counting_flow(gas, deep[i], m_z[i], m[i]);
         for (int k = 0; k < SUBSTEP_RUNGS; k++) {
             const float most = (float)rule_rung(k) * a->too_fast;
             faces[k] += (on_x > most) + (on_y > most) + (on_z > most);
@@ -162,9 +165,18 @@ static void count_fast(const momentum_args *a, const sweep_planes *s, int row, i
         if (faces[k] > 0) atomic_fetch_add_explicit(&a->fast_faces[k], faces[k], memory_order_relaxed);
 }
 
+static void count_row(const momentum_args *a, const sweep_planes *s, int row, int count, int z)
+{
+    if (a->gas > 0.0f)
+        count_fast(true, a, s, row, count, z);
+    else
+        count_fast(false, a, s, row, count, z);
+}
+
 // Notes where in plane z flow on any axis is fast enough for R4b, and counts the faces whose flow asks for substeps.
 static void find_fast(const momentum_args *a, sweep_planes *s, const column_bricks *c, int z)
 {
+    const bool gas = a->gas > 0.0f;
     for (int y = -1; y <= 8 * c->y; y++) {
         const int row = SWEEP_AT(-4, y);
         const float *restrict x = RING(s->flow_x, z) + row, *restrict up = RING(s->flow_y, z) + row,
@@ -174,10 +186,10 @@ static void find_fast(const momentum_args *a, sweep_planes *s, const column_bric
         for (int i = 0; i < 8 * c->x + 8; i++)
             flow[i] = rule_most(rule_abs(x[i]), rule_most(rule_abs(up[i]), rule_abs(deep[i])));
         const row_pairs fast = pairs_above(flow, SECOND_ORDER_SLOW, c);
-        RING(s->fast, z)[y + 1] = a->gas > 0.0f ? 0 : fast;  // R4b has nothing to say of a gas
+        RING(s->fast, z)[y + 1] = gas ? 0 : fast;  // R4b has nothing to say of a gas
         if (fast && a->fast_faces && y >= 0 && y < 8 * c->y && z >= 0 && z < 8 * c->z &&
             pairs_above(flow, a->too_fast * (1.0f / SUBSTEP_JAMMED), c))
-            count_fast(a, s, row + 4, 8 * c->x, z);
+            count_row(a, s, row + 4, 8 * c->x, z);
     }
 }
 

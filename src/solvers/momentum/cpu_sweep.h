@@ -33,14 +33,16 @@ KERNEL flux_plane(const column_bricks *c, int y0, int y1, const row_pairs *wet_l
                 memset(F + SWEEP_AT(x, y), 0, (size_t)(to - x) * sizeof *F);
                 continue;
             }
-            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
-                if (gas) {
+            if (gas) {
+                for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
                     LANES
                     for (int i = v; i < v + GROUP; i++) F[i] = rule_gas_flux(f[i], m_l[i], m_r[i]);
-                } else {
-                    LANES
-                    for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
                 }
+                continue;
+            }
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
+                LANES
+                for (int i = v; i < v + GROUP; i++) F[i] = rule_flux(f[i], m_ll[i], m_l[i], m_r[i], m_rr[i]);
             }
         }
     }
@@ -60,8 +62,8 @@ KERNEL shares_plane(const column_bricks *c, int y0, int y1, const row_pairs *nea
                 memset(h + SWEEP_AT(x, y), 0, (size_t)(to - x) * sizeof *h);
                 continue;
             }
-            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
-                if (gas) {
+            if (gas) {
+                for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
                     LANES
                     for (int i = v; i < v + GROUP; i++) {
                         float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
@@ -69,8 +71,10 @@ KERNEL shares_plane(const column_bricks *c, int y0, int y1, const row_pairs *nea
                         q[i] = rule_giving(m[i], out, 0.0f);
                         h[i] = rule_gas_taking(m[i], in, cap);
                     }
-                    continue;
                 }
+                continue;
+            }
+            for (int v = SWEEP_AT(x, y); v < SWEEP_AT(to, y); v += GROUP) {
                 LANES
                 for (int i = v; i < v + GROUP; i++) {
                     float out = rule_leaving(F_x[i], F_x[i + 1], F_y[i], F_y[i + SY], F_z[i], F_z_next[i]);
