@@ -19,8 +19,8 @@
 #define REST_QUIET_KICK 0.015f
 #define REST_PUSH 0.03f       // a kick that wakes small water beside
 #define REST_DAMPING 0.02f    // share of flow that water at rest loses per update
-#define REST_SPONGE 0.025f    // and all water beside the rim of an island that is driven, whose waves are to end there
-#define REST_SPONGE_UP 0.08f  // of its flow up and down, which all waves have, and what runs to a drain has not
+#define REST_SPONGE 0.01f     // and all water beside the rim of an island that is driven, whose waves are to end there
+#define REST_SPONGE_UP 0.09f  // of its flow up and down, which all waves have, and what runs to a drain has not
 #define REST_THIN 0.5f        // where neither cell at a face holds as much it loses none
 #define REST_UPDATES 16       // for which water has been still when it is at rest
 #define REST_WILD 10.0f       // the least flux of wild water: from then on it takes long until its slow swings are damped

@@ -1065,7 +1065,7 @@ static float find_loss(const plain_world *w, int64_t brick, int axis)
     for (int k = 0; k < 27; k++)
         beside_rim |= w->grid.live[around(w, brick, k)] && w->sleep.phase[around(w, brick, k)] == PLAIN_RIM;
     EACH_CELL_OF(&w->grid, plain_first_of(&w->grid, brick), i) open += w->open[i];
-    if (rest->driven && beside_rim) return axis == plain_find_down(&w->params).axis ? 0.08f : 0.02f;
+    if (rest->driven && beside_rim) return axis == plain_find_down(&w->params).axis ? 0.09f : 0.01f;
     if (rest->calm > STILL_UPDATES) return 0.02f;
     return rest->calm > 0 && (beside_rim || (rest->gentle >= GENTLE && open >= 192)) ? 0.02f : 0.0f;
 }
