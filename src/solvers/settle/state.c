@@ -894,9 +894,10 @@ void settle_adopt(void *state, void *arrival)
     SWAP(parts)
     SWAP(part_room)
     SWAP(part_most)
-    SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count)
-        SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor)
-            SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
+    SWAP(pieces)
+    SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count)
+        SWAP(liquids) SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late)
+            SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
                 atomic_store(&s->gain_count, 0);
     // It was read while the world had the patience of before.
