@@ -107,6 +107,7 @@ weir_status settle_prepare(void *state, const world_edit *edit)
     s->cells.pool.topology_dirty &= dirty || edit->kind == EDIT_FLOW;
     s->edited = true;
     if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_keep_room(s, s->cells.world->params.settle.budget);
     if (status == WEIR_OK && s->share_count > 0)
         status = store_reserve(s, &s->histograms, s->changed_count + 1);  // of bodies that fall
     if (status == WEIR_OK && edit->kind == EDIT_FILL && (edit->values || edit->drops > 0 || edit->surface.up != 0)) {
@@ -284,6 +285,7 @@ weir_status settle_terrain_prepare(void *state, weir_box bricks)
     const bool small = is_small(s, bricks);
     int32_t nodes = 0;
     weir_status status = settle_sync(s, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_keep_room(s, s->cells.world->params.settle.budget);
     for (int32_t b = 1; b < pool->end && status == WEIR_OK && !small; b++)
         if (pool->alive[b] && region_holds(bricks, pool->coord[b])) status = prepare_brick(s, b, &nodes);
     for (weir_coord at = {0, 0, bricks.min.z}; at.z < bricks.max.z && small; at.z++) {

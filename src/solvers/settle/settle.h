@@ -186,7 +186,7 @@ enum {
     SETTLE_COST_POUR = 96,    // of a brick that a source fills or empties
     SETTLE_COST_MOVE = 16,    // and of each cell that does
     SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
-    SETTLE_COST_AROUND = 4,   // and at those beside it
+    SETTLE_COST_AROUND = 5,   // and at those beside it
     SETTLE_COST_CHANGE = 2,   // of a node of a body
     SETTLE_COST_BRICK = SETTLE_COST_WORK + 8 * SETTLE_COST_VISIT
 };
@@ -539,6 +539,8 @@ void settle_begin(settle *s, weir_world *world);
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
 weir_status settle_sync(settle *s, settle_birth births);
+// Where there is a budget: tables for more bricks before they are full, from edits, so that no update has to make them.
+weir_status settle_keep_room(settle *s, int32_t budget);
 // Bricks that ended leave the list of active ones.
 void settle_strike_ended(settle *s);
 weir_status settle_grow(settle *s, int32_t room);

@@ -163,8 +163,7 @@ weir_status settle_freeze(void *state)
         copy->search = s->search;
         copy->flood = s->flood;
         enough = settle_grow(copy, s->brick_room) == WEIR_OK && copy_store(mem, &s->nodes, &copy->nodes) &&
-                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->outlets, &copy->outlets) &&
-                 copy_store(mem, &s->histograms, &copy->histograms);
+                 copy_store(mem, &s->bodies, &copy->bodies) && copy_store(mem, &s->histograms, &copy->histograms);
     }
     for (int32_t b = 1; b < s->brick_room && enough; b++) enough = copy_brick(copy, b, &s->bricks[b]);
     if (enough) return WEIR_OK;
@@ -210,39 +209,13 @@ static int64_t found_so_far(const settle *s)
     return s->search.kind == SEARCH_NOTHING ? 0 : s->search.spent + s->search.owed;
 }
 
-static bool is_first_of_body(const settle *s, int32_t brick, int32_t outlet)
-{
-    int32_t o = s->bricks[brick].outlet;
-    while (outlet_at(s, o)->body != outlet_at(s, outlet)->body) o = outlet_at(s, o)->next_in_brick;
-    return o == outlet;
-}
-
-// When a brick at rest wakes. It may have been beside several bodies that have become one.
-static uint64_t hash_outlets(const settle *s, int32_t brick)
-{
-    uint64_t sum = 0;
-    for (int32_t o = s->bricks[brick].outlet; o; o = outlet_at(s, o)->next_in_brick) {
-        int64_t heights[2] = {INT64_MAX, INT64_MIN};
-        for (int32_t k = o; k && is_first_of_body(s, brick, o); k = outlet_at(s, k)->next_in_brick) {
-            const settle_outlet *outlet = outlet_at(s, k);
-            if (outlet->body != outlet_at(s, o)->body) continue;
-            if (outlet->up < heights[0]) heights[0] = outlet->up;
-            if (outlet->down > heights[1]) heights[1] = outlet->down;
-        }
-        if (heights[0] < INT64_MAX || heights[1] > INT64_MIN) sum += hash_bytes(heights, sizeof heights, 2);
-    }
-    return sum;
-}
-
-// A dry brick at rest counts nothing, unless it waits for a body.
+// A dry brick at rest counts nothing.
 static uint64_t hash_brick(const settle *s, int32_t brick)
 {
     const settle_brick *b = &s->bricks[brick];
     const bool free = b->page && !layers_empty(&b->page->wet);
-    if (!b->active && !free && !b->node && !b->outlet) return 0;
-    const uint64_t outlets = hash_outlets(s, brick);
-    uint64_t hash =
-        hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), outlets + (b->active | (uint64_t)place_of(s, b) << 1));
+    if (!b->active && !free && !b->node) return 0;
+    uint64_t hash = hash_bytes(&s->cells.pool.coord[brick], sizeof(weir_coord), b->active | (uint64_t)place_of(s, b) << 1);
     hash = hash_bytes(&b->open, sizeof b->open, hash);
     if (is_partly_solid(b)) hash = hash_bytes(b->shares, BRICK_CELLS, hash);
     if (!free) return hash;
@@ -255,8 +228,7 @@ static uint64_t hash_brick(const settle *s, int32_t brick)
 static uint64_t hash_body(const settle *s, int32_t body)
 {
     const settle_body *b = body_at(s, body);
-    uint64_t cells = body_may_be_split(b) | (uint64_t)b->closed << 1 |
-                     (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8 | (uint64_t)b->level << 16;
+    uint64_t cells = body_may_be_split(b) | (uint64_t)(b->material != WEIR_WATER ? b->material : 0) << 8;
     for (int32_t list = 0; list < 2; list++) {
         for (int32_t n = b->first[list]; n; n = node_at(s, n)->next) {
             const settle_node *node = node_at(s, n);
@@ -894,9 +866,11 @@ void settle_adopt(void *state, void *arrival)
     SWAP(parts)
     SWAP(part_room)
     SWAP(part_most)
-    SWAP(pieces) SWAP(piece_room) SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count)
-        SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor)
-            SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
+    SWAP(pieces)
+    SWAP(piece_room)
+    SWAP(steps) SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
+        SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone)
+            SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
 #undef SWAP
                 atomic_store(&s->gain_count, 0);
     // It was read while the world had the patience of before.

@@ -258,6 +258,14 @@ static int32_t strike(int32_t *list, int32_t *count, int32_t item)
     return i;
 }
 
+weir_status settle_keep_room(settle *s, int32_t budget)
+{
+    brick_pool *pool = &s->cells.pool;
+    if (budget == 0 || pool->live < pool->capacity - pool->capacity / 4) return WEIR_OK;
+    const weir_status status = bricks_reserve(pool, pool->capacity - pool->live);
+    return status == WEIR_OK && s->brick_room < pool->capacity ? settle_grow(s, pool->capacity) : status;
+}
+
 void settle_strike_ended(settle *s)
 {
     s->striking = false;
