@@ -456,7 +456,7 @@ int main(int argc, char **argv)
     bool print = false;
     uint64_t worlds = (uint64_t)test_length(getenv("WEIR_TEST_SHORT") ? 40 : 200, 16);
     calm_wanted = test_length(getenv("WEIR_TEST_SHORT") ? 4 : 12, 1);
-    air_wanted = test_length(getenv("WEIR_TEST_SHORT") ? 10 : 40, 4);
+    air_wanted = test_length(getenv("WEIR_TEST_SHORT") ? 4 : 12, 2);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--print") == 0) {

@@ -268,9 +268,10 @@ static weir_status params_fit(const void *state, const weir_params *next)
     const weir_status status = check_options(next);
     if (status != WEIR_OK) return status;
     if ((m->pockets != NULL) == (next->momentum.air > 0.0f)) return WEIR_OK;
-    return status_fail(WEIR_ERROR_ARGUMENT,
-                       m->pockets ? "this world was made with air that has a pressure: the parameter air cannot become 0"
-                                  : "this world was made without air: the parameter air cannot become %g",
+    if (m->pockets)
+        return status_fail(WEIR_ERROR_ARGUMENT,
+                           "this world was made with air that has a pressure: the parameter air cannot become 0");
+    return status_fail(WEIR_ERROR_ARGUMENT, "this world was made without air: the parameter air cannot become %g",
                        (double)next->momentum.air);
 }
 

@@ -49,16 +49,15 @@ bool momentum_fill(momentum *m, const world_edit *edit);
 // ---- pockets.c: air under water (docs/how-it-works.md, "Air") -----------------------------------------------------------------
 
 enum {
-    CHANNEL_GAS = FLOW_CHANNELS,  // of worlds with air
-    CHANNEL_GAS_NEXT,             // scratch
+    // Of worlds with air: the gas in a cell, in drops that it would fill at the density of the open air, and 1; 0 in cells of the open air. Gas in a
+    // cell that is no air is in bubbles too small to have a pressure.
+    CHANNEL_GAS = FLOW_CHANNELS,
+    CHANNEL_GAS_NEXT,  // scratch
     AIR_CHANNELS,
     AIR_PIECES = 16,      // of a brick's air that are told apart; further ones count as the last one's
-    AIR_SEARCHED = 4096,  // most bricks without water that air is followed through; what is larger is open air
+    AIR_SEARCHED = 4096,  // most pieces of bricks without water that air is followed through; what is larger is open air
     AIR_GAS_MOST = 1 << 30
 };
-
-// What a cell has of gas, in drops that it would fill at the density of the open air: 0 is a cell of the open air; else it is 1 more than that.
-// Gas in a cell that is no air is in bubbles too small to have a pressure.
 
 // The values of cells that pockets are found from. `air` gets the pressure of the air in cells and beside them: see air.h.
 typedef struct air_cells {

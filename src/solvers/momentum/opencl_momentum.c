@@ -621,7 +621,7 @@ static int64_t bytes(const void *solver)
 {
     const momentum_opencl *o = ((const momentum *)solver)->opencl;
     return o->machine->base.bytes(&o->machine->base) + o->pyramid.cell_bytes + o->pyramid.tree_bytes +
-           opencl_sleep_bytes(&o->sleep);
+           opencl_sleep_bytes(&o->sleep) + pockets_bytes(((const momentum *)solver)->pockets);
 }
 
 static const char *validate(void *solver)
