@@ -45,22 +45,27 @@ typedef struct rest_faces {
     float m[2][BRICK_CELLS], p[2][BRICK_CELLS], open[2][BRICK_CELLS];
 } rest_faces;
 
-// Only the first faces on an axis, those to the brick before: `only`; or all.
-static float largest_kick(const rest_faces *s, float g, int axis, bool only)
+static inline float kick_at(const rest_faces *s, int at, float g)
 {
-    const int step = only ? 1 << (3 * axis) : 0;
+    return s->open[0][at] * s->open[1][at] * rule_rest_kick(s->p[0][at], s->p[1][at], s->m[0][at], s->m[1][at], g);
+}
+
+static float largest_kick(const rest_faces *s, float g)
+{
     float most[8] = {0};
-    for (int i = 0; i < BRICK_CELLS; i += 8) {
-        for (int k = 0; k < 8; k++) {
-            const int at = i + k;
-            float kick =
-                s->open[0][at] * s->open[1][at] * rule_rest_kick(s->p[0][at], s->p[1][at], s->m[0][at], s->m[1][at], g);
-            if (only && at / step % 8 != 0) kick = 0.0f;
-            most[k] = rule_max(most[k], kick);
-        }
-    }
+    for (int i = 0; i < BRICK_CELLS; i += 8)
+        for (int k = 0; k < 8; k++) most[k] = rule_max(most[k], kick_at(s, i + k, g));
     for (int k = 1; k < 8; k++) most[0] = rule_max(most[0], most[k]);
     return most[0];
+}
+
+// Only that of the first faces on an axis, those to the brick before.
+static float largest_kick_before(const rest_faces *s, float g, int axis)
+{
+    const int step = 1 << (3 * axis);
+    float most = 0.0f;
+    for (int i = 0; i < 64; i++) most = rule_max(most, kick_at(s, i / step * 8 * step + i % step, g));
+    return most;
 }
 
 // The faces between a brick and the one before it on an axis, and those within it.
@@ -113,12 +118,12 @@ static int rest_of_brick(const momentum_args *a, int32_t brick)
     for (int axis = 0; axis < 3; axis++) {
         const int32_t under = near[before[axis]], above = near[behind[axis]];
         read_faces(a, under, brick, axis, &s);
-        kick = rule_max(kick, largest_kick(&s, a->gravity[axis], axis, false));
-        if (sleeps(a, under)) pushes |= rule_rest_pushes(largest_kick(&s, a->gravity[axis], axis, true), a->head);
-        if (a->bricks.phase[under] == PHASE_RIM) swell = rule_max(swell, largest_kick(&s, a->gravity[axis], axis, true));
+        kick = rule_max(kick, largest_kick(&s, a->gravity[axis]));
+        if (sleeps(a, under)) pushes |= rule_rest_pushes(largest_kick_before(&s, a->gravity[axis], axis), a->head);
+        if (a->bricks.phase[under] == PHASE_RIM) swell = rule_max(swell, largest_kick_before(&s, a->gravity[axis], axis));
         if (a->bricks.phase[above] == PHASE_AWAKE) continue;
         read_faces(a, brick, above, axis, &s);
-        const float upper = largest_kick(&s, a->gravity[axis], axis, true);
+        const float upper = largest_kick_before(&s, a->gravity[axis], axis);
         kick = rule_max(kick, upper);
         if (a->bricks.phase[above] == PHASE_RIM) swell = rule_max(swell, upper);
         if (sleeps(a, above)) pushes |= rule_rest_pushes(upper, a->head);
