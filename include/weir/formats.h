@@ -129,8 +129,8 @@ WEIR_API weir_status weir_voxels_put(weir_world *world, const weir_voxels *voxel
 #define WEIR_VOX_TERRAIN 2
 #define WEIR_VOX_MATERIAL(material) (16 + (material))  // of other materials than water
 
-// The world as voxels of a palette: cells at least half full are water, or what they hold most of, cells of a solid share from 128 up terrain. box NULL: as in
-// weir_vti_write. Give them back by weir_voxels_free.
+// The world as voxels of a palette: cells at least half full are water, or what they hold most of, cells of a solid share from 128
+// up terrain. box NULL: as in weir_vti_write. Give them back by weir_voxels_free.
 WEIR_API weir_status weir_voxels_of_world(const weir_world *world, const weir_box *box, weir_voxels *voxels);
 
 // Writes voxels of a palette as MagicaVoxel (.vox, version 150), in models of at most 256 cells each way that a scene graph puts

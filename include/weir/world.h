@@ -77,9 +77,10 @@ WEIR_API int32_t weir_world_material_count(const weir_world *world);
 // What a material is; false if there is none of that number. Its name is good for as long as the world's state is not loaded anew.
 WEIR_API bool weir_world_material(const weir_world *world, weir_material material, weir_material_def *def);
 
-// The number of a name; WEIR_NOTHING if no material has it.
 // What the fluid is of where nobody says: of a solver that knows several materials water, of another the one that it has.
 WEIR_API weir_material weir_world_fluid(const weir_world *world);
+
+// The number of a name; WEIR_NOTHING if no material has it.
 WEIR_API weir_material weir_world_find_material(const weir_world *world, const char *name);
 
 // ---- Reactions -------------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ struct cells_sleep {
     bool planned;      // there is a plan that was not committed yet
 };
 
-// `flow` is the parameter above which a brick's water counts as moving; while it is 0 nothing sleeps. NULL if memory ran out.
+// `flow` is the parameter, as it is now, above which a brick's water counts as moving; while it is 0 nothing sleeps. NULL if memory ran out.
 cells_sleep *sleep_create(fluid_cells *c, const float *flow);
 void sleep_destroy(fluid_cells *c);
 int64_t sleep_bytes(const fluid_cells *c);

@@ -266,12 +266,12 @@ weir_params params_plain(const weir_params *params, const solver_table *solver)
 static weir_status check_material(const weir_world *world, const weir_params *next)
 {
     const weir_material now = solver_material(world->solver, &world->params), then = solver_material(world->solver, next);
-    bool any = world->source_count > 0;
+    bool any = world->source_count > 0 || world->terrain.absent.count > 0;
     for (int32_t i = 1; i < world->material_count; i++) any |= world_ledger_held(&world->ledger[i]) != 0;
     if (now == then || !any) return WEIR_OK;
     return status_fail(
         WEIR_ERROR_UNSUPPORTED,
-        "these parameters are of a world of %s, and this one has %s, or emitters, drains or forces; set them first",
+        "these parameters are of a world of %s, and this one has %s, sources or parts that are away; set them first",
         world->materials[then].name, world->materials[now].name);
 }
 

@@ -128,6 +128,12 @@ static weir_params params_of_substep(const weir_params *all, int32_t n)
     return p;
 }
 
+// A gas does not sleep.
+static float sleep_of(const weir_params *params)
+{
+    return params->momentum.gas > 0.0f ? 0.0f : params->momentum.sleep;
+}
+
 // Tells sleep of the parameters as they are.
 static void set_laws_of_sleep(momentum *m)
 {
@@ -144,7 +150,6 @@ static weir_status reserve(void *state)
     const weir_params *params = &m->base.cells.world->params;
     const int32_t most = params->momentum.substeps;
     m->substep_count = m->substeps_next < 1 ? 1 : m->substeps_next < most ? m->substeps_next : most;
-    m->sleep = momentum_is_gas(m) ? 0.0f : params->momentum.sleep;
     m->params = params_of_substep(params, m->substep_count);
     weir_status status = m->pockets ? pockets_reserve(m->pockets) : cells_reserve(state);
     set_laws_of_sleep(m);
@@ -247,6 +252,7 @@ static void params_change(void *state, const weir_params *next)
     momentum *m = state;
     const weir_vec now = m->base.cells.world->params.gravity, then = next->gravity;
     cells_params_change(state, next);
+    m->sleep = sleep_of(next);
     const bool same_air = m->base.cells.world->params.momentum.air == next->momentum.air;
     if (now.x == then.x && now.y == then.y && now.z == then.z && same_air) return;
     bricks_catch_up(&m->base.cells.pool);
@@ -330,6 +336,7 @@ static weir_status create(weir_world *world, const weir_world_def *def, void **s
             solver_state_create(world, def, sizeof(momentum), air ? &air_layout : &layout, &momentum_on_cpu, on_opencl, state);
     if (status != WEIR_OK) return status;
     momentum *m = *state;
+    m->sleep = sleep_of(&world->params);
     if (air) m->pockets = pockets_create(*state);
     if ((m->pockets || !air) && sleep_create(*state, &m->sleep)) return WEIR_OK;
     destroy(*state);
@@ -357,6 +364,7 @@ static int32_t carried(const void *state)
 static void set_carried(void *state, int32_t carried)
 {
     momentum *m = state;
+    m->sleep = sleep_of(&m->base.cells.world->params);
     m->cycles_next = carried % 256;
     m->substeps_next = carried / 256 < MOMENTUM_FLOW_MAX ? carried / 256 : MOMENTUM_FLOW_MAX;
     m->flow_bound = MOMENTUM_FLOW_MAX;  // as far as anybody knows

@@ -37,7 +37,7 @@ typedef struct momentum {
     int32_t substep_count;    // of the update
     weir_params params;       // as they count for a substep
     int32_t substep;          // from 0 on
-    float sleep;              // flow below which water falls asleep; a gas never does
+    float sleep;              // of the world's parameters: flow below which water falls asleep; a gas never does
     float scale, flow_limit;  // of the pass that brings flow into another measure
 } momentum;
 
