@@ -42,7 +42,7 @@ static inline bool test_can_play(const char *scene, weir_solver solver)
             if (strcmp(scene, few[i]) == 0) return true;
         return false;
     }
-    if (strcmp(scene, "burst") == 0) return solver == WEIR_SOLVER_MOMENTUM;  // a gas
+    if (strcmp(scene, "burst") == 0) return solver == WEIR_SOLVER_MOMENTUM;        // a gas
     if (strcmp(scene, "lavawater") == 0) return (int)solver >= TEST_FLOW_SOLVERS;  // several liquids
     return (int)solver < TEST_FLOW_SOLVERS || strcmp(scene, "random") != 0;
 }

@@ -32,7 +32,7 @@ extern "C" {
     PARAM(float, excess_cap, 0, 1, 0.1, "most excess pushed out of a cell per update")                                       \
     PARAM(float, fill_cap, 1, 2, 1.25, "fill above which a cell takes in no more than it gives")                             \
     PARAM(float, dust, 0, 0.1f, 1e-4, "fill below which water falls one cell per update")                                    \
-    PARAM(float, sleep, 0, 1, 0.01f, "flow below which water falls asleep once it is still; 0: never")                           \
+    PARAM(float, sleep, 0, 1, 0.01f, "flow below which water falls asleep once it is still; 0: never")                       \
     PARAM(int32_t, substeps, 1, 8, 8, "most moves per update; each carries water a cell far at most")                        \
     PARAM(float, max_flow, 0, 8, 8, "largest flow, cells per update; no more than there may be substeps")
 

@@ -13,10 +13,10 @@ enum {
     SOURCE_MARGIN = 2              // bricks around the water
 };
 
-static const float SIDE = 0.2f;        // share of each neighbour in the smoothing, along each axis
-static const float SWELL = 1.1f;       // what is nearly full counts as full
+static const float SIDE = 0.2f;         // share of each neighbour in the smoothing, along each axis
+static const float SWELL = 1.1f;        // what is nearly full counts as full
 static const float FLOOR_FILM = 32.0f;  // a floor counts as full under a film of 1/32
-static const float WALL_FILM = 4.0f;   // and a wall behind a sheet of 1/4
+static const float WALL_FILM = 4.0f;    // and a wall behind a sheet of 1/4
 
 // ---- Which bricks ----------------------------------------------------------------------------------------------------------
 

@@ -436,7 +436,7 @@ void plain_settle_set(plain_settle *w, const char *name, double value)
     if (weir_params_set(&params, WEIR_SOLVER_SETTLE, name, value) != WEIR_OK) return;
     const weir_settle_params old = w->params.settle, new = params.settle;
     w->params = params;
-    if (old.film == new.film && old.calm == new.calm && old.patience == new.patience && old.body_cells == new.body_cells) return;
+    if (old.film == new.film && old.calm == new.calm &&old.patience == new.patience &&old.body_cells == new.body_cells) return;
     EACH_CELL(&w->grid, i) if (is_free(w, i) && w->fill[i] > 0) plain_settle_wake(w, brick_of(w, i));
     while (w->shore_count > 0) plain_settle_wake(w, w->shores[0].brick);
 }
