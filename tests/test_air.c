@@ -342,6 +342,24 @@ static void air_comes_with_a_world_or_not_at_all(void **state)
     }
 }
 
+// A reservoir that has run dry, or whose bricks were all terrain, is filled anew where air has a pressure too.
+static void a_reservoir_fills_again_under_air(void **state)
+{
+    (void)state;
+    for (int32_t k = 0; k < 2; k++) {
+        weir_world *world = make(32, 16, 32, 1.0f);
+        const weir_box whole = test_box(0, 0, 0, 32, 16, 32);
+        if (k == 1) build(world, whole);
+        assert_ok(weir_world_add_reservoir(world, whole, WEIR_WATER, 8, NULL));
+        test_step(world, 5);
+        assert_ok(k == 0 ? weir_world_drain(world, whole) : weir_world_dig(world, whole));
+        test_step(world, 2);
+        assert_near(cells_in(world, whole), 8 * 32 * 32, 8);
+        assert_exact(world);
+        weir_world_destroy(world);
+    }
+}
+
 // A part of a world that leaves takes the gas in it along, and brings it back.
 static void a_region_takes_its_gas_along(void **state)
 {
@@ -452,6 +470,7 @@ int main(void)
         cmocka_unit_test(water_under_air_falls_asleep_and_wakes_as_a_whole),
         cmocka_unit_test(a_world_with_air_goes_on_from_a_file_as_it_would_have),
         cmocka_unit_test(air_comes_with_a_world_or_not_at_all),
+        cmocka_unit_test(a_reservoir_fills_again_under_air),
         cmocka_unit_test(a_region_takes_its_gas_along),
         cmocka_unit_test(mirrored_worlds_mirror),
         cmocka_unit_test(want_of_memory_changes_nothing),

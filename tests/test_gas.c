@@ -10,6 +10,7 @@
 #include "test_files.h"
 #include "test_world.h"
 #include <math.h>
+#include <stdio.h>
 
 #define GAS_MOST 3.984375f
 
@@ -225,6 +226,59 @@ static void a_world_of_gas_holds_no_water(void **state)
     weir_world_destroy(world);
 }
 
+// What a part of a world holds is what it is in that world: water does not come back as a gas, nor into air that presses.
+static void a_region_comes_back_to_a_world_of_its_kind(void **state)
+{
+    enum { KINDS = 3 };
+    static const char *const names[KINDS] = {"momentum", "momentum with gas", "momentum with air"};
+    static uint8_t bytes[KINDS][1 << 20];
+    const weir_box part = test_box(0, 0, 0, 8, 8, 8);
+    weir_world *worlds[KINDS];
+    size_t size[KINDS];
+    for (int32_t i = 0; i < KINDS; i++) {
+        weir_params params = weir_params_default();
+        params.momentum.gas = i == 1 ? 0.1f : 0;
+        params.momentum.air = i == 2 ? 1.0f : 0;
+        weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 16, 8, 8);
+        def.params = &params;
+        worlds[i] = test_make(&def);
+        fill(worlds[i], test_box(0, 0, 0, 12, 4, 8), 1);
+        assert_ok(weir_world_unload(worlds[i], part, bytes[i], sizeof bytes[i], &size[i]));
+    }
+    for (int32_t i = 0; i < KINDS; i++) {
+        for (int32_t from = 0; from < KINDS; from++) {
+            if (from == i) continue;
+            char wanted[128];
+            snprintf(wanted, sizeof wanted, "the region is of a %s world, and this one is %s", names[from], names[i]);
+            assert_int_equal(weir_world_load_region(worlds[i], bytes[from], size[from]), WEIR_ERROR_ARGUMENT);
+            assert_string_equal(weir_error_message(), wanted);
+        }
+        assert_ok(weir_world_load_region(worlds[i], bytes[i], size[i]));
+        assert_exact(worlds[i]);
+        weir_world_destroy(worlds[i]);
+    }
+}
+
+// Some values fit alone and not together, others would become 0 in a substep.
+static void parameters_that_make_no_gas_are_refused(void **state)
+{
+    weir_params params = weir_params_default();
+    weir_world_def def = test_def(WEIR_SOLVER_MOMENTUM, 8, 8, 8);
+    def.params = &params;
+    weir_world *world = make_gas(8, 8, 8, 0.1f, 0, 0), *none;
+    params.momentum.gas = 1e-9f;
+    assert_int_equal(weir_world_create(&def, &none), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(), "gas is 1e-09; it must be 0 or from 1e-06 on");
+    assert_int_equal(weir_world_set_params(world, &params), WEIR_ERROR_ARGUMENT);
+    params.momentum.gas = 0.1f;
+    params.momentum.air = 1;
+    assert_int_equal(weir_world_create(&def, &none), WEIR_ERROR_ARGUMENT);
+    assert_int_equal(weir_world_set_params(world, &params), WEIR_ERROR_ARGUMENT);
+    assert_string_equal(weir_error_message(),
+                        "the parameters gas and air are both above 0: a world of gas has no water that traps air");
+    weir_world_destroy(world);
+}
+
 // Its parameters come with a snapshot, and with them what it is of.
 static void a_world_of_gas_goes_on_in_one_that_was_of_water(void **state)
 {
@@ -274,6 +328,8 @@ int main(void)
         cmocka_unit_test(open_sides_take_it),
         cmocka_unit_test(mirrored_worlds_stay_mirrored),
         cmocka_unit_test(a_world_of_gas_holds_no_water),
+        cmocka_unit_test(a_region_comes_back_to_a_world_of_its_kind),
+        cmocka_unit_test(parameters_that_make_no_gas_are_refused),
         cmocka_unit_test(a_world_of_gas_goes_on_in_one_that_was_of_water),
         cmocka_unit_test(gas_does_not_sleep),
     };

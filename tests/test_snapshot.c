@@ -116,9 +116,7 @@ enum {
     AT_SIDES = AT_BOUNDS + 24,
     AT_PARAMS = AT_SIDES + 4,
     AT_FIRST_PARAM = AT_PARAMS + 4,
-    // But for `air`, which is 0.
-    AT_UPDATE = AT_FIRST_PARAM + 3 * PARAM_BYTES("gravity.x") WEIR_SHARED_PARAMS(PLUS_BYTES) WEIR_MOMENTUM_PARAMS(PLUS_BYTES) -
-                PARAM_BYTES("air"),
+    AT_UPDATE = AT_FIRST_PARAM + 3 * PARAM_BYTES("gravity.x") WEIR_SHARED_PARAMS(PLUS_BYTES) WEIR_MOMENTUM_PARAMS(PLUS_BYTES),
     AT_MATERIALS = AT_UPDATE + 16,
     AT_ADDED = AT_MATERIALS + 4,
     AT_REACTIONS = AT_ADDED + 40 * (WEIR_MATERIALS_BUILT_IN - 1),
@@ -461,7 +459,7 @@ static void every_field_of_a_snapshot_is_in_the_hash(void **state)
         if (hash_of(&payload) == hash) fail_msg("the hash does not know of %.*s", length, name);
         change_field(&payload, &value, -value.change);
     }
-    assert_int_equal(params, 3 WEIR_SHARED_PARAMS(PLUS_ONE) WEIR_MOMENTUM_PARAMS(PLUS_ONE) - 1);
+    assert_int_equal(params, 3 WEIR_SHARED_PARAMS(PLUS_ONE) WEIR_MOMENTUM_PARAMS(PLUS_ONE));
     assert_int_equal(number_at(payload.data + AT_PARAMS, 4), params);
     assert_true(hash_of(&payload) == hash);
     // A drop more is one that was added.

@@ -37,9 +37,9 @@ extern "C" {
     PARAM(float, max_flow, 0, 8, 8, "largest flow, cells per update; no more than there may be substeps")
 
 // Laws that are off unless a world asks for them. Where they are off the state hash knows nothing of them.
-#define WEIR_MOMENTUM_OPTIONS(PARAM)                                                                         \
-    PARAM(float, gas, 0, 0.2f, 0,                                                                            \
-          "pressure of a full cell of gas, in cells per update squared: the world is of smoke; 0: of water") \
+#define WEIR_MOMENTUM_OPTIONS(PARAM)                                                                                        \
+    PARAM(float, gas, 0, 0.2f, 0,                                                                                           \
+          "pressure of a full cell of gas, in cells per update squared: the world is of smoke; at least 1e-6; 0: of water") \
     PARAM(float, air, 0, 16, 0, "pressure of the open air, in gravity times cells of water; 0: air is a vacuum")
 
 #define WEIR_CLASSIC_PARAMS(PARAM)                                           \

@@ -10,6 +10,7 @@
 #include "world/solver.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { RIM_BYTES = 20, NAME_BYTES = 64 };
@@ -166,10 +167,22 @@ typedef struct leaving {
     const rim *rim;
 } leaving;
 
+// Its solver, and the options that it has on: what is water in one world may be a gas in another.
+static void name_fluid(const weir_world *world, char name[NAME_BYTES])
+{
+    const param_def *p;
+    size_t length = (size_t)snprintf(name, NAME_BYTES, "%s", world->solver->name);
+    for (int32_t i = 0; (p = params_field(world->solver, i)) && length < NAME_BYTES; i++)
+        if (p->option && !param_is_off(p, &world->params))
+            length += (size_t)snprintf(name + length, NAME_BYTES - length, " with %s", p->name);
+}
+
 static void put_region(snapshot_writer *w, const weir_world *world, const void *what)
 {
     const leaving *l = what;
-    snapshot_put_name(w, world->solver->name);
+    char name[NAME_BYTES];
+    name_fluid(world, name);
+    snapshot_put_name(w, name);
     snapshot_put_box(w, l->bricks);
     snapshot_put_names(w, world);
     snapshot_put_number(w, digest_held(world, l->bricks), 8);
@@ -241,13 +254,14 @@ static weir_status check_absent(const weir_world *world, weir_box b)
 
 static weir_status get_beginning(snapshot_reader *r, const weir_world *world, weir_box *bricks)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], own[NAME_BYTES];
     snapshot_get_name(r, name, sizeof name);
     *bricks = snapshot_get_box(r);
     const int32_t count = (int32_t)snapshot_get_number(r, 4);
     if (snapshot_ended(r)) return snapshot_ends_early(r);
-    if (strcmp(name, world->solver->name) != 0)
-        return status_fail(WEIR_ERROR_ARGUMENT, "the region is of a %s world, and this one is %s", name, world->solver->name);
+    name_fluid(world, own);
+    if (strcmp(name, own) != 0)
+        return status_fail(WEIR_ERROR_ARGUMENT, "the region is of a %s world, and this one is %s", name, own);
     if (!snapshot_box_sound(*bricks)) return snapshot_damaged(r, "it is no box of bricks");
     if (count < 0 || count > WEIR_MATERIAL_MAX) return snapshot_damaged(r, "it claims %d materials", count);
     for (int32_t i = 0; i < count; i++) {

@@ -5,7 +5,8 @@
 
 #include "cells/language.h"
 
-#define GAS_FEW 1e-6f  // two cells that hold less together have no flow between them
+#define GAS_FEW 1e-6f    // two cells that hold less together have no flow between them
+#define GAS_LEAST 1e-6f  // least k: in the measure of a substep it is a 64th, and must not become 0
 
 // The flow after what both cells hold has pushed, and damping as in R8; twice_k is 2 k.
 RULE float rule_gas_push(float f, float w, float m_low, float m_high, float twice_k, float damping, float inverse_calm,

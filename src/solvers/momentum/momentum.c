@@ -4,6 +4,7 @@
 
 #include "cells/flow_channels.h"
 #include "cells/sleep.h"
+#include "solvers/momentum/gas.h"
 #include "solvers/momentum/limit.h"
 #include "world/edits.h"
 #include "world/solver.h"
@@ -262,7 +263,10 @@ static void params_change(void *state, const weir_params *next)
 
 static weir_status check_options(const weir_params *params)
 {
-    if (params->momentum.gas == 0.0f || params->momentum.air == 0.0f) return WEIR_OK;
+    const float gas = params->momentum.gas;
+    if (gas > 0.0f && gas < GAS_LEAST)
+        return status_fail(WEIR_ERROR_ARGUMENT, "gas is %g; it must be 0 or from %g on", (double)gas, (double)GAS_LEAST);
+    if (gas == 0.0f || params->momentum.air == 0.0f) return WEIR_OK;
     return status_fail(WEIR_ERROR_ARGUMENT,
                        "the parameters gas and air are both above 0: a world of gas has no water that traps air");
 }

@@ -588,7 +588,7 @@ void momentum_opencl_gas(void *solver)
     const float k = m->params.momentum.gas;
     const device_gas law = {k, 2.0f * k, o->finish.damping, o->finish.inverse_calm, o->machine->numbers.max_flow};
     o->cycle.speculative = 0;
-    device_bricks_prefetch_flags(d, uses_transfer_queue(o));
+    if (is_last(m)) device_bricks_prefetch_flags(d, uses_transfer_queue(o));
     LAUNCH(&o->machine->queue, gas, d->worked, ARG(d->tables), ARG(o->fast), ARG(d->list), ARG(d->near), ARG(d->open),
            ARG(c.mass_next), NEXT_ARGS(c), FLOW_ARGS(c), ARG(c.pressure), ARG(law));
     opencl_swap_mass(o->machine);

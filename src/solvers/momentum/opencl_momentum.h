@@ -56,8 +56,11 @@ typedef struct device_sleep {
     cl_mem found;   // what each brick of the rim gained, as a long, then how much each awake one moved, as a byte
     int64_t rim_bytes, beside_bytes, found_bytes;
     pinned_memory found_here;
-    void *told;  // memory in which messages are made
-    size_t told_bytes;
+    // What was sent last; of the awake bricks it is sent again only when it has changed.
+    void *rim_here;
+    device_beside *beside_here;
+    size_t rim_here_bytes, beside_here_bytes;
+    int32_t beside_sent;  // so many of them the device has
     cl_event found_read;
     bool found_pending;  // it is on its way
 } device_sleep;

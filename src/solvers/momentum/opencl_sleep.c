@@ -4,6 +4,7 @@
 
 #include "solvers/momentum/opencl_momentum.h"
 #include <assert.h>
+#include <string.h>
 
 static int32_t rim_count(const device_bricks *d)
 {
@@ -17,13 +18,25 @@ static int32_t next_of(const brick_pool *pool, brick_phase phase, int32_t brick)
 
 // ---- Room ------------------------------------------------------------------------------------------------------------------
 
-static bool reserve_told(memory *mem, device_sleep *s, size_t bytes)
+static bool reserve_here(memory *mem, void **here, size_t *room, size_t bytes)
 {
-    if (s->told_bytes >= bytes) return true;
-    memory_free(mem, s->told, s->told_bytes);
-    s->told = memory_alloc(mem, bytes + bytes / 4);
-    s->told_bytes = s->told ? bytes + bytes / 4 : 0;
-    return s->told != NULL;
+    if (*room >= bytes) return true;
+    memory_free(mem, *here, *room);
+    *here = memory_alloc(mem, bytes + bytes / 4);
+    *room = *here ? bytes + bytes / 4 : 0;
+    return *here != NULL;
+}
+
+// What is there of them is forgotten where either side gets other memory.
+static bool reserve_beside(opencl_queue *q, memory *mem, device_sleep *s, int64_t bytes)
+{
+    void *here = s->beside_here;
+    const int64_t there = s->beside_bytes;
+    const bool room = queue_at_least(q, &s->beside, &s->beside_bytes, bytes, bytes / 4) &&
+                      reserve_here(mem, &here, &s->beside_here_bytes, (size_t)bytes);
+    if (here != s->beside_here || there != s->beside_bytes) s->beside_sent = 0;
+    s->beside_here = here;
+    return room;
 }
 
 weir_status opencl_sleep_reserve(momentum *m)
@@ -35,11 +48,11 @@ weir_status opencl_sleep_reserve(momentum *m)
     assert(!s->found_pending);
     const int64_t rim = rim_count(d) * (int64_t)sizeof(cl_int), beside = d->awake * (int64_t)sizeof(device_beside);
     const int64_t found = rim_count(d) * (int64_t)sizeof(cl_long) + d->awake;
+    memory *mem = &m->base.cells.world->mem;
     const bool room = queue_at_least(q, &s->rim, &s->rim_bytes, rim, rim / 4) &&
-                      queue_at_least(q, &s->beside, &s->beside_bytes, beside, beside / 4) &&
                       queue_at_least(q, &s->found, &s->found_bytes, found, found / 4) &&
-                      queue_pin(q, &s->found_here, s->found_bytes) &&
-                      reserve_told(&m->base.cells.world->mem, s, (size_t)(rim > beside ? rim : beside));
+                      queue_pin(q, &s->found_here, s->found_bytes) && reserve_beside(q, mem, s, beside) &&
+                      reserve_here(mem, &s->rim_here, &s->rim_here_bytes, (size_t)rim);
     return room ? queue_status(q) : queue_no_room(q, "what is known of the rest of ", d->worked, rim + beside + found);
 }
 
@@ -57,7 +70,8 @@ void opencl_sleep_destroy(momentum *m)
     queue_free(q, &s->beside);
     queue_free(q, &s->found);
     queue_unpin(q, &s->found_here);
-    memory_free(&m->base.cells.world->mem, s->told, s->told_bytes);
+    memory_free(&m->base.cells.world->mem, s->rim_here, s->rim_here_bytes);
+    memory_free(&m->base.cells.world->mem, s->beside_here, s->beside_here_bytes);
 }
 
 // ---- The rim ---------------------------------------------------------------------------------------------------------------
@@ -66,7 +80,7 @@ static void send_rim(momentum_opencl *o)
 {
     static const uint8_t before[3] = {NEAR(-1, 0, 0), NEAR(0, -1, 0), NEAR(0, 0, -1)};
     const brick_pool *pool = &o->machine->cells->pool;
-    cl_int *rim = o->sleep.told;
+    cl_int *rim = o->sleep.rim_here;
     int32_t count = 0;
     for (int32_t b = 0; (b = next_of(pool, PHASE_RIM, b)) < pool->end;) {
         cl_int kept = 0;
@@ -131,13 +145,15 @@ static void find_losses(const brick_pool *pool, int32_t brick, int32_t up, cl_fl
 static void send_beside(momentum_opencl *o, int32_t up)
 {
     const brick_pool *pool = &o->machine->cells->pool;
-    device_beside *beside = o->sleep.told;
+    device_sleep *s = &o->sleep;
+    const int32_t awake = o->machine->bricks.awake;
+    bool same = s->beside_sent == awake;
     int32_t count = 0;
     for (int32_t b = 0; (b = next_of(pool, PHASE_AWAKE, b)) < pool->end;) {
         const int32_t *near = pool->near[b];
         cl_float loss[3];
         find_losses(pool, b, up, loss);
-        beside[count++] = (device_beside){
+        const device_beside beside = {
             .brick = b,
             .x0 = beside_of(pool, near[NEAR(-1, 0, 0)]),
             .x1 = beside_of(pool, near[NEAR(1, 0, 0)]),
@@ -149,9 +165,12 @@ static void send_beside(momentum_opencl *o, int32_t up)
             .loss_y = loss[1],
             .loss_z = loss[2],
         };
+        same = same && memcmp(&s->beside_here[count], &beside, sizeof beside) == 0;
+        s->beside_here[count++] = beside;
     }
-    assert(count == o->machine->bricks.awake);
-    queue_write(&o->machine->queue, o->sleep.beside, 0, beside, count * (int64_t)sizeof *beside);
+    assert(count == awake);
+    if (!same) queue_write(&o->machine->queue, s->beside, 0, s->beside_here, count * (int64_t)sizeof *s->beside_here);
+    s->beside_sent = count;
 }
 
 static int64_t found_at(const device_bricks *d)

@@ -477,10 +477,12 @@ weir_status pockets_reserve(momentum_pockets *p)
 {
     fluid_cells *c = p->c;
     brick_pool *pool = &c->pool;
+    bool reservoirs = !cells_topology_holds(c);  // otherwise their bricks are there
     weir_status status = cells_topology(c);
     if (status != WEIR_OK) return status;
     if (p->kept_version != pool->version || memcmp(pool->wet, p->wet, (size_t)pool->end) != 0) {
         p->kept_version = UINT64_MAX;
+        reservoirs = true;
         status = find_kept(p);
         if (status == WEIR_OK && p->kept_count > 0) status = cells_touch_list(c, p->kept + 1, p->kept_count);
         p->found = status == WEIR_OK;
@@ -489,7 +491,7 @@ weir_status pockets_reserve(momentum_pockets *p)
         p->found = false;
         if (status == WEIR_OK) p->kept_version = pool->version;
     }
-    if (status == WEIR_OK) status = cells_reserve(c);
+    if (status == WEIR_OK) status = cells_touch_sources(c, reservoirs);
     if (status == WEIR_OK) status = reserve_tables(p);
     if (status != WEIR_OK) return status;
     memcpy(p->wet, pool->wet, (size_t)pool->end);
