@@ -624,15 +624,23 @@ static bool wake(settle *s)
     return walk(s, wake_beside);
 }
 
-// Where liquids meet they find their order, and react. Bricks of one liquid cost nothing.
+// Whether there is time for liquids to find their order or to react in a brick, which may cost more than a whole budget: an update that has
+// done nothing else goes on with one in any case.
+static bool may_sort(settle *s)
+{
+    if (s->left.spent > 0 && (s->left.units < SETTLE_COST_SORT || time_is_over(s))) return false;
+    settle_charge(s, SETTLE_COST_SORT);
+    return true;
+}
+
+// Where liquids meet they find their order, and react. Bricks of one liquid are but visited.
 static bool walk_where_several(settle *s, void (*visit)(settle *s, int32_t brick))
 {
     if (!(s->liquids & (s->liquids - 1))) return true;
     for (; s->cursor < s->work_count; s->cursor++) {
-        if (s->left.units < SETTLE_COST_SORT) return false;
         const uint32_t liquids = settle_liquids_beside(s, s->active[s->cursor]);
         const bool several = liquids & (liquids - 1);
-        if (!settle_spend(s, several ? SETTLE_COST_SORT : SETTLE_COST_VISIT)) return false;
+        if (several ? !may_sort(s) : !settle_spend(s, SETTLE_COST_VISIT)) return false;
         if (several) visit(s, s->active[s->cursor]);
     }
     return true;
