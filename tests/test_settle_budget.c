@@ -512,6 +512,49 @@ static void an_update_without_memory_is_made_again(void **state)
     for (int64_t n = 1; failed; n += test_length(3, 23)) assert_true(live_short(n, &failed) == hash);
 }
 
+// Lets updates run out of memory until one has spent something by then.
+static void fail_an_update(weir_world *world, test_memory *account)
+{
+    for (int32_t i = 0; i < 1000; i++) {
+        account->fail_at = account->calls + 1 + i % 7;
+        if (weir_world_step(world) != WEIR_OK && inside(world)->left.spent > 0) break;
+    }
+    account->fail_at = 0;
+    assert_true(inside(world)->failed && inside(world)->left.spent > 0);
+}
+
+// What an update that ran out of memory had left is for that one alone: another world, or another budget, begins with its own.
+static void what_an_update_without_memory_had_left_goes_with_it(void **state)
+{
+    (void)state;
+    for (int32_t reloads = 0; reloads < 2; reloads++) {
+        test_memory account = {0};
+        const way w = {6, WEIR_SIMD_AUTO, 1, 0};
+        weir_world *world = make_way(&w, 2, &account), *twin = make_way(&w, 2, NULL);
+        test_fill(world, test_box(-20, 0, -20, 20, 9, 20), 0.9f);
+        test_fill(twin, test_box(-20, 0, -20, 20, 9, 20), 0.9f);
+        size_t size;
+        void *bytes = save(twin, &size);
+        fail_an_update(world, &account);
+        if (reloads) {
+            assert_ok(weir_world_load_memory(world, bytes, size));
+            test_step(world, 1);
+            test_step(twin, 1);
+            assert_true(weir_world_hash(world) == weir_world_hash(twin));
+        } else {
+            weir_params params = weir_world_params(world);
+            params.settle.budget = 12;
+            assert_ok(weir_world_set_params(world, &params));
+            test_step(world, 1);
+            const settle_work_left *left = &inside(world)->left;
+            assert_true(left->spent + left->units == 12 * SETTLE_COST_BRICK);
+        }
+        free(bytes);
+        weir_world_destroy(world);
+        weir_world_destroy(twin);
+    }
+}
+
 // The lists of bricks have room for each of them once.
 static void what_wakes_while_others_are_let_rest_is_listed_once(void **state)
 {
@@ -551,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_lake_comes_apart_under_edits_in_every_update),
         cmocka_unit_test(water_with_a_limit_of_time_comes_to_rest_all_the_same),
         cmocka_unit_test(an_update_without_memory_is_made_again),
+        cmocka_unit_test(what_an_update_without_memory_had_left_goes_with_it),
         cmocka_unit_test(what_wakes_while_others_are_let_rest_is_listed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,6 +361,8 @@ void settle_params_change(void *state, const weir_params *next)
     const weir_settle_params *old = &s->cells.world->params.settle, *new = &next->settle;
     // Without memory there will be an update that asks for it.
     (void)settle_keep_room(s, new->budget);
+    // One that was not run, for want of memory, had what was left of the other budget.
+    if (old->budget != new->budget) s->failed = false;
     const bool same = old->film == new->film && old->calm == new->calm && old->patience == new->patience;
     for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK && !same; i++) settle_undo(s, s->active[i]);
     // What rested by the old ones looks whether it still does.

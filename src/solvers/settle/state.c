@@ -869,11 +869,13 @@ void settle_adopt(void *state, void *arrival)
     SWAP(pieces)
     SWAP(piece_room)
     SWAP(steps)
-    SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
-        SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone)
-            SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
+    SWAP(step_room)
+    SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage)
+        SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count)
+            SWAP(slice) SWAP(lost)
 #undef SWAP
                 atomic_store(&s->gain_count, 0);
+    s->failed = false;  // an update of the world that was here
     // It was read while the world had the patience of before.
     settle_note_settled(s, settle_get_limits(s).patience);
 }
