@@ -320,13 +320,14 @@ static weir_status reserve_rest(settle *s)
 weir_status settle_reserve(void *state)
 {
     settle *s = state;
-    const bool begins = s->stage == STAGE_BEGIN;
+    const bool begins = s->stage == STAGE_BEGIN, grew = s->growing;
     begin_update(s);
     s->note++;
     settle_learn_liquids(s);
     weir_status status = begins ? grow(s) : settle_sync(s, BORN_OF_EDIT);
     if (status == WEIR_OK && !s->growing) status = reserve_rest(s);
     s->failed = status != WEIR_OK;
+    if (s->failed) s->growing = grew;
     // What wakes from here on is for the next generation.
     if (begins) s->work_count = status == WEIR_OK && !s->growing ? s->active_count : 0;
     return status;
