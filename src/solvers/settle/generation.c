@@ -288,24 +288,33 @@ static weir_status reserve_meeting(settle *s)
     return world_forming_reserve(s->cells.world, forming > 0 ? times(forming, FACES_AND_SELF) + SPARE_LEAST : 0);
 }
 
-// Bricks come and go between generations, over several updates if they are many.
+static weir_status grow_for_sources(settle *s)
+{
+    s->births = BORN_OF_SOURCE;
+    s->growing = false;
+    weir_status status = cells_touch_sources(&s->cells, s->edited);
+    if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK) s->edited = false;
+    return status;
+}
+
+// Bricks come and go between generations, over several updates if they are many. An update that is made again goes on where memory ran out.
 static weir_status grow(settle *s)
 {
-    weir_status status = settle_sync(s, BORN_OF_EDIT);
+    if (s->births == BORN_OF_SOURCE) return grow_for_sources(s);
+    weir_status status = settle_sync(s);
     s->edited |= !cells_topology_holds(&s->cells);  // otherwise the bricks of reservoirs are there
     if (status != WEIR_OK) return status;
     const int64_t before = s->left.units;
+    s->births = BORN_OF_WATER;
     s->striking = true;
     status = cells_topology_some(&s->cells, s->order, &s->left.units);
     settle_strike_ended(s);
     if (s->left.units < 0) s->left.units = 0;
     s->left.spent += before - s->left.units;
     s->growing = !cells_topology_holds(&s->cells);
-    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_WATER);
-    if (status != WEIR_OK || s->growing) return status;
-    status = cells_touch_sources(&s->cells, s->edited);
-    if (status == WEIR_OK) s->edited = false;
-    return status == WEIR_OK ? settle_sync(s, BORN_OF_SOURCE) : status;
+    if (status == WEIR_OK) status = settle_sync(s);
+    return status == WEIR_OK && !s->growing ? grow_for_sources(s) : status;
 }
 
 static weir_status reserve_rest(settle *s)
@@ -324,7 +333,7 @@ weir_status settle_reserve(void *state)
     begin_update(s);
     s->note++;
     settle_learn_liquids(s);
-    weir_status status = begins ? grow(s) : settle_sync(s, BORN_OF_EDIT);
+    weir_status status = begins ? grow(s) : settle_sync(s);
     if (status == WEIR_OK && !s->growing) status = reserve_rest(s);
     s->failed = status != WEIR_OK;
     if (s->failed) s->growing = grew;

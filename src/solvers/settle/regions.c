@@ -140,7 +140,7 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
         return status_fail(WEIR_ERROR_BUSY,
                            "an update is half done: a region can leave or come when it is finished, which steps do until "
                            "weir_stats.behind_updates is 0, the fewer the larger the budget");
-    weir_status status = settle_sync(s, BORN_OF_EDIT);
+    weir_status status = settle_sync(s);
     // Of bodies that are cut. For what comes back there may be room for more already.
     const int32_t bodies = store_used(&s->bodies), most = s->histograms.budget > bodies ? s->histograms.budget : bodies;
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, most);
@@ -292,7 +292,7 @@ static weir_status make_room(settle *s, weir_box bricks, const settle *a)
     const int32_t nodes = store_used(&a->nodes), bodies = store_used(&a->bodies), outlets = store_used(&a->outlets);
     const int32_t histograms = plus(plus(bodies, bodies), store_used(&a->histograms));
     weir_status status = bricks_reserve(&s->cells.pool, a->cells.pool.live);
-    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_sync(s);
     // Twice: what is left to the next update follows from what there is, and that has lists as long as the stores.
     for (int32_t i = 0; i < 2 && status == WEIR_OK; i++) {
         if (i == 1) status = settle_reserve_stores(s);

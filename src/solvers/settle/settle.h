@@ -308,10 +308,11 @@ typedef struct settle {
     uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
     // The generation under way.
     settle_stage stage;
-    bool edited;    // something changed since the bricks of reservoirs were looked for
-    bool failed;    // the last update was not run, for want of memory
-    bool growing;   // it has not begun, since bricks are still to come or go
-    bool striking;  // bricks end that the list of active ones still has
+    bool edited;          // something changed since the bricks of reservoirs were looked for
+    bool failed;          // the last update was not run, for want of memory
+    settle_birth births;  // why bricks have come to be that are not known yet
+    bool growing;         // it has not begun, since bricks are still to come or go
+    bool striking;        // bricks end that the list of active ones still has
     int32_t
         work_count;  // of the active ones, the first ones, that it works on: in the order of coordinates, 0 for one that rests
     int32_t cursor;  // as far as the stage has come with them
@@ -538,7 +539,9 @@ void settle_begin(settle *s, weir_world *world);
 // ---- tables.c: bricks, pages, and stores of numbered things ----
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
-weir_status settle_sync(settle *s, settle_birth births);
+weir_status settle_sync(settle *s);
+// The same before an edit makes bricks: those of an update that was not run came for another reason.
+weir_status settle_sync_failed(settle *s);
 // Where there is a budget: tables for more bricks before they are full, from edits, so that no update has to make them.
 weir_status settle_keep_room(settle *s, int32_t budget);
 // Bricks that ended leave the list of active ones.

@@ -816,7 +816,7 @@ weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, 
         return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
     weir_status status =
         bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
-    if (status == WEIR_OK) status = settle_sync(a, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_sync(a);
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, box, dirty);
     if (status == WEIR_OK) status = list_worked(a, r);
     if (status == WEIR_OK) status = load_bodies(a, r, box != NULL, held);
@@ -875,6 +875,7 @@ void settle_adopt(void *state, void *arrival)
             SWAP(slice) SWAP(lost)
 #undef SWAP
                 atomic_store(&s->gain_count, 0);
+    s->births = BORN_OF_EDIT;
     s->failed = false;  // an update of the world that was here
     // It was read while the world had the patience of before.
     settle_note_settled(s, settle_get_limits(s).patience);
