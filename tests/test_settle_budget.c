@@ -418,6 +418,38 @@ static void a_snapshot_after_terrain_took_a_top_layer_has_the_same_cells(void **
     for (int32_t i = 0; i < 2; i++) weir_world_destroy(world[i]);
 }
 
+static void a_region_after_terrain_took_a_top_layer_comes_back_the_same(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1 << 22];
+    const way hasty = {0, WEIR_SIMD_AUTO, 1, 0};
+    const weir_box top = test_box(-LAKE_HALF, -4, -LAKE_HALF, LAKE_HALF, -2, LAKE_HALF);
+    // Of all of the lake, and of half of it, so that a part of it stays.
+    for (int32_t end = 0; end <= LAKE_HALF; end += LAKE_HALF) {
+        const weir_box box = test_box(-LAKE_HALF, -HALF, -LAKE_HALF, end, HALF, LAKE_HALF);
+        weir_world *world[2] = {make_lake(&hasty), make_lake(&hasty)};
+        for (int32_t i = 0; i < 2; i++) {
+            test_fill(world[i], test_box(-LAKE_HALF, -4, -LAKE_HALF, LAKE_HALF, -3, LAKE_HALF), 0.4f);
+            test_step(world[i], 100);
+            assert_ok(weir_world_build(world[i], top, 255));
+            assert_true(has_lost_its_top(world[i]));
+        }
+        size_t size;
+        assert_ok(weir_world_unload(world[1], box, bytes, sizeof bytes, &size));
+        assert_true(end == LAKE_HALF || has_lost_its_top(world[1]));
+        assert_sound(world[1]);
+        assert_ok(weir_world_load_region(world[1], bytes, size));
+        assert_true(has_lost_its_top(world[1]));
+        for (int32_t i = 0; i < 20; i++) {
+            assert_sound(world[1]);
+            assert_same_cells(world[0], world[1]);
+            assert_true(weir_world_hash(world[0]) == weir_world_hash(world[1]));
+            for (int32_t k = 0; k < 2; k++) test_step(world[k], 1);
+        }
+        for (int32_t i = 0; i < 2; i++) weir_world_destroy(world[i]);
+    }
+}
+
 // What is found of bodies is found again in a world that is loaded meanwhile, and after edits: both go on alike.
 static void edits_and_snapshots_while_a_body_is_looked_over_are_alike_on_every_path(void **state)
 {
@@ -600,6 +632,7 @@ int main(void)
         cmocka_unit_test(a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has),
         cmocka_unit_test(a_lake_that_comes_apart_or_changes_layer_over_many_updates_ends_as_in_one),
         cmocka_unit_test(a_snapshot_after_terrain_took_a_top_layer_has_the_same_cells),
+        cmocka_unit_test(a_region_after_terrain_took_a_top_layer_comes_back_the_same),
         cmocka_unit_test(edits_and_snapshots_while_a_body_is_looked_over_are_alike_on_every_path),
         cmocka_unit_test(a_lake_comes_apart_under_edits_in_every_update),
         cmocka_unit_test(water_with_a_limit_of_time_comes_to_rest_all_the_same),

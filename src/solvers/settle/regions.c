@@ -84,8 +84,11 @@ static void measure(const settle *s, weir_box bricks, settle_cut *cuts)
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;)
         for (int32_t n = b < s->brick_room ? s->bricks[b].node : 0; n; n = node_at(s, n)->next_in_brick)
             measure_node(s, n, &cuts[node_at(s, n)->body]);
-    for (int32_t body = 1; body < s->bodies.end; body++)
-        if (cuts[body].nodes > 0) cuts[body].leaves = find_leaving(s, body_at(s, body), &cuts[body]);
+    for (int32_t body = 1; body < s->bodies.end; body++) {
+        if (cuts[body].nodes == 0) continue;
+        cuts[body].leaves = find_leaving(s, body_at(s, body), &cuts[body]);
+        cuts[body].lost = body_at(s, body)->area == 0;
+    }
 }
 
 // ---- Saving ------------------------------------------------------------------------------------------------------------------
@@ -188,7 +191,7 @@ static void cut_body(settle *s, int32_t body)
         settle_end_body(s, body);
         return;
     }
-    if (b->area == 0) {
+    if (b->area == 0 && !s->cuts[body].lost) {
         settle_recount(s, body);
         settle_find_level(s, b);
         b->closed = closed;
@@ -366,6 +369,7 @@ static void arrive_body(settle *s, const settle_body *from, int32_t body)
 {
     settle_recount(s, body);
     settle_body *b = body_at(s, body);
+    if (from->area == 0) settle_lose_layers(s, body, from->top);
     b->volume = from->volume;
     b->level = from->level;
     b->closed = from->closed;

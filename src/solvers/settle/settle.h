@@ -129,6 +129,7 @@ typedef struct settle_histogram {
 typedef struct settle_cut {
     int32_t nodes;   // that lie in the box
     bool at_top;     // some of their cells are in the top layer
+    bool lost;       // the body has none there, since terrain took them
     int64_t holds;   // units, at the body's level
     int64_t grows;   // units that they would hold more at a level higher by one
     int64_t leaves;  // units
@@ -715,6 +716,8 @@ void settle_set_layer(settle *s, settle_body *b, int64_t room, int32_t area, int
 void settle_recount(settle *s, int32_t body);
 void settle_note_body(settle *s, int32_t body);
 void settle_forget_body(settle *s, int32_t body);
+// All that is left of a body lies below the top layer that it has until it is levelled, since terrain took all cells of that.
+void settle_lose_layers(settle *s, int32_t body, int32_t top);
 // No cells are in the top layer any more.
 void settle_clear_layer(settle *s, settle_body *b);
 // Another layer is the top one; what fits is the caller's to count.

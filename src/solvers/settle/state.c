@@ -350,15 +350,15 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
     if (count_outlets(s, brick, box) > 0) save_outlets(s, w, brick, numbers);
 }
 
-// What of a body a cut takes along, or all of it. A part below the top layer is full.
+// What of a body a cut takes along, or all of it. A part below the top layer is full; where terrain took that, all parts keep it.
 static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut *cut, bool due, bool levelled)
 {
     const bool part = cut && cut->nodes < b->nodes, dirty = (b->dirty && !b->cut_clean) || levelled;
-    const bool lost = !cut && b->area == 0;
+    const bool lost = b->area == 0;
     const int32_t pieces = part ? 1 : b->cut_pieces;
     snapshot_put_number(w, b->material, 1);
     snapshot_put_number(w, (uint64_t)(cut ? cut->leaves : b->volume), 8);
-    snapshot_put_number(w, (uint32_t)(cut && !cut->at_top ? SETTLE_FULL : b->level), 4);
+    snapshot_put_number(w, (uint32_t)(cut && !cut->at_top && !lost ? SETTLE_FULL : b->level), 4);
     snapshot_put_number(w,
                         (b->closed ? FLAG_CLOSED : 0) | (dirty || pieces > 0 ? FLAG_DIRTY : 0) |
                             (b->may_be_split ? FLAG_SPLIT : 0) | (pieces > 0 ? FLAG_CUT : 0) |
@@ -624,15 +624,9 @@ static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, b
     return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
-// All that is left of a body lies below its top layer, which it has until it is levelled.
-static bool lose_layers(settle *a, settle_body *b, int32_t top, bool may)
+static bool may_have_lost(const settle_body *b, int32_t top)
 {
-    if (!may || top <= b->top || top > WEIR_COORD_LIMIT || top - b->top > LOST_MOST) return false;
-    b->base += b->room;
-    settle_clear_layer(a, b);
-    b->top = top;
-    settle_relist(a, b);
-    return true;
+    return top > b->top && top <= WEIR_COORD_LIMIT && top - b->top <= LOST_MOST;
 }
 
 // Among those that changed, to those of the round under way.
@@ -670,8 +664,9 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, in
         b->material = (uint8_t)material;
         a->liquids |= UINT32_C(1) << material;
         settle_recount(a, body);
-        if (flags & FLAG_LOST && !lose_layers(a, b, lost, flags & FLAG_DIRTY && !of_region))
+        if (flags & FLAG_LOST && !(flags & FLAG_DIRTY && may_have_lost(b, lost)))
             return snapshot_damaged(r, "body %d of water has lost its cells up to layer %d", body, lost);
+        if (flags & FLAG_LOST) settle_lose_layers(a, body, lost);
         settle_find_level(a, b);
         // One of which nothing changed holds what its cells do, and no less: edits count on it.
         const bool holds = b->level == level && volume >= b->base;
