@@ -184,8 +184,8 @@ enum {
     SETTLE_COST_VISIT = 8,    // a stage after them
     SETTLE_COST_JOIN = 48,    // of a brick in which water joins a body
     SETTLE_COST_SORT = 384,   // of one in which liquids find their order, or react
-    SETTLE_COST_POUR = 96,    // of a brick that a source fills or empties
     SETTLE_COST_MOVE = 16,    // and of each cell that does
+    SETTLE_COST_POUR = 96,    // of a brick that a source fills or empties
     SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
     SETTLE_COST_AROUND = 5,   // and at those beside it
     SETTLE_COST_CHANGE = 2,   // of a node of a body
