@@ -543,11 +543,7 @@ static int32_t work_on_slice(settle *s, const int32_t *bricks, int32_t count, bo
         const int32_t some = !counts || s->left.until == 0 || count - done < WORK_AT_ONCE ? count - done : WORK_AT_ONCE;
         work_on(s, bricks + done, some, true);
         for (int32_t i = done; i < done + some; i++) s->bricks[bricks[i]].done = 1;
-        for (int32_t i = done; i < done + some && counts; i++) {
-            const int64_t cost = cost_of(s, bricks[i]), left = s->left.units < cost ? s->left.units : cost;
-            s->left.units -= left;
-            s->left.spent += left;
-        }
+        for (int32_t i = done; i < done + some && counts; i++) settle_charge(s, cost_of(s, bricks[i]));
         done += some;
     }
     return done;

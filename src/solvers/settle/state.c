@@ -329,7 +329,6 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
                         (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
                             (s->cells.pool.wet_seen[brick] == 1 ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff) |
                             (s->cells.pool.wet_seen[brick] > 1 ? FLAG_LOOK : 0) | (b->fresh ? FLAG_FRESH : 0) |
-
                             (material == SETTLE_SEVERAL ? FLAG_MIXED : 0),
                         2);
     snapshot_put_number(w, (uint32_t)count, 2);
@@ -606,7 +605,7 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, c
         a->bricks[brick].touching = 1;
         a->touching[a->touching_count++] = brick;
     }
-    a->cells.pool.wet_seen[brick] = flags & FLAG_LOOK ? TOPOLOGY_LOOK_AGAIN : (flags & FLAG_WET_SEEN) != 0;
+    a->cells.pool.wet_seen[brick] = flags & FLAG_LOOK ? WET_SEEN_AGAIN : (flags & FLAG_WET_SEEN) != 0;
     a->bricks[brick].fresh = (flags & FLAG_FRESH) != 0;
     a->cells.pool.wet[brick] = flags & FLAG_FREE || nodes > 0;
     return status;
@@ -839,37 +838,53 @@ void settle_adopt(void *state, void *arrival)
     cells_adopt_pool(&s->cells, &a->cells.pool);
     s->cells.pool.least = INT32_MAX;
     const settle old = *s;
-#define SWAP(field) s->field = a->field, a->field = old.field;
-    SWAP(bricks)
-    SWAP(known)
-    SWAP(brick_room)
-    SWAP(nodes)
-    SWAP(bodies)
-    SWAP(outlets)
-    SWAP(histograms)
-    SWAP(active)
-    SWAP(active_count)
-    SWAP(touching)
-    SWAP(touching_count)
-    SWAP(queue)
-    SWAP(joining)
-    SWAP(flood)
-    SWAP(order)
-    SWAP(changed)
-    SWAP(changed_count)
-    SWAP(changed_room)
-    SWAP(parts)
-    SWAP(part_room)
-    SWAP(part_most)
-    SWAP(pieces)
-    SWAP(piece_room)
-    SWAP(steps)
-    SWAP(step_room)
-    SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids) SWAP(pending_count) SWAP(stage)
-        SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone) SWAP(age) SWAP(redo) SWAP(redo_count)
-            SWAP(slice) SWAP(lost)
+#define SWAP(field) (s->field = a->field, a->field = old.field)
+    SWAP(bricks);
+    SWAP(known);
+    SWAP(brick_room);
+    SWAP(nodes);
+    SWAP(bodies);
+    SWAP(outlets);
+    SWAP(histograms);
+    SWAP(active);
+    SWAP(active_count);
+    SWAP(touching);
+    SWAP(touching_count);
+    SWAP(queue);
+    SWAP(joining);
+    SWAP(flood);
+    SWAP(order);
+    SWAP(changed);
+    SWAP(changed_count);
+    SWAP(changed_room);
+    SWAP(parts);
+    SWAP(part_room);
+    SWAP(part_most);
+    SWAP(pieces);
+    SWAP(piece_room);
+    SWAP(steps);
+    SWAP(step_room);
+    SWAP(levels);
+    SWAP(search);
+    SWAP(page_count);
+    SWAP(share_count);
+    SWAP(mixed_count);
+    SWAP(liquids);
+    SWAP(pending_count);
+    SWAP(stage);
+    SWAP(growing);
+    SWAP(edited);
+    SWAP(work_count);
+    SWAP(cursor);
+    SWAP(late);
+    SWAP(undone);
+    SWAP(age);
+    SWAP(redo);
+    SWAP(redo_count);
+    SWAP(slice);
+    SWAP(lost);
 #undef SWAP
-                atomic_store(&s->gain_count, 0);
+    atomic_store(&s->gain_count, 0);
     s->births = BORN_OF_EDIT;
     s->failed = false;  // an update of the world that was here
     // It was read while the world had the patience of before.
