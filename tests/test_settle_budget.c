@@ -418,6 +418,38 @@ static void a_snapshot_after_terrain_took_a_top_layer_has_the_same_cells(void **
     for (int32_t i = 0; i < 2; i++) weir_world_destroy(world[i]);
 }
 
+static void a_region_after_terrain_took_a_top_layer_comes_back_the_same(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1 << 22];
+    const way hasty = {0, WEIR_SIMD_AUTO, 1, 0};
+    const weir_box top = test_box(-LAKE_HALF, -4, -LAKE_HALF, LAKE_HALF, -2, LAKE_HALF);
+    // Of all of the lake, and of half of it, so that a part of it stays.
+    for (int32_t end = 0; end <= LAKE_HALF; end += LAKE_HALF) {
+        const weir_box box = test_box(-LAKE_HALF, -HALF, -LAKE_HALF, end, HALF, LAKE_HALF);
+        weir_world *world[2] = {make_lake(&hasty), make_lake(&hasty)};
+        for (int32_t i = 0; i < 2; i++) {
+            test_fill(world[i], test_box(-LAKE_HALF, -4, -LAKE_HALF, LAKE_HALF, -3, LAKE_HALF), 0.4f);
+            test_step(world[i], 100);
+            assert_ok(weir_world_build(world[i], top, 255));
+            assert_true(has_lost_its_top(world[i]));
+        }
+        size_t size;
+        assert_ok(weir_world_unload(world[1], box, bytes, sizeof bytes, &size));
+        assert_true(end == LAKE_HALF || has_lost_its_top(world[1]));
+        assert_sound(world[1]);
+        assert_ok(weir_world_load_region(world[1], bytes, size));
+        assert_true(has_lost_its_top(world[1]));
+        for (int32_t i = 0; i < 20; i++) {
+            assert_sound(world[1]);
+            assert_same_cells(world[0], world[1]);
+            assert_true(weir_world_hash(world[0]) == weir_world_hash(world[1]));
+            for (int32_t k = 0; k < 2; k++) test_step(world[k], 1);
+        }
+        for (int32_t i = 0; i < 2; i++) weir_world_destroy(world[i]);
+    }
+}
+
 // What is found of bodies is found again in a world that is loaded meanwhile, and after edits: both go on alike.
 static void edits_and_snapshots_while_a_body_is_looked_over_are_alike_on_every_path(void **state)
 {
@@ -483,21 +515,28 @@ static void water_with_a_limit_of_time_comes_to_rest_all_the_same(void **state)
 
 // ---- Memory --------------------------------------------------------------------------------------------------------------------------
 
-static uint64_t live_short(int64_t fail_at, bool *failed)
+// Returns the hashes after all of its updates in one.
+static uint64_t live_short(int64_t fail_at, int32_t budget, bool *failed)
 {
     test_memory account = {0};
-    const way w = {6, WEIR_SIMD_AUTO, 1, 0};
+    const way w = {budget, WEIR_SIMD_AUTO, 1, 0};
     weir_world *world = make_way(&w, 2, &account);
     test_fill(world, test_box(-20, 0, -20, 20, 9, 20), 0.9f);
+    assert_ok(weir_world_add_emitter(world, test_box(12, 10, 12, 14, 20, 14), WEIR_WATER, 1, NULL));
     account.fail_at = fail_at ? account.calls + fail_at : 0;
+    uint64_t hash = 0;
     for (int32_t update = 0; update < 40; update++) {
         if (update == 11)
             while (weir_world_dig(world, test_box(-4, -24, -4, 4, -20, 4)) != WEIR_OK) continue;
-        while (weir_world_step(world) != WEIR_OK) assert_sound(world);
+        const bool goes_on = settle_goes_on(inside(world));
+        while (weir_world_step(world) != WEIR_OK) {
+            assert_sound(world);
+            assert_true(settle_goes_on(inside(world)) == goes_on);
+        }
+        hash = 31 * hash + weir_world_hash(world);
     }
     assert_sound(world);
     *failed = account.failures > 0;
-    const uint64_t hash = weir_world_hash(world);
     weir_world_destroy(world);
     assert_int_equal(account.bytes, 0);
     return hash;
@@ -506,10 +545,56 @@ static uint64_t live_short(int64_t fail_at, bool *failed)
 static void an_update_without_memory_is_made_again(void **state)
 {
     (void)state;
-    bool failed = true;
-    const uint64_t hash = live_short(0, &failed);
-    failed = true;
-    for (int64_t n = 1; failed; n += test_length(3, 23)) assert_true(live_short(n, &failed) == hash);
+    for (int32_t budget = 0; budget <= 6; budget += 6) {
+        bool failed = true;
+        const uint64_t hash = live_short(0, budget, &failed);
+        failed = true;
+        for (int64_t n = 1; failed; n += test_length(3, 23))
+            if (live_short(n, budget, &failed) != hash) fail_msg("budget %d: another life without block %d", budget, (int)n);
+    }
+}
+
+// Lets updates run out of memory until one has spent something by then.
+static void fail_an_update(weir_world *world, test_memory *account)
+{
+    for (int32_t i = 0; i < 1000; i++) {
+        account->fail_at = account->calls + 1 + i % 7;
+        if (weir_world_step(world) != WEIR_OK && inside(world)->left.spent > 0) break;
+    }
+    account->fail_at = 0;
+    assert_true(inside(world)->failed && inside(world)->left.spent > 0);
+}
+
+// What an update that ran out of memory had left is for that one alone: another world, or another budget, begins with its own.
+static void what_an_update_without_memory_had_left_goes_with_it(void **state)
+{
+    (void)state;
+    for (int32_t reloads = 0; reloads < 2; reloads++) {
+        test_memory account = {0};
+        const way w = {6, WEIR_SIMD_AUTO, 1, 0};
+        weir_world *world = make_way(&w, 2, &account), *twin = make_way(&w, 2, NULL);
+        test_fill(world, test_box(-20, 0, -20, 20, 9, 20), 0.9f);
+        test_fill(twin, test_box(-20, 0, -20, 20, 9, 20), 0.9f);
+        size_t size;
+        void *bytes = save(twin, &size);
+        fail_an_update(world, &account);
+        if (reloads) {
+            assert_ok(weir_world_load_memory(world, bytes, size));
+            test_step(world, 1);
+            test_step(twin, 1);
+            assert_true(weir_world_hash(world) == weir_world_hash(twin));
+        } else {
+            weir_params params = weir_world_params(world);
+            params.settle.budget = 12;
+            assert_ok(weir_world_set_params(world, &params));
+            test_step(world, 1);
+            const settle_work_left *left = &inside(world)->left;
+            assert_true(left->spent + left->units == 12 * SETTLE_COST_BRICK);
+        }
+        free(bytes);
+        weir_world_destroy(world);
+        weir_world_destroy(twin);
+    }
 }
 
 // The lists of bricks have room for each of them once.
@@ -547,10 +632,12 @@ int main(void)
         cmocka_unit_test(a_body_that_is_emptied_within_a_turn_gives_no_more_than_it_has),
         cmocka_unit_test(a_lake_that_comes_apart_or_changes_layer_over_many_updates_ends_as_in_one),
         cmocka_unit_test(a_snapshot_after_terrain_took_a_top_layer_has_the_same_cells),
+        cmocka_unit_test(a_region_after_terrain_took_a_top_layer_comes_back_the_same),
         cmocka_unit_test(edits_and_snapshots_while_a_body_is_looked_over_are_alike_on_every_path),
         cmocka_unit_test(a_lake_comes_apart_under_edits_in_every_update),
         cmocka_unit_test(water_with_a_limit_of_time_comes_to_rest_all_the_same),
         cmocka_unit_test(an_update_without_memory_is_made_again),
+        cmocka_unit_test(what_an_update_without_memory_had_left_goes_with_it),
         cmocka_unit_test(what_wakes_while_others_are_let_rest_is_listed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

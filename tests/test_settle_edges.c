@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
-#include "base/hash.h"
 #include "test_memory.h"
+
+#include "base/hash.h"
+#include "solvers/settle/settle.h"
 #include "test_world.h"
 #include "world/world.h"
 #include <stdio.h>
@@ -29,6 +31,23 @@ static void assert_sound(weir_world *world)
     assert_exact(world);
     const char *wrong = world_validate(world, false);
     if (wrong) fail_msg("%s", wrong);
+}
+
+// The most outlets that a brick has, and that it has to one body.
+static void count_outlets(const weir_world *world, int32_t *most, int32_t *most_of_one)
+{
+    const settle *s = world->state;
+    *most = *most_of_one = 0;
+    for (int32_t b = 1; b < s->cells.pool.end; b++) {
+        int32_t all = 0;
+        for (int32_t o = s->bricks[b].outlet; o; o = outlet_at(s, o)->next_in_brick, all++) {
+            int32_t same = 0;
+            for (int32_t k = s->bricks[b].outlet; k; k = outlet_at(s, k)->next_in_brick)
+                same += outlet_at(s, k)->body == outlet_at(s, o)->body;
+            if (same > *most_of_one) *most_of_one = same;
+        }
+        if (all > *most) *most = all;
+    }
 }
 
 // A snapshot of a world, not packed; free it.
@@ -409,6 +428,40 @@ static void a_level_that_does_not_follow_from_the_volume_is_refused(void **state
     weir_world_destroy(world);
 }
 
+// Two lakes on both sides of a ridge that rises over them in the midst of its top cells: the bricks of the ridge rest beside both.
+static void a_ridge_in_a_lake_that_was_two_wakes_of_it_once(void **state)
+{
+    (void)state;
+    weir_world *world = make(64, 16, 16);
+    int32_t most, most_of_one;
+    assert_ok(weir_world_build(world, test_box(0, 0, 7, 64, 3, 8), 255));
+    assert_ok(weir_world_build(world, test_box(0, 3, 7, 64, 4, 8), 200));
+    for (int32_t side = 0; side < 2; side++) {
+        const int32_t begin = side ? 8 : 0, end = side ? 16 : 7;
+        test_fill(world, test_box(0, 0, begin, 64, 3, end), 1);
+        test_fill(world, test_box(0, 3, begin, 64, 4, end), 0.375f);
+    }
+    settle_down(world, 200);
+    count_outlets(world, &most, &most_of_one);
+    assert_int_equal(most, 2);
+    assert_int_equal(most_of_one, 1);
+    assert_ok(weir_world_dig(world, test_box(60, 1, 7, 61, 3, 8)));
+    settle_down(world, 200);
+    assert_int_equal(store_used(&((const settle *)world->state)->bodies), 1);
+    count_outlets(world, &most, &most_of_one);
+    assert_int_equal(most_of_one, 1);
+    assert_sound(world);
+    // They wake when it comes over the ridge.
+    test_fill(world, test_box(0, 3, 0, 64, 4, 7), 1);
+    test_fill(world, test_box(0, 3, 8, 64, 4, 16), 1);
+    test_step(world, 1);
+    assert_true(weir_world_stats(world).awake_bricks >= 8);
+    settle_down(world, 500);
+    assert_sound(world);
+    assert_true(weir_world_cell(world, (weir_coord){4, 3, 7}).fill > 0);
+    weir_world_destroy(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +478,7 @@ int main(void)
         cmocka_unit_test(water_at_the_end_of_the_world_does_what_it_does_elsewhere),
         cmocka_unit_test(a_snapshot_that_lies_does_no_harm),
         cmocka_unit_test(a_brick_that_was_just_built_over_does_not_spoil_a_snapshot),
+        cmocka_unit_test(a_ridge_in_a_lake_that_was_two_wakes_of_it_once),
         cmocka_unit_test(a_level_that_does_not_follow_from_the_volume_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

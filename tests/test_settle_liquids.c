@@ -731,10 +731,12 @@ static void stone_forms_alike_in_background_steps(void **state)
 static void liquids_meet_alike_with_a_budget(void **state)
 {
     (void)state;
-    weir_world *worlds[3];
-    for (int32_t i = 0; i < 3; i++) {
+    enum { WORLDS = 4 };
+    static const int32_t budgets[WORLDS] = {0, 3, 6, 1};
+    weir_world *worlds[WORLDS];
+    for (int32_t i = 0; i < WORLDS; i++) {
         weir_params params = weir_params_default();
-        params.settle.budget = i == 0 ? 0 : 3 * i;
+        params.settle.budget = budgets[i];
         weir_world_def def = test_def(WEIR_SOLVER_SETTLE, 40, 24, 24);
         def.params = &params;
         worlds[i] = test_make(&def);
@@ -743,9 +745,11 @@ static void liquids_meet_alike_with_a_budget(void **state)
         pour(worlds[i], test_box(20, 7, 6, 28, 12, 14), WEIR_LAVA, 1);
     }
     for (int32_t turn = 0; turn < test_length(60, 12); turn++) {
-        for (int32_t i = 0; i < 3; i++) {
+        for (int32_t i = 0; i < WORLDS; i++) {
+            int32_t updates = 0;
             do {
                 test_step(worlds[i], 1);
+                if (++updates > 5000) fail_msg("a turn with a budget of %d does not end", budgets[i]);
                 if (i != 2 || turn % 5 || weir_world_stats(worlds[i]).behind_updates != 4) continue;
                 size_t size;
                 assert_ok(weir_world_save_memory(worlds[i], NULL, 0, &size));
@@ -758,7 +762,7 @@ static void liquids_meet_alike_with_a_budget(void **state)
         }
     }
     assert_true(weir_world_material_ledger(worlds[0], WEIR_LAVA).turned > 10 * (int64_t)WEIR_FULL);
-    for (int32_t i = 0; i < 3; i++) {
+    for (int32_t i = 0; i < WORLDS; i++) {
         assert_sound(worlds[i]);
         weir_world_destroy(worlds[i]);
     }

@@ -194,6 +194,12 @@ bool cells_reported_holds(const fluid_cells *c, int32_t brick);
 
 // ---- topology.c: which bricks are there ----
 
+// In wet_seen, besides 0 and 1.
+enum {
+    WET_SEEN_DOOMED = 2,  // while cells_topology runs: the brick will die
+    WET_SEEN_AGAIN = 4    // it is to be looked at, as if it had turned
+};
+
 // The first half of an update, for a solver_table or to be called from its `reserve`: the bricks that the water and the emitters need.
 weir_status cells_reserve(void *state);
 
@@ -206,12 +212,7 @@ weir_status cells_touch_sources(fluid_cells *c, bool reservoirs);
 
 // As cells_topology, in parts: looks at bricks that turned wet or dry in the order of coordinates, until it has spent all
 // units. `turned` has room for every brick. Without memory some may be there, and the rest is done the next time.
-enum {
-    TOPOLOGY_LOOK = 4,
-    TOPOLOGY_BIRTH = 24,
-    TOPOLOGY_DEATH = 16,
-    TOPOLOGY_LOOK_AGAIN = 4  // in wet_seen: as if it had turned
-};
+enum { TOPOLOGY_LOOK = 4, TOPOLOGY_BIRTH = 24, TOPOLOGY_DEATH = 16 };
 weir_status cells_topology_some(fluid_cells *c, int32_t *turned, int64_t *units);
 // Whether nothing is left to be done by it.
 bool cells_topology_holds(const fluid_cells *c);

@@ -2,14 +2,13 @@
 // that water always finds a cell to flow into. Bricks that are solid throughout are left out: the nothing is solid too.
 //
 // Most updates wet and dry no brick at all; a comparison of wet flags tells. Otherwise only the bricks around those that became
-// wet or dry are looked at, and all of them only after an edit.
+// wet or dry are looked at, and all of them only after an edit. A solver whose updates have a budget does so in parts, and tells which
+// bricks an edit came to.
 #include "cells/cells.h"
 #include "world/coord_table.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DOOMED = 2 };  // in wet_seen, while cells_topology runs: the brick will die
 
 typedef struct birth {
     weir_coord coord;
@@ -158,8 +157,8 @@ static bool unwanted(const fluid_cells *c, int32_t brick)
 static int32_t doom(fluid_cells *c, int32_t brick)
 {
     brick_pool *pool = &c->pool;
-    if (pool->wet_seen[brick] == DOOMED || !unwanted(c, brick)) return 0;
-    pool->wet_seen[brick] = DOOMED;
+    if (pool->wet_seen[brick] == WET_SEEN_DOOMED || !unwanted(c, brick)) return 0;
+    pool->wet_seen[brick] = WET_SEEN_DOOMED;
     return 1;
 }
 
@@ -181,14 +180,14 @@ static int32_t find_deaths(fluid_cells *c)
 static void spare_all(brick_pool *pool)
 {
     for (int32_t b = 1; b < pool->end; b++)
-        if (pool->wet_seen[b] == DOOMED) pool->wet_seen[b] = 0;
+        if (pool->wet_seen[b] == WET_SEEN_DOOMED) pool->wet_seen[b] = 0;
     pool->topology_dirty = true;
 }
 
 static void end_all(fluid_cells *c)
 {
     brick_pool *pool = &c->pool;
-    for (int32_t b = 0; (b = bricks_next(pool->wet_seen, DOOMED, b + 1, pool->end)) < pool->end;) {
+    for (int32_t b = 0; (b = bricks_next(pool->wet_seen, WET_SEEN_DOOMED, b + 1, pool->end)) < pool->end;) {
         deaths_add(&c->deaths, &c->world->mem, pool->coord[b], c->world->change);
         if (c->ended) c->ended(c, b);
         bricks_die(pool, b);
@@ -407,7 +406,7 @@ weir_status cells_topology_some(fluid_cells *c, int32_t *turned, int64_t *units)
     const int32_t count = list_turned(pool, turned);
     weir_status status = WEIR_OK;
     for (int32_t i = 0; i < count && pool->topology_dirty; i++)
-        if (pool->wet_seen[turned[i]] == pool->wet[turned[i]]) pool->wet_seen[turned[i]] = TOPOLOGY_LOOK_AGAIN;
+        if (pool->wet_seen[turned[i]] == pool->wet[turned[i]]) pool->wet_seen[turned[i]] = WET_SEEN_AGAIN;
     pool->topology_dirty = false;
     for (int32_t i = 0; i < count && (*units > 0); i++) {
         const int32_t brick = turned[i];
@@ -429,5 +428,5 @@ weir_status cells_topology_some(fluid_cells *c, int32_t *turned, int64_t *units)
 
 void cells_look_again(fluid_cells *c, int32_t brick)
 {
-    if (brick != BRICK_NOTHING) c->pool.wet_seen[brick] = TOPOLOGY_LOOK_AGAIN;
+    if (brick != BRICK_NOTHING) c->pool.wet_seen[brick] = WET_SEEN_AGAIN;
 }

@@ -308,6 +308,16 @@ void settle_recount(settle *s, int32_t body)
     settle_note_body(s, body);
 }
 
+void settle_lose_layers(settle *s, int32_t body, int32_t top)
+{
+    settle_body *b = body_at(s, body);
+    assert(top > b->top);
+    b->base += b->room;
+    settle_clear_layer(s, b);
+    b->top = top;
+    settle_relist(s, b);
+}
+
 void settle_set_top(settle *s, int32_t body, int32_t top)
 {
     settle_body *b = body_at(s, body);

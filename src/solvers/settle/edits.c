@@ -102,11 +102,12 @@ weir_status settle_prepare(void *state, const world_edit *edit)
 {
     settle *s = state;
     const bool dirty = s->cells.pool.topology_dirty;
-    weir_status status = cells_prepare(state, edit);
+    weir_status status = settle_sync_failed(s);
+    if (status == WEIR_OK) status = cells_prepare(state, edit);
     // What is born of it is looked at by itself.
     s->cells.pool.topology_dirty &= dirty || edit->kind == EDIT_FLOW;
     s->edited = true;
-    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_sync(s);
     if (status == WEIR_OK) status = settle_keep_room(s, s->cells.world->params.settle.budget);
     if (status == WEIR_OK && s->share_count > 0)
         status = store_reserve(s, &s->histograms, s->changed_count + 1);  // of bodies that fall
@@ -284,7 +285,7 @@ weir_status settle_terrain_prepare(void *state, weir_box bricks)
     const brick_pool *pool = &s->cells.pool;
     const bool small = is_small(s, bricks);
     int32_t nodes = 0;
-    weir_status status = settle_sync(s, BORN_OF_EDIT);
+    weir_status status = settle_sync(s);
     if (status == WEIR_OK) status = settle_keep_room(s, s->cells.world->params.settle.budget);
     for (int32_t b = 1; b < pool->end && status == WEIR_OK && !small; b++)
         if (pool->alive[b] && region_holds(bricks, pool->coord[b])) status = prepare_brick(s, b, &nodes);

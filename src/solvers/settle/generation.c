@@ -288,24 +288,33 @@ static weir_status reserve_meeting(settle *s)
     return world_forming_reserve(s->cells.world, forming > 0 ? times(forming, FACES_AND_SELF) + SPARE_LEAST : 0);
 }
 
-// Bricks come and go between generations, over several updates if they are many.
+static weir_status grow_for_sources(settle *s)
+{
+    s->births = BORN_OF_SOURCE;
+    s->growing = false;
+    weir_status status = cells_touch_sources(&s->cells, s->edited);
+    if (status == WEIR_OK) status = settle_sync(s);
+    if (status == WEIR_OK) s->edited = false;
+    return status;
+}
+
+// Bricks come and go between generations, over several updates if they are many. An update that is made again goes on where memory ran out.
 static weir_status grow(settle *s)
 {
-    weir_status status = settle_sync(s, BORN_OF_EDIT);
+    if (s->births == BORN_OF_SOURCE) return grow_for_sources(s);
+    weir_status status = settle_sync(s);
     s->edited |= !cells_topology_holds(&s->cells);  // otherwise the bricks of reservoirs are there
     if (status != WEIR_OK) return status;
     const int64_t before = s->left.units;
+    s->births = BORN_OF_WATER;
     s->striking = true;
     status = cells_topology_some(&s->cells, s->order, &s->left.units);
     settle_strike_ended(s);
     if (s->left.units < 0) s->left.units = 0;
     s->left.spent += before - s->left.units;
     s->growing = !cells_topology_holds(&s->cells);
-    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_WATER);
-    if (status != WEIR_OK || s->growing) return status;
-    status = cells_touch_sources(&s->cells, s->edited);
-    if (status == WEIR_OK) s->edited = false;
-    return status == WEIR_OK ? settle_sync(s, BORN_OF_SOURCE) : status;
+    if (status == WEIR_OK) status = settle_sync(s);
+    return status == WEIR_OK && !s->growing ? grow_for_sources(s) : status;
 }
 
 static weir_status reserve_rest(settle *s)
@@ -320,13 +329,14 @@ static weir_status reserve_rest(settle *s)
 weir_status settle_reserve(void *state)
 {
     settle *s = state;
-    const bool begins = s->stage == STAGE_BEGIN;
+    const bool begins = s->stage == STAGE_BEGIN, grew = s->growing;
     begin_update(s);
     s->note++;
     settle_learn_liquids(s);
-    weir_status status = begins ? grow(s) : settle_sync(s, BORN_OF_EDIT);
+    weir_status status = begins ? grow(s) : settle_sync(s);
     if (status == WEIR_OK && !s->growing) status = reserve_rest(s);
     s->failed = status != WEIR_OK;
+    if (s->failed) s->growing = grew;
     // What wakes from here on is for the next generation.
     if (begins) s->work_count = status == WEIR_OK && !s->growing ? s->active_count : 0;
     return status;
@@ -361,6 +371,8 @@ void settle_params_change(void *state, const weir_params *next)
     const weir_settle_params *old = &s->cells.world->params.settle, *new = &next->settle;
     // Without memory there will be an update that asks for it.
     (void)settle_keep_room(s, new->budget);
+    // One that was not run, for want of memory, had what was left of the other budget.
+    if (old->budget != new->budget) s->failed = false;
     const bool same = old->film == new->film && old->calm == new->calm && old->patience == new->patience;
     for (int32_t i = 0; i < s->cursor && s->stage == STAGE_WORK && !same; i++) settle_undo(s, s->active[i]);
     // What rested by the old ones looks whether it still does.
@@ -531,11 +543,7 @@ static int32_t work_on_slice(settle *s, const int32_t *bricks, int32_t count, bo
         const int32_t some = !counts || s->left.until == 0 || count - done < WORK_AT_ONCE ? count - done : WORK_AT_ONCE;
         work_on(s, bricks + done, some, true);
         for (int32_t i = done; i < done + some; i++) s->bricks[bricks[i]].done = 1;
-        for (int32_t i = done; i < done + some && counts; i++) {
-            const int64_t cost = cost_of(s, bricks[i]), left = s->left.units < cost ? s->left.units : cost;
-            s->left.units -= left;
-            s->left.spent += left;
-        }
+        for (int32_t i = done; i < done + some && counts; i++) settle_charge(s, cost_of(s, bricks[i]));
         done += some;
     }
     return done;
@@ -624,15 +632,23 @@ static bool wake(settle *s)
     return walk(s, wake_beside);
 }
 
-// Where liquids meet they find their order, and react. Bricks of one liquid cost nothing.
+// Whether there is time for liquids to find their order or to react in a brick, which may cost more than a whole budget: an update that has
+// done nothing else goes on with one in any case.
+static bool may_sort(settle *s)
+{
+    if (s->left.spent > 0 && (s->left.units < SETTLE_COST_SORT || time_is_over(s))) return false;
+    settle_charge(s, SETTLE_COST_SORT);
+    return true;
+}
+
+// Where liquids meet they find their order, and react. Bricks of one liquid are but visited.
 static bool walk_where_several(settle *s, void (*visit)(settle *s, int32_t brick))
 {
     if (!(s->liquids & (s->liquids - 1))) return true;
     for (; s->cursor < s->work_count; s->cursor++) {
-        if (s->left.units < SETTLE_COST_SORT) return false;
         const uint32_t liquids = settle_liquids_beside(s, s->active[s->cursor]);
         const bool several = liquids & (liquids - 1);
-        if (!settle_spend(s, several ? SETTLE_COST_SORT : SETTLE_COST_VISIT)) return false;
+        if (several ? !may_sort(s) : !settle_spend(s, SETTLE_COST_VISIT)) return false;
         if (several) visit(s, s->active[s->cursor]);
     }
     return true;

@@ -149,13 +149,31 @@ static bool find_pairs(const settle *s, int32_t brick, pair_list *list)
 
 // ---- Bodies become one -------------------------------------------------------------------------------------------------------
 
+// The outlet of a brick to a body; 0: it has none.
+static int32_t find_outlet(const settle *s, int32_t brick, int32_t body)
+{
+    int32_t o = s->bricks[brick].outlet;
+    while (o && outlet_at(s, o)->body != body) o = outlet_at(s, o)->next_in_brick;
+    return o;
+}
+
+// A brick that rests beside both has one outlet then, as if it came to rest now.
 static void move_outlets(settle *s, settle_body *from, int32_t body)
 {
     settle_body *to = body_at(s, body);
     while (from->outlet) {
         const int32_t outlet = from->outlet;
         settle_outlet *o = outlet_at(s, outlet);
+        const int32_t has = find_outlet(s, o->brick, body);
+        if (has) {
+            settle_outlet *one = outlet_at(s, has);
+            if (o->up < one->up) one->up = o->up;
+            if (o->down > one->down) one->down = o->down;
+            settle_end_outlets_of(s, o->brick, o->body);
+            continue;
+        }
         from->outlet = o->next;
+        if (o->next) outlet_at(s, o->next)->before = 0;
         o->body = body;
         o->before = 0;
         o->next = to->outlet;

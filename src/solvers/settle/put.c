@@ -13,8 +13,9 @@ static weir_status need_place(settle *s, int32_t brick)
 weir_status settle_put_prepare(void *state, const weir_coord *bricks, int32_t count)
 {
     settle *s = state;
-    weir_status status = cells_put_prepare(state, bricks, count);
-    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
+    weir_status status = settle_sync_failed(s);
+    if (status == WEIR_OK) status = cells_put_prepare(state, bricks, count);
+    if (status == WEIR_OK) status = settle_sync(s);
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, s->changed_count + 1);  // of bodies that fall
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = need_place(s, bricks_find(&s->cells.pool, bricks[i]));
     const int32_t end = store_used(&s->bodies) > 0 ? s->cells.pool.end : 0;

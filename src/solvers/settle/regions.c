@@ -84,8 +84,11 @@ static void measure(const settle *s, weir_box bricks, settle_cut *cuts)
     for (int32_t b; (b = region_walk_next(&walk)) != BRICK_NOTHING;)
         for (int32_t n = b < s->brick_room ? s->bricks[b].node : 0; n; n = node_at(s, n)->next_in_brick)
             measure_node(s, n, &cuts[node_at(s, n)->body]);
-    for (int32_t body = 1; body < s->bodies.end; body++)
-        if (cuts[body].nodes > 0) cuts[body].leaves = find_leaving(s, body_at(s, body), &cuts[body]);
+    for (int32_t body = 1; body < s->bodies.end; body++) {
+        if (cuts[body].nodes == 0) continue;
+        cuts[body].leaves = find_leaving(s, body_at(s, body), &cuts[body]);
+        cuts[body].lost = body_at(s, body)->area == 0;
+    }
 }
 
 // ---- Saving ------------------------------------------------------------------------------------------------------------------
@@ -140,7 +143,7 @@ weir_status settle_region_prepare(void *state, weir_box bricks)
         return status_fail(WEIR_ERROR_BUSY,
                            "an update is half done: a region can leave or come when it is finished, which steps do until "
                            "weir_stats.behind_updates is 0, the fewer the larger the budget");
-    weir_status status = settle_sync(s, BORN_OF_EDIT);
+    weir_status status = settle_sync(s);
     // Of bodies that are cut. For what comes back there may be room for more already.
     const int32_t bodies = store_used(&s->bodies), most = s->histograms.budget > bodies ? s->histograms.budget : bodies;
     if (status == WEIR_OK) status = store_reserve(s, &s->histograms, most);
@@ -188,7 +191,7 @@ static void cut_body(settle *s, int32_t body)
         settle_end_body(s, body);
         return;
     }
-    if (b->area == 0) {
+    if (b->area == 0 && !s->cuts[body].lost) {
         settle_recount(s, body);
         settle_find_level(s, b);
         b->closed = closed;
@@ -292,7 +295,7 @@ static weir_status make_room(settle *s, weir_box bricks, const settle *a)
     const int32_t nodes = store_used(&a->nodes), bodies = store_used(&a->bodies), outlets = store_used(&a->outlets);
     const int32_t histograms = plus(plus(bodies, bodies), store_used(&a->histograms));
     weir_status status = bricks_reserve(&s->cells.pool, a->cells.pool.live);
-    if (status == WEIR_OK) status = settle_sync(s, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_sync(s);
     // Twice: what is left to the next update follows from what there is, and that has lists as long as the stores.
     for (int32_t i = 0; i < 2 && status == WEIR_OK; i++) {
         if (i == 1) status = settle_reserve_stores(s);
@@ -366,6 +369,7 @@ static void arrive_body(settle *s, const settle_body *from, int32_t body)
 {
     settle_recount(s, body);
     settle_body *b = body_at(s, body);
+    if (from->area == 0) settle_lose_layers(s, body, from->top);
     b->volume = from->volume;
     b->level = from->level;
     b->closed = from->closed;

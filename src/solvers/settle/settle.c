@@ -51,7 +51,7 @@ static weir_status make(settle *s, weir_world *world, const weir_world_def *def)
     s->workers = workers_count(world->workers);
     s->scratch = memory_alloc_zero(&world->mem, (size_t)s->workers * sizeof(settle_tile));
     if (!s->scratch) return status_fail(WEIR_ERROR_MEMORY, "memory ran out while making a world");
-    status = settle_sync(s, BORN_OF_EDIT);
+    status = settle_sync(s);
     return status == WEIR_OK ? settle_reserve_stores(s) : status;
 }
 

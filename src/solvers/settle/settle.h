@@ -129,6 +129,7 @@ typedef struct settle_histogram {
 typedef struct settle_cut {
     int32_t nodes;   // that lie in the box
     bool at_top;     // some of their cells are in the top layer
+    bool lost;       // the body has none there, since terrain took them
     int64_t holds;   // units, at the body's level
     int64_t grows;   // units that they would hold more at a level higher by one
     int64_t leaves;  // units
@@ -183,8 +184,8 @@ enum {
     SETTLE_COST_VISIT = 8,    // a stage after them
     SETTLE_COST_JOIN = 48,    // of a brick in which water joins a body
     SETTLE_COST_SORT = 384,   // of one in which liquids find their order, or react
-    SETTLE_COST_POUR = 96,    // of a brick that a source fills or empties
     SETTLE_COST_MOVE = 16,    // and of each cell that does
+    SETTLE_COST_POUR = 96,    // of a brick that a source fills or empties
     SETTLE_COST_LOOK = 2,     // at a node of a body, or a part of one
     SETTLE_COST_AROUND = 5,   // and at those beside it
     SETTLE_COST_CHANGE = 2,   // of a node of a body
@@ -308,10 +309,11 @@ typedef struct settle {
     uint8_t slow[WEIR_MATERIAL_MAX];  // of materials: by how many halves their flows are slower than those of water
     // The generation under way.
     settle_stage stage;
-    bool edited;    // something changed since the bricks of reservoirs were looked for
-    bool failed;    // the last update was not run, for want of memory
-    bool growing;   // it has not begun, since bricks are still to come or go
-    bool striking;  // bricks end that the list of active ones still has
+    bool edited;          // something changed since the bricks of reservoirs were looked for
+    bool failed;          // the last update was not run, for want of memory
+    settle_birth births;  // why bricks have come to be that are not known yet
+    bool growing;         // it has not begun, since bricks are still to come or go
+    bool striking;        // bricks end that the list of active ones still has
     int32_t
         work_count;  // of the active ones, the first ones, that it works on: in the order of coordinates, 0 for one that rests
     int32_t cursor;  // as far as the stage has come with them
@@ -538,7 +540,9 @@ void settle_begin(settle *s, weir_world *world);
 // ---- tables.c: bricks, pages, and stores of numbered things ----
 
 // Room for the bricks of the pool, and what is known of their shape. Fails without changing anything that counts.
-weir_status settle_sync(settle *s, settle_birth births);
+weir_status settle_sync(settle *s);
+// The same before an edit makes bricks: those of an update that was not run came for another reason.
+weir_status settle_sync_failed(settle *s);
 // Where there is a budget: tables for more bricks before they are full, from edits, so that no update has to make them.
 weir_status settle_keep_room(settle *s, int32_t budget);
 // Bricks that ended leave the list of active ones.
@@ -712,6 +716,8 @@ void settle_set_layer(settle *s, settle_body *b, int64_t room, int32_t area, int
 void settle_recount(settle *s, int32_t body);
 void settle_note_body(settle *s, int32_t body);
 void settle_forget_body(settle *s, int32_t body);
+// All that is left of a body lies below the top layer that it has until it is levelled, since terrain took all cells of that.
+void settle_lose_layers(settle *s, int32_t body, int32_t top);
 // No cells are in the top layer any more.
 void settle_clear_layer(settle *s, settle_body *b);
 // Another layer is the top one; what fits is the caller's to count.

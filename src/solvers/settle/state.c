@@ -329,7 +329,6 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
                         (b->active ? FLAG_ACTIVE : 0) | (free ? FLAG_FREE : 0) | (b->touching ? FLAG_TOUCHING : 0) |
                             (s->cells.pool.wet_seen[brick] == 1 ? FLAG_WET_SEEN : 0) | (place_of(s, b) & 0xff) |
                             (s->cells.pool.wet_seen[brick] > 1 ? FLAG_LOOK : 0) | (b->fresh ? FLAG_FRESH : 0) |
-
                             (material == SETTLE_SEVERAL ? FLAG_MIXED : 0),
                         2);
     snapshot_put_number(w, (uint32_t)count, 2);
@@ -350,15 +349,15 @@ static void save_brick(const settle *s, snapshot_writer *w, int32_t brick, const
     if (count_outlets(s, brick, box) > 0) save_outlets(s, w, brick, numbers);
 }
 
-// What of a body a cut takes along, or all of it. A part below the top layer is full.
+// What of a body a cut takes along, or all of it. A part below the top layer is full; where terrain took that, all parts keep it.
 static void save_body(snapshot_writer *w, const settle_body *b, const settle_cut *cut, bool due, bool levelled)
 {
     const bool part = cut && cut->nodes < b->nodes, dirty = (b->dirty && !b->cut_clean) || levelled;
-    const bool lost = !cut && b->area == 0;
+    const bool lost = b->area == 0;
     const int32_t pieces = part ? 1 : b->cut_pieces;
     snapshot_put_number(w, b->material, 1);
     snapshot_put_number(w, (uint64_t)(cut ? cut->leaves : b->volume), 8);
-    snapshot_put_number(w, (uint32_t)(cut && !cut->at_top ? SETTLE_FULL : b->level), 4);
+    snapshot_put_number(w, (uint32_t)(cut && !cut->at_top && !lost ? SETTLE_FULL : b->level), 4);
     snapshot_put_number(w,
                         (b->closed ? FLAG_CLOSED : 0) | (dirty || pieces > 0 ? FLAG_DIRTY : 0) |
                             (b->may_be_split ? FLAG_SPLIT : 0) | (pieces > 0 ? FLAG_CUT : 0) |
@@ -606,7 +605,7 @@ static weir_status load_brick(settle *a, snapshot_reader *r, const terrain *t, c
         a->bricks[brick].touching = 1;
         a->touching[a->touching_count++] = brick;
     }
-    a->cells.pool.wet_seen[brick] = flags & FLAG_LOOK ? TOPOLOGY_LOOK_AGAIN : (flags & FLAG_WET_SEEN) != 0;
+    a->cells.pool.wet_seen[brick] = flags & FLAG_LOOK ? WET_SEEN_AGAIN : (flags & FLAG_WET_SEEN) != 0;
     a->bricks[brick].fresh = (flags & FLAG_FRESH) != 0;
     a->cells.pool.wet[brick] = flags & FLAG_FREE || nodes > 0;
     return status;
@@ -624,15 +623,9 @@ static weir_status load_seen(snapshot_reader *r, settle_body *b, int32_t body, b
     return sound ? WEIR_OK : snapshot_damaged(r, "body %d of water is seen at a level of %d", body, b->seen.level);
 }
 
-// All that is left of a body lies below its top layer, which it has until it is levelled.
-static bool lose_layers(settle *a, settle_body *b, int32_t top, bool may)
+static bool may_have_lost(const settle_body *b, int32_t top)
 {
-    if (!may || top <= b->top || top > WEIR_COORD_LIMIT || top - b->top > LOST_MOST) return false;
-    b->base += b->room;
-    settle_clear_layer(a, b);
-    b->top = top;
-    settle_relist(a, b);
-    return true;
+    return top > b->top && top <= WEIR_COORD_LIMIT && top - b->top <= LOST_MOST;
 }
 
 // Among those that changed, to those of the round under way.
@@ -670,8 +663,9 @@ static weir_status load_bodies(settle *a, snapshot_reader *r, bool of_region, in
         b->material = (uint8_t)material;
         a->liquids |= UINT32_C(1) << material;
         settle_recount(a, body);
-        if (flags & FLAG_LOST && !lose_layers(a, b, lost, flags & FLAG_DIRTY && !of_region))
+        if (flags & FLAG_LOST && !(flags & FLAG_DIRTY && may_have_lost(b, lost)))
             return snapshot_damaged(r, "body %d of water has lost its cells up to layer %d", body, lost);
+        if (flags & FLAG_LOST) settle_lose_layers(a, body, lost);
         settle_find_level(a, b);
         // One of which nothing changed holds what its cells do, and no less: edits count on it.
         const bool holds = b->level == level && volume >= b->base;
@@ -816,7 +810,7 @@ weir_status settle_load_bricks(settle *s, snapshot_reader *r, const terrain *t, 
         return snapshot_damaged(r, "it does not hold the %d bricks it claims", count);
     weir_status status =
         bricks_create(&s->cells.world->mem, count, s->cells.pool.channel_count, s->cells.pool.channel_bytes, &a->cells.pool);
-    if (status == WEIR_OK) status = settle_sync(a, BORN_OF_EDIT);
+    if (status == WEIR_OK) status = settle_sync(a);
     for (int32_t i = 0; i < count && status == WEIR_OK; i++) status = load_brick(a, r, t, box, dirty);
     if (status == WEIR_OK) status = list_worked(a, r);
     if (status == WEIR_OK) status = load_bodies(a, r, box != NULL, held);
@@ -844,36 +838,55 @@ void settle_adopt(void *state, void *arrival)
     cells_adopt_pool(&s->cells, &a->cells.pool);
     s->cells.pool.least = INT32_MAX;
     const settle old = *s;
-#define SWAP(field) s->field = a->field, a->field = old.field;
-    SWAP(bricks)
-    SWAP(known)
-    SWAP(brick_room)
-    SWAP(nodes)
-    SWAP(bodies)
-    SWAP(outlets)
-    SWAP(histograms)
-    SWAP(active)
-    SWAP(active_count)
-    SWAP(touching)
-    SWAP(touching_count)
-    SWAP(queue)
-    SWAP(joining)
-    SWAP(flood)
-    SWAP(order)
-    SWAP(changed)
-    SWAP(changed_count)
-    SWAP(changed_room)
-    SWAP(parts)
-    SWAP(part_room)
-    SWAP(part_most)
-    SWAP(pieces)
-    SWAP(piece_room)
-    SWAP(steps)
-    SWAP(step_room) SWAP(levels) SWAP(search) SWAP(page_count) SWAP(share_count) SWAP(mixed_count) SWAP(liquids)
-        SWAP(pending_count) SWAP(stage) SWAP(growing) SWAP(edited) SWAP(work_count) SWAP(cursor) SWAP(late) SWAP(undone)
-            SWAP(age) SWAP(redo) SWAP(redo_count) SWAP(slice) SWAP(lost)
+#define SWAP(field) (s->field = a->field, a->field = old.field)
+    SWAP(bricks);
+    SWAP(known);
+    SWAP(brick_room);
+    SWAP(nodes);
+    SWAP(bodies);
+    SWAP(outlets);
+    SWAP(histograms);
+    SWAP(active);
+    SWAP(active_count);
+    SWAP(touching);
+    SWAP(touching_count);
+    SWAP(queue);
+    SWAP(joining);
+    SWAP(flood);
+    SWAP(order);
+    SWAP(changed);
+    SWAP(changed_count);
+    SWAP(changed_room);
+    SWAP(parts);
+    SWAP(part_room);
+    SWAP(part_most);
+    SWAP(pieces);
+    SWAP(piece_room);
+    SWAP(steps);
+    SWAP(step_room);
+    SWAP(levels);
+    SWAP(search);
+    SWAP(page_count);
+    SWAP(share_count);
+    SWAP(mixed_count);
+    SWAP(liquids);
+    SWAP(pending_count);
+    SWAP(stage);
+    SWAP(growing);
+    SWAP(edited);
+    SWAP(work_count);
+    SWAP(cursor);
+    SWAP(late);
+    SWAP(undone);
+    SWAP(age);
+    SWAP(redo);
+    SWAP(redo_count);
+    SWAP(slice);
+    SWAP(lost);
 #undef SWAP
-                atomic_store(&s->gain_count, 0);
+    atomic_store(&s->gain_count, 0);
+    s->births = BORN_OF_EDIT;
+    s->failed = false;  // an update of the world that was here
     // It was read while the world had the patience of before.
     settle_note_settled(s, settle_get_limits(s).patience);
 }

@@ -285,8 +285,9 @@ static void leave_generation(settle *s, int32_t brick)
     if (at < s->cursor) s->cursor--;
 }
 
-weir_status settle_sync(settle *s, settle_birth births)
+weir_status settle_sync(settle *s)
 {
+    const settle_birth births = s->births;
     const brick_pool *pool = &s->cells.pool;
     weir_status status = s->brick_room < pool->capacity ? settle_grow(s, pool->capacity) : WEIR_OK;
     int32_t count = 0;
@@ -298,11 +299,17 @@ weir_status settle_sync(settle *s, settle_birth births)
     if (status == WEIR_OK) {
         wake_newborn(s, s->queue, count, births);
         for (int32_t i = 0; i < count && births != BORN_OF_WATER; i++) cells_look_again(&s->cells, s->queue[i]);
+        s->births = BORN_OF_EDIT;
     } else {
         // All come anew the next time: those that woke now would be neighbours that are awake then.
         for (int32_t i = 0; i < count; i++) s->known[s->queue[i]] = 0;
     }
     return status;
+}
+
+weir_status settle_sync_failed(settle *s)
+{
+    return s->births == BORN_OF_EDIT ? WEIR_OK : settle_sync(s);
 }
 
 void settle_brick_ended(fluid_cells *c, int32_t brick)
