@@ -413,6 +413,50 @@ static void what_holds_it_may_change_meanwhile(void **state)
     }
 }
 
+// Both halves leave, and the one that flowed into the other comes back first: nothing may flow into what is away. With no update between they
+// are as they were.
+static void halves_come_back_one_by_one(weir_world_def def, weir_params *params, int32_t axis)
+{
+    const float speed = def.solver == WEIR_SOLVER_CLASSIC ? -0.15f : -0.4f;
+    weir_box low = test_box(0, 0, 0, 16, 16, 16), high = low;
+    weir_vec flow = {0, 0, 0};
+    *(axis == 0 ? &low.max.x : axis == 1 ? &low.max.y : &low.max.z) = 8;
+    *(axis == 0 ? &high.min.x : axis == 1 ? &high.min.y : &high.min.z) = 8;
+    *(axis == 0 ? &flow.x : axis == 1 ? &flow.y : &flow.z) = speed;
+    def.bounds = test_box(0, 0, 0, 16, 16, 16);
+    def.params = params;
+    for (int32_t waits = 0; waits < 2; waits++) {
+        weir_world *world = test_make(&def);
+        parcel a, b;
+        assert_ok(weir_world_fill(world, def.bounds, weir_world_fluid(world), 0.7f));
+        assert_ok(weir_world_set_flow(world, def.bounds, flow));
+        const uint64_t hash = weir_world_hash(world);
+        assert_ok(try_unload(world, high, &a));
+        assert_ok(try_unload(world, low, &b));
+        load_back(world, &a);
+        if (waits) test_step(world, 1);
+        assert_exact(world);
+        load_back(world, &b);
+        if (!waits) assert_true(weir_world_hash(world) == hash);
+        test_step(world, 2);
+        assert_exact(world);
+        assert_int_equal(weir_world_ledger(world).unloaded, 0);
+        weir_world_destroy(world);
+    }
+}
+
+static void nothing_flows_into_what_is_away(void **state)
+{
+    for (weir_solver solver = 0; solver < (weir_solver)TEST_FLOW_SOLVERS; solver++) {
+        for (int32_t kind = 0; kind < (solver == WEIR_SOLVER_MOMENTUM ? 3 : 1); kind++) {
+            weir_params params = weir_params_default();
+            params.momentum.sleep = kind == 0 ? 0 : 0.01f;
+            params.momentum.gas = kind == 1 ? 0.1f : 0;
+            for (int32_t axis = 0; axis < 3; axis++) halves_come_back_one_by_one(def_of(solver), &params, axis);
+        }
+    }
+}
+
 // What a sleeping lake is owed leaves with the brick that has it, and is not found again where that was.
 static void what_is_owed_leaves_once(void **state)
 {
@@ -809,6 +853,7 @@ int main(void)
         cmocka_unit_test(what_came_back_first_does_not_hold_it),
         cmocka_unit_test(a_floor_that_was_lowered_lets_it_out),
         cmocka_unit_test(what_holds_it_may_change_meanwhile),
+        cmocka_unit_test(nothing_flows_into_what_is_away),
         cmocka_unit_test(what_is_owed_leaves_once),
         cmocka_unit_test(a_lake_sleeps_on),
         cmocka_unit_test(nobody_is_asked_about_what_is_away),

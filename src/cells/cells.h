@@ -73,6 +73,7 @@ struct fluid_cells {
     int64_t reported_change, frozen_reported_change;
     cell_rule rules[RULE_MAX];
     int32_t rule_count;
+    bool stale_flow;          // bricks were loaded: there may be flow over faces that are closed by now
     int32_t moved[3];         // channels of what crossed each low face in this update; 0 unless a rule asked for it
     int64_t solver_bytes;     // of the solver's tables after the last update
     int64_t peak_bytes;       // of bricks and solver together
@@ -313,6 +314,8 @@ int32_t cells_brick_arrives(fluid_cells *c, weir_coord at, const brick_mask *ope
 void cells_brick_leaves(fluid_cells *c, int32_t brick);
 // The bricks beside a box have other neighbours: they are to look for them anew, and their surfaces are others.
 void cells_look_around(fluid_cells *c, weir_box bricks);
+// At the beginning of an update: ends flow that was loaded and leads into what is away, or over a face that was built over meanwhile.
+void cells_end_stale_flow(fluid_cells *c);
 
 // ---- validate.c ----
 

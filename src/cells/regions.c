@@ -106,6 +106,27 @@ static void go_on_at_border(fluid_cells *c, const cells_border *border)
     }
 }
 
+// Not at once when a part comes back: what it flowed into may follow before the next update.
+void cells_end_stale_flow(fluid_cells *c)
+{
+    brick_pool *pool = &c->pool;
+    if (!c->stale_flow) return;
+    c->stale_flow = false;
+    if (c->layout->flow == CHANNEL_NONE) return;
+    bricks_catch_up(pool);
+    for (int32_t b = 1; b < pool->end; b++) {
+        for (int32_t axis = 0; pool->alive[b] && axis < 3; axis++) {
+            const float *flow = bricks_floats(pool, c->layout->flow + axis, b);
+            const brick_mask *open = &pool->open[b], *low = &pool->open[bodies_neighbour(pool, b, axis)];
+            for (int32_t i = 0; i < 64; i++) {
+                const int32_t cell = cells_low_face(axis, i);
+                if (flow[cell] != 0 && !(mask_has(open, cell) && mask_has(low, cell + (7 << 3 * axis))))
+                    write_flow(c, b, axis)[cell] = 0;
+            }
+        }
+    }
+}
+
 // ---- Leaving ---------------------------------------------------------------------------------------------------------------
 
 void cells_brick_leaves(fluid_cells *c, int32_t brick)
@@ -207,6 +228,7 @@ void cells_region_adopt(void *state, weir_box bricks, void *arrival, const regio
     for (int32_t b = 1; a && b < a->pool.end; b++) arrive(c, a, b);
     for (int32_t i = 0; a && i < a->border_count; i++) go_on_at_border(c, &a->borders[i]);
     cells_look_around(c, bricks);
+    c->stale_flow = true;
     for (int32_t i = 0; i < changes->count; i++) stir(c, bricks, changes->stirred[i]);
     if (!c->sleep) return;
     c->sleep->dirty = true;

@@ -360,6 +360,7 @@ void cells_adopt(void *state, void *arrival)
     fluid_cells *c = state;
     cells_adopt_pool(c, &((cells_arrival *)arrival)->pool);
     c->material = solver_material(c->world->solver, &c->world->params);
+    c->stale_flow = true;
     sleep_forget(c);
 }
 

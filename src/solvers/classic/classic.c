@@ -50,6 +50,7 @@ static void run_passes(classic *c)
 static weir_status update(void *state)
 {
     classic *c = state;
+    cells_end_stale_flow(&c->base.cells);
     if (c->base.machine->begin) c->base.machine->begin(c->base.machine);
     if (c->base.cells.pool.live > 0) run_passes(c);
     return solver_state_finish(&c->base);

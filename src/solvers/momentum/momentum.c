@@ -289,6 +289,7 @@ static weir_status update(void *state)
 {
     momentum *m = state;
     const brick_pool *pool = &m->base.cells.pool;
+    cells_end_stale_flow(&m->base.cells);
     sleep_commit(&m->base.cells);
     if (m->base.machine->begin) m->base.machine->begin(m->base.machine);
     if (m->base.cells.sleep->doubled_count > 0) run(m, &DOUBLE_VALUES);
