@@ -452,7 +452,7 @@ static void nothing_flows_into_what_is_away(void **state)
             weir_params params = weir_params_default();
             params.momentum.sleep = kind == 0 ? 0 : 0.01f;
             params.momentum.gas = kind == 1 ? 0.1f : 0;
-            for (int32_t axis = 0; axis < 3; axis++) halves_come_back_one_by_one(def_of(solver), &params, axis);
+            for (int32_t axis = test_length(0, 2); axis < 3; axis++) halves_come_back_one_by_one(def_of(solver), &params, axis);
         }
     }
 }
